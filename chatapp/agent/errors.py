@@ -1,0 +1,58 @@
+"""Everything that ends or delays a turn, as one tree.
+
+    AgentError
+    ├── ProviderError         the model's provider refused, failed or went away
+    │   └── ContextOverflow   … because the prompt does not fit the context window
+    ├── ToolError             a tool's answer to the model, flagged as an error
+    ├── StepLimitReached      the turn used all the model calls it may make
+    └── TurnStopped           the user pressed Stop
+"""
+
+
+class AgentError(Exception):
+    """Base of the tree; its text is a sentence for people."""
+
+
+class ProviderError(AgentError):
+    """A model call failed.
+
+    ``retryable`` says whether the same call may succeed later, ``retry_after`` is the provider's
+    wish in seconds, ``status`` the HTTP status, and ``details`` text to copy into a bug report.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        status: int | None = None,
+        details: str = "",
+    ) -> None:
+        """Carry what a handler needs, so that nobody parses the message."""
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.status = status
+        self.details = details
+
+
+class ContextOverflow(ProviderError):
+    """The provider says that the prompt is longer than the model's context window."""
+
+
+class ToolError(AgentError):
+    """A tool could not do what was asked; the text goes to the model as the result."""
+
+
+class StepLimitReached(AgentError):
+    """The turn made as many model calls as the settings allow."""
+
+    def __init__(self, limit: int) -> None:
+        """Remember the ``limit`` that was reached."""
+        super().__init__(f"Stopped after {limit} steps, the limit set in Settings.")
+        self.limit = limit
+
+
+class TurnStopped(AgentError):
+    """The user stopped the turn; what was written so far is kept."""

@@ -1,0 +1,103 @@
+"""What happens during a turn, in the past tense.
+
+``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import condense
+
+
+@dataclass(frozen=True, slots=True)
+class TextStreamed:
+    """The model wrote some text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUseStarted:
+    """The model began to write a tool call; its input is not complete yet."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """The provider said what the call has used so far; replaces an earlier report."""
+
+    usage: condense.Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RetryScheduled:
+    """A call failed and will be made again in ``seconds``; ``attempt`` counts from 1."""
+
+    reason: str
+    seconds: float
+    attempt: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCompleted:
+    """The reply is whole: its blocks, why it ended, and what it used."""
+
+    content: tuple[condense.Block, ...]
+    stop_reason: str
+    usage: condense.Usage
+
+
+StreamEvent = TextStreamed | ToolUseStarted | UsageReported | RetryScheduled | ReplyCompleted
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A model call begins; ``step`` counts from 1 within the turn."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAppended:
+    """A message was stored; it replaces what was streamed of it."""
+
+    message: condense.Message
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDiscarded:
+    """The reply broke off before anything worth keeping; forget what was streamed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool began to run."""
+
+    id: str
+    name: str
+    input: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool answered after ``seconds``."""
+
+    id: str
+    text: str
+    is_error: bool
+    seconds: float
+
+
+TurnEvent = (
+    TextStreamed
+    | ToolUseStarted
+    | RetryScheduled
+    | StepStarted
+    | MessageAppended
+    | StreamDiscarded
+    | ToolStarted
+    | ToolFinished
+)

@@ -1,0 +1,147 @@
+"""What the loop asks of the world: a provider, tools, and a conversation to work on."""
+
+import enum
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Protocol
+
+import condense
+from chatapp.agent import events
+
+
+class Purpose(enum.StrEnum):
+    """What a model call is for."""
+
+    CHAT = "chat"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model is told about it."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+
+    def to_api(self) -> dict[str, Any]:
+        """Return the tool in the Messages API's shape."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": dict(self.input_schema),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to a model; ``messages`` are shaped as the Messages API accepts them."""
+
+    system: str
+    messages: tuple[condense.Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    purpose: Purpose = Purpose.CHAT
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model a profile names, with its limits in tokens and its prices in USD."""
+
+    name: str
+    context_window: int
+    max_output: int
+    prices: condense.Prices = field(default_factory=condense.Prices.free)
+    supports_images: bool = True
+
+
+class Provider(Protocol):
+    """A vendor's API for one model."""
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        ...
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Return the prompt's size in tokens as the vendor counts it, None where it cannot."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+        """Yield the reply as it is written, :class:`events.ReplyCompleted` last.
+
+        Usage is yielded as soon as it is known, so that a call that breaks off is still accounted
+        for. Raises ProviderError, or ContextOverflow when the prompt does not fit.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What a tool answered; ``text`` goes to the model."""
+
+    text: str
+    is_error: bool = False
+
+
+class Toolbox(Protocol):
+    """The tools of one conversation."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools the model may call."""
+        ...
+
+    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        """Run one call; every failure comes back as an outcome with ``is_error``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One finished model call, successful or not, for the accounts."""
+
+    purpose: Purpose
+    usage: condense.Usage
+    cost: Decimal
+    seconds: float
+    error: str = ""
+
+
+class Journal(Protocol):
+    """The stored conversation; each method is one short transaction."""
+
+    async def effective_history(self) -> Sequence[condense.Message]:
+        """Return what the model sees, in reading order."""
+        ...
+
+    async def append(
+        self, message: condense.Message, *, call: CallRecord | None = None
+    ) -> condense.Message:
+        """Store a message, with the call that wrote it, and return it with its seq."""
+        ...
+
+    async def record_call(self, call: CallRecord) -> None:
+        """Account for a call that left no message."""
+        ...
+
+
+class ContextKeeper(Protocol):
+    """Keeps the effective history within the window."""
+
+    async def fit(
+        self, history: Sequence[condense.Message], trigger: condense.Trigger
+    ) -> Sequence[condense.Message]:
+        """Return the history to send: the same, or a reduced one.
+
+        Raises condense.CannotFit when nothing more may be hidden.
+        """
+        ...
+
+
+class Audience(Protocol):
+    """Whoever watches the turn; publishing returns at once."""
+
+    def publish(self, event: events.TurnEvent) -> None:
+        """Tell the watchers what happened."""
+        ...

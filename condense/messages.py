@@ -1,0 +1,224 @@
+"""Frozen messages and content blocks, in the shapes of Anthropic's Messages API.
+
+A block the engine has no rule for (documents, server tools, a malformed block) is kept as an
+:class:`OpaqueBlock` and passed through unchanged, so a conversation survives a round trip.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+from condense.errors import InvalidMessage
+
+Json = Mapping[str, Any]
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Plain text written by the user, the model or the engine."""
+
+    text: str
+    extra: Json = field(default_factory=dict)
+
+    def to_api(self) -> dict[str, Any]:
+        """Return the block as the API's JSON object."""
+        return {"type": "text", "text": self.text, **self.extra}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageBlock:
+    """An image; ``source`` is the API's source object (base64 data or a URL)."""
+
+    source: Json
+    extra: Json = field(default_factory=dict)
+
+    def to_api(self) -> dict[str, Any]:
+        """Return the block as the API's JSON object."""
+        return {"type": "image", "source": dict(self.source), **self.extra}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUseBlock:
+    """A tool call by the model; ``id`` pairs it with its result."""
+
+    id: str
+    name: str
+    input: Any
+    extra: Json = field(default_factory=dict)
+
+    def to_api(self) -> dict[str, Any]:
+        """Return the block as the API's JSON object."""
+        return {
+            "type": "tool_use",
+            "id": self.id,
+            "name": self.name,
+            "input": self.input,
+            **self.extra,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultBlock:
+    """What a tool answered; ``content`` is text, blocks, or None where the call gave none."""
+
+    tool_use_id: str
+    content: "str | tuple[Block, ...] | None" = None
+    is_error: bool = False
+    extra: Json = field(default_factory=dict)
+
+    def to_api(self) -> dict[str, Any]:
+        """Return the block as the API's JSON object."""
+        data: dict[str, Any] = {"type": "tool_result", "tool_use_id": self.tool_use_id}
+        if self.content is not None:
+            data["content"] = content_to_api(self.content)
+        if self.is_error:
+            data["is_error"] = True
+        return {**data, **self.extra}
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueBlock:
+    """Any other block, kept as it came."""
+
+    data: Json
+
+    def to_api(self) -> dict[str, Any]:
+        """Return the block as the API's JSON object."""
+        return dict(self.data)
+
+
+Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
+Content = str | tuple[Block, ...]
+
+
+def block_from_api(data: Json) -> Block:
+    """Return the typed block for one JSON object; an ill-formed one becomes opaque."""
+    match data:
+        case {"type": "text", "text": str(text), **extra}:
+            return TextBlock(text, extra)
+        case {"type": "image", "source": dict(source), **extra}:
+            return ImageBlock(source, extra)
+        case {"type": "tool_use", "id": str(id_), "name": str(name), "input": input_, **extra}:
+            return ToolUseBlock(id_, name, input_, extra)
+        case {"type": "tool_result", "tool_use_id": str(id_), **extra}:
+            return _tool_result(id_, extra, data)
+        case Mapping():
+            return OpaqueBlock(data)
+        case _:
+            raise InvalidMessage(f"A content block is a JSON object, not {type(data).__name__}.")
+
+
+def _tool_result(id_: str, extra: dict[str, Any], data: Json) -> Block:
+    content = extra.pop("content", None)
+    is_error = extra.pop("is_error", False)
+    if not isinstance(is_error, bool) or not isinstance(content, str | Sequence | None):
+        return OpaqueBlock(data)
+    if content is not None and not isinstance(content, str):
+        content = tuple(block_from_api(block) for block in content)
+    return ToolResultBlock(id_, content, is_error, extra)
+
+
+def content_from_api(content: str | Sequence[Json]) -> Content:
+    """Return text as it is and a list of JSON blocks as a tuple of typed blocks."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        raise InvalidMessage(f"Content is text or a list of blocks, not {type(content).__name__}.")
+    return tuple(block_from_api(block) for block in content)
+
+
+def content_to_api(content: Content) -> str | list[dict[str, Any]]:
+    """Return text as it is and typed blocks as a list of JSON objects."""
+    return content if isinstance(content, str) else [block.to_api() for block in content]
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """What hides a message, and what a message hides.
+
+    ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name what hides the message;
+    ``condense_id`` and ``truncation_id`` are set on a summary and on a truncation marker, and
+    ``undone`` says that this summary or marker was taken back.
+    """
+
+    condense_id: str | None = None
+    condense_parent: str | None = None
+    truncation_id: str | None = None
+    truncation_parent: str | None = None
+    rewind_parent: str | None = None
+    undone: bool = False
+
+
+NO_TAGS = Tags()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation.
+
+    ``seq`` counts appended messages in one conversation, from 1; ``position`` is where the message
+    stands in reading order: its own ``seq``, or that of the last message a summary or marker hides.
+    ``tokens`` is the message's own token count where it is known.
+    """
+
+    role: Role
+    content: Content
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    seq: int = 0
+    position: int | None = None
+    tags: Tags = NO_TAGS
+    tokens: int | None = None
+
+    @classmethod
+    def from_api(cls, data: Json, *, id: str | None = None, seq: int = 0) -> Self:  # noqa: A002 - the API's word
+        """Build a message from ``{"role": …, "content": …}``; raise InvalidMessage otherwise."""
+        role = data.get("role")
+        if role not in ("user", "assistant"):
+            raise InvalidMessage(f"A message's role is 'user' or 'assistant', not {role!r}.")
+        content = content_from_api(data.get("content", ""))
+        return cls(role=role, content=content, id=id or uuid.uuid4().hex, seq=seq)
+
+    def to_api(self) -> dict[str, Any]:
+        """Return ``{"role": …, "content": …}`` and nothing else, as the API accepts it."""
+        return {"role": self.role, "content": content_to_api(self.content)}
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content as blocks; text counts as one text block."""
+        return (TextBlock(self.content),) if isinstance(self.content, str) else self.content
+
+    @property
+    def text(self) -> str:
+        """All text blocks, joined by newlines."""
+        return "\n".join(block.text for block in self.blocks if isinstance(block, TextBlock))
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether this is a condensation's summary, in force or undone."""
+        return self.tags.condense_id is not None
+
+    @property
+    def is_truncation_marker(self) -> bool:
+        """Whether this is a truncation's marker, in force or undone."""
+        return self.tags.truncation_id is not None
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Sort key of the reading order: (position, seq)."""
+        return (self.seq if self.position is None else self.position, self.seq)
+
+    @property
+    def tool_uses(self) -> tuple[ToolUseBlock, ...]:
+        """The tool calls the model made in this message."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolUseBlock))
+
+    @property
+    def tool_results(self) -> tuple[ToolResultBlock, ...]:
+        """The tool results this message carries."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolResultBlock))
+
+    def with_tags(self, **changes: Any) -> Self:
+        """Return a copy with some tags set or cleared."""
+        return replace(self, tags=replace(self.tags, **changes))

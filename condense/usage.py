@@ -1,0 +1,63 @@
+"""What a model call consumed, and what that costs."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Self
+
+MILLION = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call, as the provider reported them.
+
+    As in Anthropic's API, ``input`` leaves out what was read from or written to the prompt cache.
+    """
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the whole prompt, cached parts included."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def total(self) -> int:
+        """Tokens the context held once the reply was written."""
+        return self.prompt + self.output
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the sum of two calls."""
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """USD per million tokens; zero where a provider does not charge."""
+
+    input: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
+    cache_read: Decimal = Decimal(0)
+    cache_write: Decimal = Decimal(0)
+
+    @classmethod
+    def free(cls) -> Self:
+        """Return prices under which every call costs nothing."""
+        return cls()
+
+    def cost(self, usage: Usage) -> Decimal:
+        """Return the exact cost of one call in USD."""
+        return (
+            self.cache_write * usage.cache_write
+            + self.cache_read * usage.cache_read
+            + self.input * usage.input
+            + self.output * usage.output
+        ) / MILLION
