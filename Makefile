@@ -1,0 +1,53 @@
+# One word per job, the same for people, hooks and CI. It needs Python 3.12 and make, no more.
+
+.DEFAULT_GOAL := help
+PYTHON_IN := .venv/bin
+PYTEST := $(PYTHON_IN)/python -m pytest
+
+.PHONY: help
+help: ## List these targets
+	@sed -n 's/^\([.a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: run
+run: ## Start Palimpsest and print the address to open
+	@.ci/install app
+	@$(PYTHON_IN)/python manage.py serve
+
+.PHONY: .venv
+.venv: ## Install everything for development into .venv
+	@.ci/install dev
+
+.PHONY: test
+test: lint ## Run every check and every test
+	@.ci/browser
+	$(PYTEST) -n 2 $(ARGS)
+
+.PHONY: lint
+lint: .venv ## Check style, types, layers and migrations
+	$(PYTHON_IN)/ruff check .
+	$(PYTHON_IN)/ruff format --check .
+	$(PYTHON_IN)/mypy
+	$(PYTHON_IN)/lint-imports
+	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
+
+.PHONY: format
+format: .venv ## Rewrite the code in the agreed style
+	$(PYTHON_IN)/ruff check --fix-only .
+	$(PYTHON_IN)/ruff format .
+
+.PHONY: test-transcripts
+test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
+	$(PYTEST) tests/transcripts --transcripts="$(TRANSCRIPTS)"
+
+.PHONY: migrations
+migrations: .venv ## Write the migrations that changed models need
+	$(PYTHON_IN)/python manage.py makemigrations
+
+.PHONY: lock
+lock: ## Write the lock files anew; ARGS=--upgrade takes the latest versions
+	@.ci/lock $(ARGS)
+
+.PHONY: clean
+clean: ## Remove what can be made again; conversations in var/ stay
+	rm -rf .venv .coverage htmlcov build *.egg-info
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,67 @@
+"""System checks: combinations of settings that cannot work, each with a way out."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import checks
+
+from chatapp.environment import folder_problem
+
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+WILDCARD_HOSTS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, never bound to
+
+
+@checks.register("palimpsest")
+def check_folders(**_: Any) -> list[checks.CheckMessage]:
+    """Everything Palimpsest keeps lies in DATA_DIR, so it must be writable."""
+    problem = folder_problem("DATA_DIR", settings.DATA_DIR)
+    if problem is None:
+        return []
+    hint = "Name a folder that you own with DATA_DIR."
+    return [checks.Error(problem, hint=hint, id="palimpsest.E001")]
+
+
+@checks.register("palimpsest")
+def check_debug(**_: Any) -> list[checks.CheckMessage]:
+    """DEBUG shows settings and source to anyone who can reach the server."""
+    if not settings.DEBUG or settings.HOST in LOCAL_HOSTS:
+        return []
+    return [
+        checks.Error(
+            f"DEBUG is on while other machines can reach HOST {settings.HOST}.",
+            hint="Unset DEBUG, or set HOST to 127.0.0.1.",
+            id="palimpsest.E002",
+        )
+    ]
+
+
+@checks.register("palimpsest")
+def check_base_url(**_: Any) -> list[checks.CheckMessage]:
+    """The provider's address must be one that an HTTP client can call."""
+    url = settings.ANTHROPIC_BASE_URL
+    parts = urlsplit(url)
+    if not url or (parts.scheme in {"http", "https"} and parts.hostname):
+        return []
+    return [
+        checks.Error(
+            "ANTHROPIC_BASE_URL is not an http or https address.",
+            hint="Write it like https://api.anthropic.com, or unset it.",
+            id="palimpsest.E003",
+        )
+    ]
+
+
+@checks.register("palimpsest")
+def check_hosts(**_: Any) -> list[checks.CheckMessage]:
+    """A server on every interface answers only to the names in ALLOWED_HOSTS."""
+    known = LOCAL_HOSTS | WILDCARD_HOSTS | {"[::1]", "[::]"}
+    if settings.HOST not in WILDCARD_HOSTS or set(settings.ALLOWED_HOSTS) - known:
+        return []
+    return [
+        checks.Warning(
+            f"HOST {settings.HOST} listens to the network, but only local names are allowed.",
+            hint="Add the name that people type to ALLOWED_HOSTS.",
+            id="palimpsest.W001",
+        )
+    ]

@@ -1,0 +1,115 @@
+"""Strict readers of environment variables: a wrong value is named, never guessed at."""
+
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off"})
+HIGHEST_PORT = 65535
+
+
+class BadEnvironment(ImproperlyConfigured):
+    """The environment asks for something impossible; its text is one sentence for a person."""
+
+
+def read_text(name: str, default: str) -> str:
+    """Return the variable without surrounding space; unset and empty both give the default."""
+    return os.environ.get(name, "").strip() or default
+
+
+def read_flag(name: str, *, default: bool) -> bool:
+    """Return whether the variable says yes or no, in any of the usual spellings."""
+    text = read_text(name, "true" if default else "false").lower()
+    if text in TRUE:
+        return True
+    if text in FALSE:
+        return False
+    raise BadEnvironment(f"{name} must be true or false, not {text!r}.")
+
+
+def read_port(name: str, default: int) -> int:
+    """Return a TCP port; 0 lets the system choose a free one."""
+    text = read_text(name, str(default))
+    # isdecimal alone accepts digits of other scripts, which nobody means in a port.
+    if not (text.isascii() and text.isdecimal()) or int(text) > HIGHEST_PORT:
+        raise BadEnvironment(
+            f"{name} must be a whole number from 0 to {HIGHEST_PORT}, not {text!r}."
+        )
+    return int(text)
+
+
+def read_list(name: str, default: list[str]) -> list[str]:
+    """Return the comma-separated entries of the variable."""
+    text = read_text(name, "")
+    entries = [entry.strip() for entry in text.split(",")] if text else default
+    if not all(entries):
+        raise BadEnvironment(f"{name} has an empty entry: {text!r}.")
+    return entries
+
+
+def read_origins(name: str) -> list[str]:
+    """Return comma-separated origins, each a scheme and a host without a path."""
+    origins = read_list(name, [])
+    for origin in origins:
+        parts = urlsplit(origin)
+        if parts.scheme not in {"http", "https"} or origin != f"{parts.scheme}://{parts.netloc}":
+            raise BadEnvironment(
+                f"{name} must list origins such as https://chat.example.org, not {origin!r}."
+            )
+    return origins
+
+
+def read_folder(name: str, default: Path) -> Path:
+    """Return an absolute folder path; `~` and relative paths are resolved."""
+    return Path(read_text(name, str(default))).expanduser().absolute()
+
+
+def make_folder(name: str, folder: Path) -> Path:
+    """Return the folder, made when it is missing, readable by its owner only."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadEnvironment(f"{name} {folder} cannot be created: {error.strerror}.") from error
+    return folder
+
+
+def folder_problem(name: str, folder: Path) -> str | None:
+    """Return a sentence that says why nothing can be written there, or None."""
+    try:
+        # Root ignores permission bits and a mount can be read-only: only a real write tells.
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return f"{name} {folder} is not writable: {error.strerror}."
+
+
+def read_or_create_secret(path: Path) -> str:
+    """Return the secret in the file; the first call creates it for its owner only."""
+    try:
+        if not path.exists():
+            create_secret(path)
+        secret = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadEnvironment(f"The secret key file {path} cannot be used: {error}.") from error
+    if not secret:
+        raise BadEnvironment(f"The secret key file {path} is empty: delete it to get a new one.")
+    return secret
+
+
+def create_secret(path: Path) -> None:
+    """Write a new random secret, unless another process was faster."""
+    # mkstemp makes the file 0600, and link never replaces: no reader sees half a key.
+    descriptor, draft = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(64))
+        Path(path).hardlink_to(draft)
+    except FileExistsError:
+        pass
+    finally:
+        Path(draft).unlink()

@@ -1,0 +1,1 @@
+"""What the command line can do beside Django's own commands."""

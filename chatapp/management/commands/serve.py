@@ -1,0 +1,85 @@
+"""`manage.py serve`: from an empty folder to a signed-in browser with one command."""
+
+import warnings
+from typing import Any
+
+from daphne.endpoints import build_endpoint_description_strings
+from daphne.server import Server
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.urls import reverse
+
+from chatapp import services
+from chatapp.asgi import application
+from chatapp.environment import folder_problem
+
+# A browser cannot open these; the same machine answers on the loopback address.
+WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, never bound to
+
+
+class QuietServer(Server):
+    """Daphne, which keeps why it could not listen instead of logging it."""
+
+    listen_problem: str | None = None
+
+    def listen_error(self, failure: Any) -> None:
+        """Remember the reason and give up."""
+        self.listen_problem = getattr(failure.value, "socketError", failure.value).strerror
+        self.stop()
+
+
+class Command(BaseCommand):
+    """Prepare the database, print the address to open, and serve."""
+
+    help = "Prepares the database, prints the address to open, and serves until Ctrl+C."
+    # `manage.py check` tells all; here one sentence about what stops a start is enough.
+    requires_system_checks = ()
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        """Serve until interrupted; everything that prevents it is a CommandError."""
+        if problem := folder_problem("DATA_DIR", settings.DATA_DIR):
+            raise CommandError(problem)
+        # WhiteNoise streams small files in a way that Django only warns about.
+        warnings.filterwarnings("ignore", "StreamingHttpResponse must consume synchronous")
+        server = QuietServer(
+            application,
+            endpoints=build_endpoint_description_strings(settings.HOST, settings.PORT),
+            # Called once the port is ours: a second start must not migrate under the first.
+            ready_callable=lambda: self.prepare(server),
+        )
+        server.run()
+        if server.listen_problem:
+            raise CommandError(
+                f"Cannot listen on {settings.HOST} port {settings.PORT}: "
+                f"{server.listen_problem}. Set HOST or PORT to another value."
+            )
+
+    def prepare(self, server: Server) -> None:
+        """Bring the database up to date and print a link that signs its owner in."""
+        try:
+            migrate_if_needed()
+            user = services.prepare_owner()
+            token = services.create_sign_in_token(user=user)
+        except DatabaseError as error:
+            name = settings.DATABASES["default"]["NAME"]
+            raise CommandError(f"The database {name} cannot be used: {error}.") from error
+        # The port the system gave, which PORT 0 leaves open.
+        port = server.listening_addresses[0][1]
+        self.stdout.write(address(settings.HOST, port) + reverse("sign_in", args=[token]))
+        self.stdout.flush()
+
+
+def migrate_if_needed() -> None:
+    """Apply the migrations that the database lacks, and cost next to nothing otherwise."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def address(host: str, port: int) -> str:
+    """Return the server's address as a browser on this machine can open it."""
+    host = WILDCARD_HOSTS.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,199 @@
+"""Settings of the project; the README lists the environment variables that change them."""
+
+from pathlib import Path
+
+from django.utils.csp import CSP
+
+from chatapp.environment import (
+    make_folder,
+    read_flag,
+    read_folder,
+    read_list,
+    read_or_create_secret,
+    read_origins,
+    read_port,
+    read_text,
+)
+
+# The folder of the checkout.
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# Everything that must survive a restart lies in this one folder.
+DATA_DIR = make_folder("DATA_DIR", read_folder("DATA_DIR", BASE_DIR / "var"))
+
+# The agent's tools work in one folder per conversation, below this one.
+WORKSPACES_ROOT = read_folder("WORKSPACES_ROOT", DATA_DIR / "workspaces")
+
+# Where the server listens; PORT 0 takes any free port.
+HOST = read_text("HOST", "127.0.0.1")
+PORT = read_port("PORT", 8000)
+
+# The key and address of the provider; a profile in the database may name its own.
+ANTHROPIC_API_KEY = read_text("ANTHROPIC_API_KEY", "")
+ANTHROPIC_BASE_URL = read_text("ANTHROPIC_BASE_URL", "")
+
+# Detailed error pages, for development only.
+DEBUG = read_flag("DEBUG", default=False)
+
+# Signs cookies and encrypts stored keys; made on first start and kept beside the database.
+SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "secret-key")
+
+# The names people may type to reach the server.
+ALLOWED_HOSTS = read_list(
+    "ALLOWED_HOSTS",
+    ["localhost", "127.0.0.1", "[::1]", f"[{HOST}]" if ":" in HOST else HOST],
+)
+
+# Origins that may post forms from behind a proxy that ends TLS.
+CSRF_TRUSTED_ORIGINS = read_origins("CSRF_TRUSTED_ORIGINS")
+
+# Django's own parts first, ours last, so that ours is checked with all of them loaded.
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "channels",
+    "chatapp.apps.ChatAppConfig",
+]
+
+# The order is Django's; WhiteNoise stands early so that static files skip the rest.
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+# HTTP addresses.
+ROOT_URLCONF = "chatapp.urls"
+
+# The one entry for HTTP and WebSocket; any ASGI server can run it.
+ASGI_APPLICATION = "chatapp.asgi.application"
+
+# Pages lie in templates/, one folder per page.
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# One file; IMMEDIATE takes the write lock at the start, so that writers queue and never fail.
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": DATA_DIR / "palimpsest.sqlite3",
+        "OPTIONS": {
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+        },
+    },
+}
+
+# One process needs no broker; a lost wake-up is harmless, as pages re-read the store.
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+# Passwords of accounts that are made in the admin.
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+# Where people without a session are sent, and where they arrive afterwards.
+LOGIN_URL = "sign_in"
+LOGIN_REDIRECT_URL = "conversations"
+LOGOUT_REDIRECT_URL = "sign_in"
+
+# No script needs the cookies: pages carry the CSRF token themselves.
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+
+# Only this server's own files run or load; 'self' covers its WebSocket too.
+SECURE_CSP = {
+    "default-src": [CSP.SELF],
+    "script-src": [CSP.SELF],
+    "style-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "connect-src": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+    "form-action": [CSP.SELF],
+    "object-src": [CSP.NONE],
+}
+
+# A page in a frame could be clicked through unseen.
+X_FRAME_OPTIONS = "DENY"
+
+# Sign-in links carry a token, which no other site may learn from a Referer header.
+SECURE_REFERRER_POLICY = "same-origin"
+
+# English today; every text is marked, so that a language is only a folder more.
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "chatapp" / "locale"]
+USE_I18N = True
+
+# Times are stored in UTC and shown in the reader's zone.
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# Static files are served from where they lie, without a collecting step.
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+
+# Files are looked up per request and revalidated, so that an edit shows on reload.
+WHITENOISE_AUTOREFRESH = True
+WHITENOISE_MAX_AGE = 0
+
+# No other site has a reason to load this one's files.
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+# One line each to stderr: where and what kind, never what a message says.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": "chatapp.logs.OneLineFormatter",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        },
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        # Replaces Django's own handlers, which would mail and print in other forms.
+        "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        "chatapp": {"level": "INFO"},
+        "condense": {"level": "INFO"},
+    },
+}
