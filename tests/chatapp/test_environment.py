@@ -1,0 +1,139 @@
+"""Strict readers: a wrong value is named in one sentence."""
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from chatapp.environment import (
+    BadEnvironment,
+    folder_problem,
+    make_folder,
+    read_flag,
+    read_folder,
+    read_list,
+    read_or_create_secret,
+    read_origins,
+    read_port,
+    read_text,
+)
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_unset_and_empty_give_the_default(
+    monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    """An empty line in an env file means the same as no line."""
+    monkeypatch.delenv("X", raising=False)
+    if value is not None:
+        monkeypatch.setenv("X", value)
+    assert read_text("X", "default") == "default"
+    assert read_flag("X", default=True) is True
+    assert read_port("X", 8000) == 8000
+    assert read_list("X", ["a"]) == ["a"]
+    assert read_origins("X") == []
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning"),
+    [("1", True), ("TRUE", True), ("yes", True), ("on", True), ("0", False), ("Off", False)],
+)
+def test_flags_accept_the_usual_spellings(
+    monkeypatch: pytest.MonkeyPatch, value: str, *, meaning: bool
+) -> None:
+    """A flag reads as people write it."""
+    monkeypatch.setenv("X", value)
+    assert read_flag("X", default=not meaning) is meaning
+
+
+@pytest.mark.parametrize("value", ["2", "maybe", "tru"])
+def test_a_flag_is_never_guessed(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """A typo does not silently mean no."""
+    monkeypatch.setenv("X", value)
+    with pytest.raises(BadEnvironment, match=rf"^X must be true or false, not '{value}'\.$"):
+        read_flag("X", default=False)
+
+
+@pytest.mark.parametrize("value", ["abc", "-1", "65536", "80.0", "٨٠", "8 0"])
+def test_a_bad_port_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """Only plain digits within a port's range are a port."""
+    monkeypatch.setenv("X", value)
+    with pytest.raises(BadEnvironment, match=r"^X must be a whole number from 0 to 65535"):
+        read_port("X", 8000)
+
+
+def test_lists_are_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Space around entries does not count."""
+    monkeypatch.setenv("X", "a, b ,c")
+    assert read_list("X", []) == ["a", "b", "c"]
+
+
+def test_an_empty_entry_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty host name would match more than was meant."""
+    monkeypatch.setenv("X", "a,,b")
+    with pytest.raises(BadEnvironment, match=r"^X has an empty entry"):
+        read_list("X", [])
+
+
+def test_origins_have_a_scheme_and_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Django compares origins as text, so that a path would never match."""
+    monkeypatch.setenv("X", "https://a.example, http://b.example:8080")
+    assert read_origins("X") == ["https://a.example", "http://b.example:8080"]
+    monkeypatch.setenv("X", "https://a.example/")
+    with pytest.raises(BadEnvironment, match=r"X must list origins"):
+        read_origins("X")
+
+
+def test_folders_are_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A later change of the working folder moves nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("X", "here")
+    assert read_folder("X", Path("/unused")) == tmp_path / "here"
+
+
+def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
+    """Other accounts of the machine cannot read conversations."""
+    folder = make_folder("X", tmp_path / "a" / "b")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+    """The sentence names the variable, the folder and the reason."""
+    (tmp_path / "file").touch()
+    with pytest.raises(BadEnvironment, match=r"^X .*/file/data cannot be created: Not a directory"):
+        make_folder("X", tmp_path / "file" / "data")
+
+
+def test_writability_is_tried(tmp_path: Path) -> None:
+    """A folder that takes a file is fine; one that does not is a problem with a reason."""
+    assert folder_problem("X", tmp_path) is None
+    assert list(tmp_path.glob("tmp*")) == []
+    problem = folder_problem("X", tmp_path / "missing")
+    assert problem == f"X {tmp_path / 'missing'} is not writable: No such file or directory."
+
+
+def test_the_secret_is_stable_and_private(tmp_path: Path) -> None:
+    """The first reader creates it, later ones get the same, and no one else can read it."""
+    path = tmp_path / "secret-key"
+    secret = read_or_create_secret(path)
+    assert len(secret) >= 64
+    assert read_or_create_secret(path) == secret
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.glob("tmp*")) == []
+
+
+def test_racing_readers_agree_on_the_secret(tmp_path: Path) -> None:
+    """Two processes that start together sign with the same key."""
+    with ThreadPoolExecutor(8) as pool:
+        secrets = set(pool.map(read_or_create_secret, [tmp_path / "secret-key"] * 32))
+    assert len(secrets) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe"])
+def test_a_damaged_secret_file_is_named(tmp_path: Path, content: bytes) -> None:
+    """An empty key would sign everything with nothing."""
+    path = tmp_path / "secret-key"
+    path.write_bytes(content)
+    with pytest.raises(BadEnvironment, match=r"^The secret key file .*secret-key"):
+        read_or_create_secret(path)

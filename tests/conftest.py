@@ -1,0 +1,44 @@
+"""Fixtures for every test: no test sees the machine's key, folders or browser by accident."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from pytest_django.fixtures import SettingsWrapper
+
+IN_CI = os.environ.get("CI") == "true"
+
+
+def find_chromium() -> str | None:
+    """Return the path of the browser that .ci/browser looks for, or None."""
+    return shutil.which(os.environ.get("CHROMIUM", "chromium"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip browser tests where there is no browser, except in CI, where they fail."""
+    if IN_CI or find_chromium():
+        return
+    skip = pytest.mark.skip(reason="needs Debian's chromium: apt-get install chromium")
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's executable, for playwright's `executable_path`."""
+    path = find_chromium()
+    if path is None:
+        pytest.fail("There is no chromium: run .ci/browser.")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def isolation(settings: SettingsWrapper, tmp_path: Path) -> None:
+    """Give each test folders of its own and no provider to call."""
+    settings.ANTHROPIC_API_KEY = ""
+    settings.ANTHROPIC_BASE_URL = ""
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    settings.WORKSPACES_ROOT = settings.DATA_DIR / "workspaces"
