@@ -94,8 +94,12 @@ def read_or_create_secret(path: Path) -> str:
         if not path.exists():
             create_secret(path)
         secret = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadEnvironment(f"The secret key file {path} cannot be used: {error}.") from error
+    except OSError as error:
+        raise BadEnvironment(
+            f"The secret key file {path} cannot be used: {error.strerror}."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise BadEnvironment(f"The secret key file {path} does not hold a key.") from error
     if not secret:
         raise BadEnvironment(f"The secret key file {path} is empty: delete it to get a new one.")
     return secret
@@ -108,7 +112,7 @@ def create_secret(path: Path) -> None:
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(64))
-        Path(path).hardlink_to(draft)
+        path.hardlink_to(draft)
     except FileExistsError:
         pass
     finally:

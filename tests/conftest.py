@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -35,7 +35,7 @@ def chromium() -> str:
 
 
 @pytest.fixture(autouse=True)
-def isolation(settings: SettingsWrapper, tmp_path: Path) -> None:
+def isolation(settings: Settings, tmp_path: Path) -> None:
     """Give each test folders of its own and no provider to call."""
     settings.ANTHROPIC_API_KEY = ""
     settings.ANTHROPIC_BASE_URL = ""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from django.core.checks import run_checks
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 
 def found() -> list[str | None]:
@@ -19,14 +19,14 @@ def test_the_defaults_are_fine() -> None:
     assert found() == []
 
 
-def test_a_read_only_folder_is_an_error(settings: SettingsWrapper, tmp_path: Path) -> None:
+def test_a_read_only_folder_is_an_error(settings: Settings, tmp_path: Path) -> None:
     """Nothing works without a place for the database."""
     (tmp_path / "file").touch()
     settings.DATA_DIR = tmp_path / "file" / "data"
     assert found() == ["palimpsest.E001"]
 
 
-def test_debug_is_for_this_machine_only(settings: SettingsWrapper) -> None:
+def test_debug_is_for_this_machine_only(settings: Settings) -> None:
     """Error pages with settings are not for the network."""
     settings.DEBUG = True
     assert found() == []
@@ -35,20 +35,20 @@ def test_debug_is_for_this_machine_only(settings: SettingsWrapper) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://example.org", "example.org", "https://", "http//x"])
-def test_a_base_url_must_be_http(settings: SettingsWrapper, url: str) -> None:
+def test_a_base_url_must_be_http(settings: Settings, url: str) -> None:
     """An address without a scheme would fail at the first message only."""
     settings.ANTHROPIC_BASE_URL = url
     assert found() == ["palimpsest.E003"]
 
 
 @pytest.mark.parametrize("url", ["http://localhost:9000", "https://llm.example.org/v1"])
-def test_a_base_url_may_be_any_http_address(settings: SettingsWrapper, url: str) -> None:
+def test_a_base_url_may_be_any_http_address(settings: Settings, url: str) -> None:
     """Gateways and local servers are as good as the vendor's own address."""
     settings.ANTHROPIC_BASE_URL = url
     assert found() == []
 
 
-def test_listening_to_the_network_needs_a_name(settings: SettingsWrapper) -> None:
+def test_listening_to_the_network_needs_a_name(settings: Settings) -> None:
     """Otherwise everyone who comes over the network is turned away."""
     settings.HOST = "0.0.0.0"  # noqa: S104 - only a setting, nothing is bound
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]  # noqa: S104

@@ -1,0 +1,139 @@
+"""`manage.py serve`: one address when it works, one sentence when it cannot."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from chatapp.management.commands.serve import address
+
+ROOT = Path(__file__).parents[2]
+SECONDS_TO_START = 3.0
+SIGN_IN = re.compile(r"^http://127\.0\.0\.1:\d+/sign-in/[^/\s]+/\n$")
+
+
+def start(data: Path, **environment: str) -> subprocess.Popen[str]:
+    """Start a server in a process of its own, on a free port unless one is given."""
+    inherited = {"PATH": os.environ["PATH"], "DATA_DIR": str(data), "PORT": "0"}
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "serve"],
+        cwd=ROOT,
+        env=inherited | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def serving(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Yield a running server and the address that it printed."""
+    server = start(data)
+    assert server.stdout
+    try:
+        yield server, server.stdout.readline()
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def refusal(data: Path, **environment: str) -> str:
+    """Return the sentence of a start that must fail, without its line end."""
+    stdout, stderr = start(data, **environment).communicate(timeout=20)
+    assert stdout == ""
+    assert "Traceback" not in stderr
+    assert stderr.count("\n") == 1, stderr
+    return stderr.strip()
+
+
+def test_an_empty_folder_becomes_a_server_with_one_address(tmp_path: Path) -> None:
+    """The first start makes the database and prints a link that answers, once and for all."""
+    data = tmp_path / "new" / "data"
+    with serving(data) as (server, url):
+        assert SIGN_IN.match(url), url
+        origin = url.partition("/sign-in/")[0]
+        with urllib.request.urlopen(f"{origin}/sign-in/") as page:  # noqa: S310 - http, our own
+            assert page.status == 200
+        server.send_signal(signal.SIGINT)
+        rest, stderr = server.communicate(timeout=20)
+    assert (rest, stderr) == ("", "")
+    assert server.returncode in {0, 130}
+    assert (data / "palimpsest.sqlite3").exists()
+
+
+def test_a_second_start_is_quick(tmp_path: Path) -> None:
+    """With the database in place the address appears within three seconds."""
+    with serving(tmp_path):
+        pass
+    began = time.monotonic()
+    with serving(tmp_path) as (_, url):
+        seconds = time.monotonic() - began
+    assert SIGN_IN.match(url), url
+    assert seconds < SECONDS_TO_START
+
+
+def test_a_port_in_use_is_said_before_anything_is_written(tmp_path: Path) -> None:
+    """A second start must not migrate the database under the first."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        sentence = refusal(tmp_path, PORT=str(port))
+    assert sentence == (
+        f"CommandError: Cannot listen on 127.0.0.1 port {port}: Address already in use. "
+        "Set HOST or PORT to another value."
+    )
+    assert not (tmp_path / "palimpsest.sqlite3").exists()
+
+
+@pytest.mark.parametrize("port", ["abc", "65536", "-1"])
+def test_a_bad_port_is_one_sentence(tmp_path: Path, port: str) -> None:
+    """The variable and the range are named."""
+    sentence = refusal(tmp_path, PORT=port)
+    assert sentence == f"PORT must be a whole number from 0 to 65535, not '{port}'."
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    """Below a regular file not even root can make a folder."""
+    (tmp_path / "file").touch()
+    data = tmp_path / "file" / "data"
+    assert refusal(data) == f"DATA_DIR {data} cannot be created: Not a directory."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that root cannot write to")
+def test_a_read_only_folder_is_one_sentence() -> None:
+    """Root ignores permission bits, but not that /proc takes no files."""
+    sentence = refusal(Path("/proc"), SECRET_KEY="given")
+    assert sentence == "CommandError: DATA_DIR /proc is not writable: No such file or directory."
+
+
+def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
+    """The file is named, and left as it is."""
+    database = tmp_path / "palimpsest.sqlite3"
+    database.write_text("no database, but long enough to be taken for one at first" * 100)
+    sentence = refusal(tmp_path)
+    assert sentence == (
+        f"CommandError: The database {database} cannot be used: file is not a database."
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("chat.example.org", "http://chat.example.org:80"),
+        ("::1", "http://[::1]:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),  # noqa: S104 - only text
+        ("::", "http://[::1]:80"),
+    ],
+)
+def test_the_address_can_be_opened(host: str, url: str) -> None:
+    """Brackets for IPv6, and no wildcard, which browsers refuse."""
+    assert address(host, 80) == url

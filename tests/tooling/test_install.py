@@ -1,0 +1,123 @@
+""".ci/install installs once, and .ci/browser says what is missing."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout whose lock files are empty and whose pip only writes down its calls."""
+    (tmp_path / ".ci" / "requirements").mkdir(parents=True)
+    for script in ("python", "install"):
+        shutil.copy(ROOT / ".ci" / script, tmp_path / ".ci" / script)
+    for lock in ("app", "dev"):
+        (tmp_path / ".ci" / "requirements" / f"{lock}.txt").write_text(f"# {lock}\n")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        "#!/bin/sh\n"
+        f'case "$2" in pip) echo "$@" >> "{tmp_path}/calls"; exit "${{PIP_EXIT:-0}}";; esac\n'
+        f'exec "{sys.executable}" "$@"\n'
+    )
+    python.chmod(0o755)
+    return tmp_path
+
+
+def install(checkout: Path, what: str, *, pip_exit: int = 0) -> int:
+    """Run the script; returns its exit code."""
+    return subprocess.run(
+        ["/bin/sh", str(checkout / ".ci" / "install"), what],
+        env={"PATH": "/usr/bin:/bin", "PIP_EXIT": str(pip_exit)},
+        capture_output=True,
+        check=False,
+    ).returncode
+
+
+def calls(checkout: Path) -> list[str]:
+    """Return what pip was asked for, one entry a call."""
+    log = checkout / "calls"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def test_a_second_start_installs_nothing(checkout: Path) -> None:
+    """The stamp equals the lock file, so that pip is not even started."""
+    assert install(checkout, "app") == 0
+    assert install(checkout, "app") == 0
+    assert len(calls(checkout)) == 1
+
+
+def test_hashes_are_required(checkout: Path) -> None:
+    """A package that was swapped on the way is refused."""
+    install(checkout, "app")
+    assert "--require-hashes" in calls(checkout)[0]
+
+
+def test_a_changed_lock_is_installed(checkout: Path) -> None:
+    """After a pull the environment follows."""
+    install(checkout, "app")
+    (checkout / ".ci" / "requirements" / "app.txt").write_text("# newer\n")
+    install(checkout, "app")
+    assert len(calls(checkout)) == 2
+
+
+def test_development_contains_the_application(checkout: Path) -> None:
+    """After `make test`, `make run` has nothing to install."""
+    install(checkout, "dev")
+    install(checkout, "app")
+    assert len(calls(checkout)) == 1
+
+
+def test_a_failed_install_leaves_no_stamp(checkout: Path) -> None:
+    """The next start tries again."""
+    assert install(checkout, "app", pip_exit=1) != 0
+    assert install(checkout, "app") == 0
+    assert len(calls(checkout)) == 2
+
+
+@pytest.mark.parametrize("lock", ["app", "dev"])
+def test_lock_files_name_no_address(lock: str) -> None:
+    """They hold behind any mirror, and every package has its hashes."""
+    text = (ROOT / ".ci" / "requirements" / f"{lock}.txt").read_text()
+    assert "://" not in text
+    assert text.count("==") <= text.count("--hash=sha256:")
+
+
+def pins(lock: str) -> set[str]:
+    """Return the `name==version` pairs of a lock file."""
+    text = (ROOT / ".ci" / "requirements" / f"{lock}.txt").read_text()
+    return {line.split()[0] for line in text.splitlines() if "==" in line}
+
+
+def test_the_locks_agree() -> None:
+    """Whatever the application runs with is what its tests run with."""
+    assert pins("app") <= pins("dev")
+
+
+@pytest.fixture
+def no_browser(tmp_path: Path) -> Path:
+    """A PATH folder of a person without root and without a browser."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "id").write_text("#!/bin/sh\necho 1000\n")
+    (folder / "id").chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
+def test_a_missing_browser_fails_only_in_ci(no_browser: Path, ci: str, code: int) -> None:
+    """Elsewhere the reason and the remedy are printed, and the other tests run."""
+    done = subprocess.run(
+        ["/bin/sh", str(ROOT / ".ci" / "browser")],
+        env={"PATH": str(no_browser), "CI": ci},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "apt-get install chromium" in done.stderr
