@@ -20,7 +20,7 @@ from chatapp.environment import folder_problem
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, never bound to
 
 
-class QuietServer(Server):
+class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     """Daphne, which keeps why it could not listen instead of logging it."""
 
     listen_problem: str | None = None
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(problem)
         # WhiteNoise streams small files in a way that Django only warns about.
         warnings.filterwarnings("ignore", "StreamingHttpResponse must consume synchronous")
-        server = QuietServer(
+        server: QuietServer = QuietServer(
             application,
             endpoints=build_endpoint_description_strings(settings.HOST, settings.PORT),
             # Called once the port is ours: a second start must not migrate under the first.
