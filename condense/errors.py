@@ -1,12 +1,15 @@
 """Every error the engine raises, as one tree.
 
-    CondenseError
-    ├── InvalidMessage        a message or block that is not of the expected shape
-    ├── UnknownMessage        an id that is not in the given history
-    ├── NothingToCondense     too few messages, or condensed a moment ago
-    ├── SummaryFailed         the summary call failed or gave nothing usable
-    ├── DidNotShrink          a rung left the context no smaller than it was
-    └── CannotFit             nothing that may be hidden is left, and it is still too large
+CondenseError
+├── InvalidMessage        a message or block that is not of the expected shape
+├── UnknownMessage        an id that is not in the given history
+├── UndoRefused           something later rests on what should be taken back
+├── NothingToCondense     too few messages, or condensed a moment ago
+├── SummaryFailed         the summary call failed or gave nothing usable
+├── DidNotShrink          a rung left the context no smaller than it was
+└── CannotFit             nothing that may be hidden is left, and it is still too large
+
+Each carries technical details and the cost of what was tried.
 """
 
 from decimal import Decimal
@@ -28,6 +31,10 @@ class InvalidMessage(CondenseError):
 
 class UnknownMessage(CondenseError):
     """The id names no message, summary, marker or rewind of the given history."""
+
+
+class UndoRefused(CondenseError):
+    """What should be taken back is already undone, or something later rests on it."""
 
 
 class NothingToCondense(CondenseError):

@@ -113,10 +113,12 @@ def block_from_api(data: Json) -> Block:
 def _tool_result(id_: str, extra: dict[str, Any], data: Json) -> Block:
     content = extra.pop("content", None)
     is_error = extra.pop("is_error", False)
-    if not isinstance(is_error, bool) or not isinstance(content, str | Sequence | None):
-        return OpaqueBlock(data)
-    if content is not None and not isinstance(content, str):
+    if isinstance(content, Sequence) and not isinstance(content, str | bytes):
+        if not all(isinstance(block, Mapping) for block in content):
+            return OpaqueBlock(data)
         content = tuple(block_from_api(block) for block in content)
+    if not isinstance(is_error, bool) or not isinstance(content, str | tuple | None):
+        return OpaqueBlock(data)
     return ToolResultBlock(id_, content, is_error, extra)
 
 
@@ -219,6 +221,17 @@ class Message:
         """The tool results this message carries."""
         return tuple(block for block in self.blocks if isinstance(block, ToolResultBlock))
 
+    @property
+    def in_force(self) -> bool:
+        """Whether this is a summary or marker that was neither undone nor rewound."""
+        tags = self.tags
+        made = tags.condense_id is not None or tags.truncation_id is not None
+        return made and not tags.undone and tags.rewind_parent is None
+
     def with_tags(self, **changes: Any) -> Self:
         """Return a copy with some tags set or cleared."""
         return replace(self, tags=replace(self.tags, **changes))
+
+    def with_content(self, content: Content) -> Self:
+        """Return a copy that says something else, so its token count is unknown again."""
+        return replace(self, content=content, tokens=None)

@@ -1,0 +1,44 @@
+"""``<command>`` blocks: directives that survive every condensation."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from condense.messages import Message
+
+_OPEN, _CLOSE = "<command", "</command>"
+_NAME = re.compile(r"""\bname\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+
+
+def extract_command_blocks(message: Message) -> str:
+    """Return the message's ``<command …>…</command>`` blocks, joined by newlines."""
+    return "\n".join(_blocks(message.text))
+
+
+def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return the blocks of all user messages, the newest of each name, oldest name first.
+
+    A summary repeats in a reminder the blocks it hides, so they outlive repeated condensation.
+    The name is the opening tag's ``name`` attribute, or the whole tag where it has none.
+    """
+    newest: dict[str, str] = {}
+    for message in messages:
+        if message.role == "user":
+            newest.update((_name(block), block) for block in _blocks(message.text))
+    return tuple(newest.values())
+
+
+def _blocks(text: str) -> Iterator[str]:
+    end = 0
+    while (start := text.find(_OPEN, end)) >= 0:
+        opened = text.find(">", start + len(_OPEN))
+        closed = text.find(_CLOSE, opened + 1)
+        if opened < 0 or closed < 0:
+            return
+        end = closed + len(_CLOSE)
+        yield text[start:end]
+
+
+def _name(block: str) -> str:
+    tag = block[: block.index(">") + 1]
+    found = _NAME.search(tag)
+    return (found[1] or found[2] or tag) if found else tag

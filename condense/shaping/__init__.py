@@ -1,0 +1,1 @@
+"""Turn an effective history into a request that the Messages API accepts."""

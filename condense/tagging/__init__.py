@@ -1,0 +1,30 @@
+"""Condense, truncate, rewind and undo as tags on messages that are never removed.
+
+A summary or marker stands after the last message it hides, and is *in force* until it is undone
+or rewound. Every operation returns a new history; :func:`effective_history` derives the view.
+"""
+
+from condense.tagging.hiding import (
+    TRUNCATION_TEXT,
+    Truncation,
+    hide_behind,
+    plan_truncation,
+    truncate,
+    undo,
+)
+from condense.tagging.history import InForce, effective_history, messages_since_last_summary
+from condense.tagging.rewinding import rewind, undo_rewind
+
+__all__ = [
+    "TRUNCATION_TEXT",
+    "InForce",
+    "Truncation",
+    "effective_history",
+    "hide_behind",
+    "messages_since_last_summary",
+    "plan_truncation",
+    "rewind",
+    "truncate",
+    "undo",
+    "undo_rewind",
+]

@@ -1,0 +1,47 @@
+"""Go back to before a message was written, and forward again."""
+
+import uuid
+from collections.abc import Sequence
+
+from condense.errors import UndoRefused, UnknownMessage
+from condense.messages import Message
+
+
+def rewind(
+    messages: Sequence[Message], to_id: str, *, rewind_id: str | None = None
+) -> tuple[Message, ...]:
+    """Return the history as before ``to_id`` was written; that and all later is hidden.
+
+    "Later" goes by ``seq``: a summary written afterwards is rewound although it stands earlier,
+    so what it hid is visible again. Raises UnknownMessage when ``to_id`` is not in the history.
+    """
+    target = next((message for message in messages if message.id == to_id), None)
+    if target is None:
+        raise UnknownMessage(f"No message {to_id!r} is in this history.")
+    rewind_id = rewind_id or uuid.uuid4().hex
+
+    def rewound(message: Message) -> Message:
+        later = message.seq >= target.seq and message.tags.rewind_parent is None
+        return message.with_tags(rewind_parent=rewind_id) if later else message
+
+    return tuple(map(rewound, messages))
+
+
+def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
+    """Bring back what a rewind hid, as long as nothing has been written since.
+
+    Raises UnknownMessage when no message was hidden by it, and UndoRefused when a message,
+    summary or marker is newer than all it hid.
+    """
+    hidden = [message.seq for message in messages if message.tags.rewind_parent == rewind_id]
+    if not hidden:
+        raise UnknownMessage(f"No rewind {rewind_id!r} is in this history.")
+    newest = max(hidden)
+    if any(message.seq > newest for message in messages):
+        raise UndoRefused("Something new was written after this rewind.")
+    return tuple(
+        message.with_tags(rewind_parent=None)
+        if message.tags.rewind_parent == rewind_id
+        else message
+        for message in messages
+    )
