@@ -94,5 +94,10 @@ class Budget:
         reserved = own if own and own > 0 and own != self.window else DEFAULT_OUTPUT
         available = max(0, window - used - reserved)
         total = used + reserved + available
-        shares = ((part / total) * 100 for part in (used, reserved, available))
-        return Distribution(*shares, reserved, available)
+        return Distribution(
+            used_percent=(used / total) * 100,
+            reserved_percent=(reserved / total) * 100,
+            available_percent=(available / total) * 100,
+            reserved=reserved,
+            available=available,
+        )

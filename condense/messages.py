@@ -122,7 +122,7 @@ def _tool_result(id_: str, extra: dict[str, Any], data: Json) -> Block:
     return ToolResultBlock(id_, content, is_error, extra)
 
 
-def content_from_api(content: str | Sequence[Json]) -> Content:
+def content_from_api(content: object) -> Content:
     """Return text as it is and a list of JSON blocks as a tuple of typed blocks."""
     if isinstance(content, str):
         return content

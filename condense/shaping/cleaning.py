@@ -1,0 +1,119 @@
+"""Leave out or replace the blocks that the Messages API would refuse."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from condense.messages import (
+    Block,
+    Content,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    Role,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+
+IMAGE_TEXT = "[Referenced image in conversation]"
+EMPTY_ERROR = "The tool failed without a message."
+THINKING = ("thinking", "redacted_thinking")
+
+
+def replace_images(messages: Sequence[Message], *, nested: bool = False) -> tuple[Message, ...]:
+    """Return the messages with images as placeholder text; ``nested`` includes tool results."""
+    return tuple(_without_images(message, nested=nested) for message in messages)
+
+
+def _without_images(message: Message, *, nested: bool) -> Message:
+    content = _placeholders(message.content, nested=nested)
+    return message if content is message.content else message.with_content(content)
+
+
+def _placeholders(content: Content, *, nested: bool) -> Content:
+    if isinstance(content, str):
+        return content
+    blocks = tuple(_placeholder(block, nested=nested) for block in content)
+    return content if all(new is old for new, old in zip(blocks, content, strict=True)) else blocks
+
+
+def _placeholder(block: Block, *, nested: bool) -> Block:
+    if isinstance(block, ImageBlock) or _type(block) == "image":
+        return TextBlock(IMAGE_TEXT)
+    if nested and isinstance(block, ToolResultBlock) and block.content:
+        content = _placeholders(block.content, nested=True)
+        return block if content is block.content else replace(block, content=content)
+    return block
+
+
+def clean(message: Message) -> Message:
+    """Return the message without blank text, and with blocks as its role may carry them.
+
+    Standalone reasoning items, unsigned thinking and malformed text go; a message of which
+    nothing is left has the content ``()``.
+    """
+    if isinstance(message.content, str):
+        return message if message.content.strip() else message.with_content(())
+    blocks = tuple(_usable(message.content, message.role))
+    if message.role == "assistant":
+        while blocks and _type(blocks[-1]) in THINKING:
+            blocks = blocks[:-1]
+    return message if blocks == message.content else message.with_content(blocks)
+
+
+def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
+    for block in blocks:
+        match block:
+            case TextBlock(text) if not text.strip():
+                continue
+            case ImageBlock() if role == "assistant":
+                yield TextBlock(IMAGE_TEXT)
+            case ToolUseBlock():
+                yield _with_object_input(block)
+            case ToolResultBlock():
+                yield _clean_result(block)
+            case OpaqueBlock(data):
+                yield from _opaque(data, role)
+            case _:
+                yield block
+
+
+def _with_object_input(block: ToolUseBlock) -> ToolUseBlock:
+    if isinstance(block.input, Mapping):
+        return block
+    return replace(block, input={} if block.input is None else {"input": block.input})
+
+
+def _clean_result(block: ToolResultBlock) -> ToolResultBlock:
+    content = block.content
+    if isinstance(content, tuple):
+        content = tuple(_usable_in_result(content)) or None
+    if block.is_error and not (content.strip() if isinstance(content, str) else content):
+        content = EMPTY_ERROR
+    return block if content == block.content else replace(block, content=content)
+
+
+def _usable_in_result(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in _usable(blocks, "user"):
+        if isinstance(block, ToolUseBlock | ToolResultBlock) or _type(block) in _TOOLS:
+            yield TextBlock(f"[{block.to_api()['type']}]")
+        else:
+            yield block
+
+
+_TOOLS = ("tool_use", "tool_result")
+
+
+def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:
+    kind = data.get("type")
+    signed = kind != "thinking" or data.get("signature")
+    if kind in THINKING and (role != "assistant" or not signed):
+        return
+    if kind == "image":
+        yield TextBlock(IMAGE_TEXT)
+    elif isinstance(kind, str) and kind not in {"text", "reasoning"}:
+        yield OpaqueBlock(data)
+
+
+def _type(block: Block) -> object:
+    return block.data.get("type") if isinstance(block, OpaqueBlock) else None

@@ -1,0 +1,39 @@
+"""Put all the rules of the Messages API together, on exactly what is sent."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from condense.messages import Message, TextBlock
+from condense.shaping.cleaning import clean, replace_images
+from condense.shaping.merging import merge_consecutive
+from condense.shaping.pairing import DEFERRED, repair_tool_pairs
+
+OPENING = "[The conversation continues from here.]"
+
+
+def shape_request(
+    messages: Sequence[Message], *, supports_images: bool = True, missing_result: str = DEFERRED
+) -> tuple[Message, ...]:
+    """Return an effective history as messages that the Messages API accepts.
+
+    The first is the user's, roles alternate, tool calls and results pair up, nothing is empty.
+    Only an empty history gives no messages.
+    """
+    sent = messages if supports_images else replace_images(messages, nested=True)
+    cleaned = [message for message in map(clean, sent) if message.content != ()]
+    merged = merge_consecutive(cleaned, ("user", "assistant"), markers=True)
+    if messages and (not merged or merged[0].role == "assistant"):
+        merged = (Message(role="user", content=OPENING, id="opening"), *merged)
+    return _ended(repair_tool_pairs(merged, missing_result=missing_result))
+
+
+def _ended(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return the messages; a reply that comes last may not end in white space."""
+    if not messages or messages[-1].role == "user":
+        return messages
+    last = messages[-1]
+    *others, end = last.blocks
+    if not isinstance(end, TextBlock) or end.text == end.text.rstrip():
+        return messages
+    content = (*others, replace(end, text=end.text.rstrip()))
+    return (*messages[:-1], last.with_content(content))
