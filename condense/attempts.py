@@ -1,0 +1,72 @@
+"""The record of every try to make the context smaller, failures and their cost included."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from condense.errors import CondenseError
+from condense.situation import Reduction, Trigger
+from condense.tokens import TokenCount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window."""
+
+    id: str
+    strategy: str
+    kind: Literal["condensed", "truncated"]
+    trigger: Trigger
+    threshold: float
+    threshold_source: str
+    tokens_before: TokenCount
+    prompt: str = ""
+
+
+class CondensationLog(Protocol):
+    """Whoever keeps the record; each method is told once per event, in order.
+
+    After ``started`` comes exactly one of ``succeeded``, ``failed`` and ``cancelled``.
+    """
+
+    async def started(self, attempt: Attempt) -> None:
+        """A strategy begins."""
+        ...
+
+    async def progressed(self, attempt_id: str, tokens_written: int) -> None:
+        """The summary has grown to about so many tokens."""
+        ...
+
+    async def succeeded(self, attempt_id: str, reduction: Reduction) -> None:
+        """The reduction holds: apply it, in one transaction with its record."""
+        ...
+
+    async def failed(
+        self, attempt_id: str, error: CondenseError, *, fell_back_to: str | None = None
+    ) -> None:
+        """The try came to nothing; ``fell_back_to`` names the strategy tried next."""
+        ...
+
+    async def cancelled(self, attempt_id: str) -> None:
+        """The user, or a shutdown, took the try back."""
+        ...
+
+
+class NullLog:
+    """Keeps no record."""
+
+    async def started(self, attempt: Attempt) -> None:
+        """Do nothing."""
+
+    async def progressed(self, attempt_id: str, tokens_written: int) -> None:
+        """Do nothing."""
+
+    async def succeeded(self, attempt_id: str, reduction: Reduction) -> None:
+        """Do nothing."""
+
+    async def failed(
+        self, attempt_id: str, error: CondenseError, *, fell_back_to: str | None = None
+    ) -> None:
+        """Do nothing."""
+
+    async def cancelled(self, attempt_id: str) -> None:
+        """Do nothing."""
