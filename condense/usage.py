@@ -19,6 +19,18 @@ class Usage:
     cache_read: int = 0
     cache_write: int = 0
 
+    @classmethod
+    def from_inclusive(
+        cls,
+        *,
+        input: int,  # noqa: A002 - the API's word
+        output: int,
+        cache_read: int = 0,
+        cache_write: int = 0,
+    ) -> Self:
+        """Return the usage where ``input`` counts cached tokens too, as OpenAI reports it."""
+        return cls(max(0, input - cache_read - cache_write), output, cache_read, cache_write)
+
     @property
     def prompt(self) -> int:
         """Tokens of the whole prompt, cached parts included."""

@@ -1,0 +1,194 @@
+"""Is this provider error "the context window is exceeded"? Told without importing any SDK.
+
+Every vendor says it in other words and other places: as an HTTP status, a code, a sentence, a
+nested body, in the middle of a stream, or as a reply's stop reason.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_DEPTH = 6
+BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
+_NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
+
+_STATUS_KEYS = ("status", "status_code", "http_status", "httpStatusCode", "HTTPStatusCode")
+_CODE_KEYS = ("code", "type", "name", "Code", "error_type", "stop_reason", "finish_reason")
+_TEXT_KEYS = ("message", "Message", "msg", "detail", "details", "raw", "error", "reason")
+_NESTED_KEYS = (
+    "error", "body", "response", "metadata", "detail", "details", "errors", "cause", "raw",
+    "$metadata", "ResponseMetadata", "Error", "__cause__", "exceptions",
+)  # fmt: skip
+
+_CODES = re.compile(
+    r"context_(length|window)_exceeded|exceed_context_size|request_too_large"
+    r"|prompt_tokens_exceeded|ContextWindowExceeded|^LengthFinishReasonError$"
+)
+_RATE_CODES = re.compile(r"rate.?limit|throttl|quota|overloaded|TooManyRequests", re.IGNORECASE)
+_RATE_TEXT = re.compile(
+    r"rate.?limit|per (minute|min|hour|day|second)\b|\b(TPM|RPM|TPD)\b|quota|please wait|throttl",
+    re.IGNORECASE,
+)
+# About one parameter or credential, which no smaller context would mend.
+_OTHER_CAUSE = re.compile(
+    r"max_(output_|completion_|new_)?tokens(_to_sample)?\b(?!.*(context|input|prompt))"
+    r"|maximum allowed number of output tokens|invalid (auth\w* |access |api )?token",
+    re.IGNORECASE | re.DOTALL,
+)
+# Says it beyond doubt, whatever the status is, unless that speaks of something else.
+_PLAIN = re.compile(
+    r"""
+      (prompt|input|context|conversation|message\w*)(\ (is|are))?\ too\ (long|large)\b
+    | context[_ ](length|window)[_ ]exceeded
+    | exceed\w*\ (the\ |this\ |model'?s?\ |its\ |available\ |max\w*\ |configured\ )*
+      (context|prompt|input|token)[ _](length|window|size|limit)
+    | context\ (length|window|size|limit)\ (\w+\ ){0,2}exceed
+    | longer\ than\ the\ (model'?s\ )?(maximum|context)
+    | maximum\ (context|prompt|input|model)\ length\ (is|of)\ \d
+    | \d\ maximum\ context\ length
+    | (token\ count|input\ tokens|input\ length)\b.*\bexceeds?\b
+    | reduce\ the\ (length|size)\ of\ the\ (messages|prompt|input)
+    | `?inputs`?\ tokens\ \+\ `?max_new_tokens
+    | tokens?\ to\ keep\ .*\bcontext
+    | keep\ the\ first\ \d+\ tokens\ when\ context
+    | exceed\w*\ model\ token\ limit
+    | prompt\ exceeds\ max\ length
+    | range\ of\ input\ length\ should\ be
+    | too\ many\ (input|prompt)\ tokens
+    | tokens\ in\ the\ prompt\ cannot\ exceed
+    | tokens\ in\ request\ more\ than\ max
+    | max_tokens\ must\ be\ at\ least\ 1,\ got\ -
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# Enough in an HTTP 400 or an error that carries no status at all.
+_LIKELY = re.compile(
+    r"""
+      \bcontext\s*(length|window)\b
+    | \bmaximum\s*context\b
+    | \b(input\s*)?tokens?\s*exceed
+    | \btoo\s*many\s*tokens?\b
+    """,
+    re.IGNORECASE | re.VERBOSE | re.ASCII,
+)
+# Enough where an "invalid_request_error" says it.
+_INVALID_REQUEST = re.compile(
+    r"maximum.*tokens|context.*too.*long|exceeds.*context|token.*limit", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What an error says about itself, gathered from all its layers, outermost first."""
+
+    statuses: list[int] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def status(self) -> int | None:
+        return self.statuses[0] if self.statuses else None
+
+    def code_matches(self, pattern: re.Pattern[str]) -> bool:
+        return any(pattern.search(code) for code in self.codes)
+
+    def text_matches(self, pattern: re.Pattern[str]) -> bool:
+        return any(pattern.search(text) for text in self.texts)
+
+
+_SCALARS = (str, bytes, bool, int, float, type(None))
+
+
+def is_context_overflow(error: object) -> bool:
+    """Whether an exception, error body or reply says that the context window was exceeded.
+
+    Never true for a rate limit, also where that counts tokens, nor for one parameter's range.
+    """
+    if isinstance(error, _SCALARS):
+        return False
+    facts = _gather(error)
+    if facts.code_matches(_RATE_CODES) or facts.text_matches(_RATE_TEXT):
+        return False
+    if facts.code_matches(_CODES) or facts.status == TOO_LARGE:
+        return True
+    if facts.status not in {BAD_REQUEST, MISSING, 422, 500}:
+        return False
+    if facts.text_matches(_PLAIN):
+        return True
+    return facts.status in {BAD_REQUEST, MISSING} and _is_likely(facts)
+
+
+def _is_likely(facts: _Facts) -> bool:
+    if facts.text_matches(_OTHER_CAUSE):
+        return False
+    invalid_request = "invalid_request_error" in facts.codes
+    return facts.text_matches(_LIKELY) or (invalid_request and facts.text_matches(_INVALID_REQUEST))
+
+
+def _gather(error: object) -> _Facts:
+    facts = _Facts()
+    seen: set[int] = set()
+    layers = [(error, 0)]
+    while layers:
+        layer, depth = layers.pop(0)
+        if id(layer) in seen or depth > MAX_DEPTH:
+            continue
+        seen.add(id(layer))
+        _note(layer, facts)
+        layers.extend((inner, depth + 1) for inner in _inner(layer))
+    return facts
+
+
+def _note(layer: object, facts: _Facts) -> None:
+    # An error in the middle of a stream arrives under the 200 the stream began with.
+    given = _numbers(_read(layer, key) for key in _STATUS_KEYS)
+    facts.statuses.extend(status for status in given if status not in _NO_ERROR)
+    codes = _numbers(iter([_read(layer, "code")]))
+    facts.statuses.extend(code for code in codes if code in _HTTP_ERRORS)
+    facts.codes.extend(_strings(_read(layer, key) for key in _CODE_KEYS))
+    facts.texts.extend(_strings(_flat(_read(layer, key)) for key in _TEXT_KEYS))
+    if isinstance(layer, BaseException):
+        facts.codes.append(f"class:{type(layer).__name__}")
+        facts.texts.append(_said(layer))
+
+
+def _inner(layer: object) -> Iterator[object]:
+    values = layer if isinstance(layer, Sequence) else [_read(layer, key) for key in _NESTED_KEYS]
+    return (value for value in values if not isinstance(value, _SCALARS))
+
+
+def _read(layer: object, key: str) -> Any:
+    """Return a key or an attribute; None where it is missing or reading it raises."""
+    if isinstance(layer, Mapping):
+        return layer.get(key)
+    try:
+        return getattr(layer, key, None)
+    except Exception:  # noqa: BLE001 - a property of a foreign class may raise anything
+        return None
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - so may its __str__
+        return ""
+
+
+def _numbers(values: Iterator[Any]) -> Iterator[int]:
+    for value in values:
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield value
+        elif isinstance(value, str) and value.isascii() and value.isdigit():
+            yield int(value)
+
+
+def _strings(values: Iterator[Any]) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str) and value)
+
+
+def _flat(value: Any) -> Any:
+    """Return a list of sentences as one text, as some gateways send a message."""
+    if isinstance(value, list | tuple):
+        return ", ".join(item for item in value if isinstance(item, str))
+    return value
