@@ -1,0 +1,149 @@
+"""Who signs in, which models they use, and how they want condensing to work."""
+
+import hashlib
+import secrets
+from decimal import Decimal
+from typing import Any, Self
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp import crypto
+
+INHERIT = -1
+LOWEST_THRESHOLD, HIGHEST_THRESHOLD = 5, 100
+
+
+class SignInTokenQuerySet(models.QuerySet["SignInToken"]):
+    """Tokens by what may be done with them."""
+
+    def usable(self) -> Self:
+        """Return tokens that were not used and have not expired."""
+        return self.filter(used_at=None, expires_at__gt=timezone.now())
+
+
+class SignInToken(models.Model):
+    """A link that signs its user in once; only the token's hash is stored."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    objects = SignInTokenQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        """Name the user; the token itself is not known."""
+        return f"Sign-in link for {self.user}"
+
+    @staticmethod
+    def generate() -> str:
+        """Return a fresh token for a URL."""
+        return secrets.token_urlsafe(32)
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        """Return the hash under which ``token`` is stored."""
+        return hashlib.sha256(token.encode()).hexdigest()
+
+
+class PriceField(models.DecimalField[Decimal, Decimal]):
+    """USD per million tokens."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take the digits every price has."""
+        kwargs.setdefault("max_digits", 12)
+        kwargs.setdefault("decimal_places", 6)
+        kwargs.setdefault("default", Decimal(0))
+        kwargs.setdefault("validators", [MinValueValidator(Decimal(0))])
+        super().__init__(*args, **kwargs)
+
+
+class Profile(models.Model):
+    """A model at a provider: how to reach it, its limits in tokens, its prices in USD."""
+
+    class Provider(models.TextChoices):
+        """Names in the registry of providers."""
+
+        OFFLINE = "offline", _("Offline")
+        ANTHROPIC = "anthropic", _("Anthropic")
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
+    name = models.CharField(_("name"), max_length=80)
+    provider = models.CharField(_("provider"), max_length=20, choices=Provider)
+    model = models.CharField(_("model"), max_length=100)
+    base_url = models.URLField(_("base URL"), blank=True, max_length=300)
+    encrypted_key = models.TextField(blank=True, editable=False)
+    context_window = models.PositiveIntegerField(
+        _("context window"), validators=[MinValueValidator(1_000)]
+    )
+    max_output = models.PositiveIntegerField(
+        _("max output tokens"), validators=[MinValueValidator(1)]
+    )
+    price_input = PriceField(_("input"))
+    price_output = PriceField(_("output"))
+    price_cache_read = PriceField(_("cache read"))
+    price_cache_write = PriceField(_("cache write"))
+    threshold = models.SmallIntegerField(_("threshold"), default=INHERIT)
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(fields=("owner", "name"), name="profile_name_per_owner"),
+            models.CheckConstraint(
+                condition=models.Q(threshold=INHERIT)
+                | models.Q(threshold__range=(LOWEST_THRESHOLD, HIGHEST_THRESHOLD)),
+                name="profile_threshold_range",
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name the profile."""
+        return self.name
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is stored; the key itself is never shown."""
+        return bool(self.encrypted_key)
+
+    def set_key(self, key: str) -> None:
+        """Encrypt and keep ``key``; an empty one removes what was stored."""
+        self.encrypted_key = crypto.encrypt(key) if key else ""
+
+    def read_key(self) -> str:
+        """Return the key in clear, "" where there is none; raise crypto.DecryptionFailed."""
+        return crypto.decrypt(self.encrypted_key) if self.encrypted_key else ""
+
+
+class Preferences(models.Model):
+    """How one user wants condensing and the agent to work."""
+
+    owner = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preferences"
+    )
+    auto_condense = models.BooleanField(_("condense automatically"), default=True)
+    threshold = models.PositiveSmallIntegerField(
+        _("threshold (%)"),
+        default=HIGHEST_THRESHOLD,
+        validators=[MinValueValidator(LOWEST_THRESHOLD), MaxValueValidator(HIGHEST_THRESHOLD)],
+    )
+    condensing_prompt = models.TextField(_("condensing prompt"), blank=True)
+    step_limit = models.PositiveSmallIntegerField(
+        _("step limit"),
+        default=50,
+        validators=[MinValueValidator(1), MaxValueValidator(1_000)],
+    )
+    shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+    default_profile = models.ForeignKey(
+        Profile, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        verbose_name_plural = "preferences"
+
+    def __str__(self) -> str:
+        """Name the owner."""
+        return f"Preferences of {self.owner}"

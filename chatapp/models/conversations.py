@@ -1,0 +1,245 @@
+"""What was said, and which of it the model still sees.
+
+A message is never edited or deleted. Its tags say what hides it; ``hidden`` is derived from them
+(see ``MessageQuerySet.refresh_hidden``), so that reading what the model sees costs the same
+whatever is stored.
+"""
+
+import uuid
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models.accounts import Profile
+
+
+class ConversationQuerySet(models.QuerySet["Conversation"]):
+    """Conversations by who may see them."""
+
+    def owned_by(self, user: Any) -> Self:
+        """Return what ``user`` owns, deleted ones included."""
+        return self.filter(owner=user)
+
+    def present(self) -> Self:
+        """Return conversations that were not deleted, the latest first."""
+        return self.filter(deleted_at=None).order_by("-updated_at", "-pk")
+
+    def titled(self, text: str) -> Self:
+        """Return conversations whose title contains ``text``, whatever the case."""
+        return self.filter(title__icontains=text) if text else self
+
+
+class Conversation(models.Model):
+    """One chat: its messages, the profile that answers, and the folder its tools may read.
+
+    ``revision`` counts changes that a page showing the transcript must fetch again.
+    ``measured_tokens`` is the context's size as the provider last reported it, covering all
+    messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations"
+    )
+    title = models.CharField(_("title"), max_length=200, blank=True)
+    profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
+    workspace = models.CharField(max_length=400, blank=True)
+    last_seq = models.PositiveIntegerField(default=0)
+    revision = models.PositiveIntegerField(default=0)
+    measured_tokens = models.PositiveIntegerField(null=True)
+    measured_seq = models.PositiveIntegerField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    deleted_at = models.DateTimeField(null=True)
+
+    objects = ConversationQuerySet.as_manager()
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("owner", "-updated_at"), name="conversation_recent"),
+            models.Index("owner", Lower("title"), name="conversation_title"),
+        )
+
+    def __str__(self) -> str:
+        """Name the conversation."""
+        return self.title or str(_("New conversation"))
+
+    @property
+    def channel(self) -> str:
+        """Name under which the conversation's watchers meet."""
+        return f"conversation-{self.pk.hex}"
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    """Messages by what the model sees of them."""
+
+    def in_reading_order(self) -> Self:
+        """Return messages as they are read: a summary follows the last message it hides."""
+        return self.order_by("position", "seq")
+
+    def effective(self) -> Self:
+        """Return what the model sees, in reading order."""
+        return self.filter(hidden=False).in_reading_order()
+
+    def in_force(self) -> Self:
+        """Leave out what was undone or rewound."""
+        return self.filter(undone=False, rewind_parent=None)
+
+    def refresh_hidden(self) -> int:
+        """Derive ``hidden`` from the tags of these messages and of what they name.
+
+        A parent hides only while the summary or marker it names is in force.
+        """
+        same = Message.objects.in_force().filter(conversation=OuterRef("conversation"))
+        condensed = Exists(same.filter(condense_id=OuterRef("condense_parent")))
+        truncated = Exists(same.filter(truncation_id=OuterRef("truncation_parent")))
+        hidden = Q(undone=True) | Q(rewind_parent__isnull=False) | condensed | truncated
+        return self.update(
+            hidden=models.Case(models.When(hidden, then=True), default=models.Value(value=False))
+        )
+
+
+class Message(models.Model):
+    """One message: its content in the Messages API's shape, its place, and its tags.
+
+    ``seq`` is the order of writing within the conversation, ``position`` the place in reading
+    order. ``tokens`` is an estimate of the message's own size.
+    """
+
+    class Role(models.TextChoices):
+        """The two roles of the Messages API."""
+
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
+    turn = models.ForeignKey("Turn", models.SET_NULL, null=True, related_name="messages")
+    seq = models.PositiveIntegerField()
+    position = models.PositiveIntegerField()
+    role = models.CharField(max_length=9, choices=Role)
+    content = models.JSONField()
+    tokens = models.PositiveIntegerField()
+    stop_reason = models.CharField(max_length=40, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    hidden = models.BooleanField(default=False)
+    condense_id = models.UUIDField(null=True)
+    condense_parent = models.UUIDField(null=True)
+    truncation_id = models.UUIDField(null=True)
+    truncation_parent = models.UUIDField(null=True)
+    rewind_parent = models.UUIDField(null=True)
+    undone = models.BooleanField(default=False)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),
+        )
+        indexes = (
+            models.Index(fields=("conversation", "position", "seq"), name="message_reading"),
+            models.Index(
+                fields=("conversation", "position", "seq"),
+                condition=Q(hidden=False),
+                name="message_effective",
+            ),
+            *(
+                models.Index(
+                    fields=("conversation", name),
+                    condition=Q(**{f"{name}__isnull": False}),
+                    name=f"message_{name}",
+                )
+                for name in (
+                    "condense_id",
+                    "condense_parent",
+                    "truncation_id",
+                    "truncation_parent",
+                    "rewind_parent",
+                )
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name the message by role and number."""
+        return f"{self.role} message {self.seq}"
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether this is a condensation's summary."""
+        return self.condense_id is not None
+
+    @property
+    def is_truncation_marker(self) -> bool:
+        """Whether this is a truncation's marker."""
+        return self.truncation_id is not None
+
+
+class Turn(models.Model):
+    """From one message of the user to the final reply; ``nonce`` makes sending idempotent."""
+
+    class Status(models.TextChoices):
+        """How a turn stands or ended."""
+
+        RUNNING = "running", _("running")
+        FINISHED = "finished", _("finished")
+        STOPPED = "stopped", _("stopped")
+        FAILED = "failed", _("failed")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
+    nonce = models.UUIDField(default=uuid.uuid4)
+    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
+    error = models.TextField(blank=True)
+    details = models.TextField(blank=True)
+    last_seq = models.PositiveIntegerField(null=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
+            models.UniqueConstraint(
+                fields=("conversation",),
+                condition=Q(status="running"),
+                name="one_running_turn",
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name the turn by its state."""
+        return f"{self.status} turn"
+
+
+class RewindQuerySet(models.QuerySet["Rewind"]):
+    """Rewinds by whether they can be taken back."""
+
+    def undoable(self) -> Self:
+        """Return rewinds in force after which nothing new was written."""
+        return self.filter(undone_at=None, last_seq=F("conversation__last_seq"))
+
+
+class Rewind(models.Model):
+    """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="rewinds")
+    to_seq = models.PositiveIntegerField()
+    last_seq = models.PositiveIntegerField()
+    messages_hidden = models.PositiveIntegerField()
+    condensations_hidden = models.PositiveIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+    undone_at = models.DateTimeField(null=True)
+
+    objects = RewindQuerySet.as_manager()
+
+    class Meta:
+        indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
+
+    def __str__(self) -> str:
+        """Name the rewind by its target."""
+        return f"Rewind to {self.to_seq}"

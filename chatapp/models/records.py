@@ -1,0 +1,165 @@
+"""The audit trail: every condensation that was tried, every model call that was made."""
+
+import uuid
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models.conversations import Conversation, Message, Turn
+
+
+class CostField(models.DecimalField[Decimal, Decimal]):
+    """USD, exact to a ten-billionth: one token at 0.0001 USD per million."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take the digits every cost has."""
+        kwargs.setdefault("max_digits", 20)
+        kwargs.setdefault("decimal_places", 10)
+        kwargs.setdefault("default", Decimal(0))
+        super().__init__(*args, **kwargs)
+
+
+class CondensationQuerySet(models.QuerySet["Condensation"]):
+    """Attempts by owner and outcome."""
+
+    def owned_by(self, user: Any) -> Self:
+        """Return attempts in the conversations of ``user`` that were not deleted."""
+        return self.filter(conversation__owner=user, conversation__deleted_at=None)
+
+    def newest_first(self) -> Self:
+        """Return attempts as the history page lists them."""
+        return self.order_by("-started_at", "-pk")
+
+    def totals(self) -> dict[str, Any]:
+        """Return counts by outcome, cost in USD, and tokens saved by those in force."""
+        saved = models.F("tokens_before") - models.F("tokens_after")
+        return self.aggregate(
+            attempts=models.Count("pk"),
+            succeeded=models.Count("pk", filter=Q(status=Condensation.Status.SUCCEEDED)),
+            failed=models.Count("pk", filter=Q(status=Condensation.Status.FAILED)),
+            cost=models.Sum("cost", default=Decimal(0)),
+            tokens_saved=models.Sum(
+                saved, filter=Q(status=Condensation.Status.SUCCEEDED), default=0
+            ),
+        )
+
+
+class Condensation(models.Model):
+    """One attempt to make the context smaller, from its start.
+
+    ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
+    """
+
+    class Status(models.TextChoices):
+        """How the attempt stands or ended."""
+
+        RUNNING = "running", _("running")
+        SUCCEEDED = "succeeded", _("succeeded")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
+        UNDONE = "undone", _("undone")
+
+    class Trigger(models.TextChoices):
+        """Who or what asked for it."""
+
+        AUTO = "auto", _("automatic")
+        FORCED = "forced", _("forced")
+        MANUAL = "manual", _("by you")
+
+    class Kind(models.TextChoices):
+        """What became of the hidden messages."""
+
+        CONDENSED = "condensed", _("condensed")
+        TRUNCATED = "truncated", _("truncated")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")
+    turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="condensations")
+    message = models.OneToOneField(
+        Message, models.SET_NULL, null=True, related_name="condensation"
+    )
+    at_seq = models.PositiveIntegerField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
+    kind = models.CharField(max_length=10, choices=Kind)
+    strategy = models.CharField(max_length=200)
+    trigger = models.CharField(max_length=10, choices=Trigger)
+    threshold = models.FloatField()
+    threshold_source = models.CharField(max_length=10)
+    context_window = models.PositiveIntegerField()
+    allowed = models.IntegerField()
+    profile_name = models.CharField(max_length=80)
+    model = models.CharField(max_length=100)
+    prompt = models.TextField(blank=True)
+    focus = models.TextField(blank=True)
+    tokens_before = models.PositiveIntegerField()
+    tokens_before_measured = models.BooleanField()
+    tokens_after = models.PositiveIntegerField(null=True)
+    tokens_after_measured = models.BooleanField(default=False)
+    messages_hidden = models.PositiveIntegerField(default=0)
+    cost = CostField()
+    summary = models.TextField(blank=True)
+    analysis = models.TextField(blank=True)
+    notes = models.JSONField(default=list)
+    error = models.TextField(blank=True)
+    details = models.TextField(blank=True)
+    fell_back_to = models.CharField(max_length=200, blank=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+    undone_at = models.DateTimeField(null=True)
+
+    objects = CondensationQuerySet.as_manager()
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("conversation", "at_seq"), name="condensation_place"),
+            models.Index(fields=("-started_at",), name="condensation_recent"),
+        )
+
+    def __str__(self) -> str:
+        """Name the attempt by its outcome."""
+        return f"{self.kind} ({self.status})"
+
+    @property
+    def duration(self) -> timedelta | None:
+        """How long the attempt took, None while it runs."""
+        return self.finished_at - self.started_at if self.finished_at else None
+
+
+class ModelCall(models.Model):
+    """One request to a model: what it was for, used and cost, failed ones included."""
+
+    class Purpose(models.TextChoices):
+        """What the call was for."""
+
+        CHAT = "chat", _("chat")
+        SUMMARY = "summary", _("summary")
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")
+    turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")
+    message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="call")
+    condensation = models.ForeignKey(
+        Condensation, models.SET_NULL, null=True, related_name="calls"
+    )
+    purpose = models.CharField(max_length=10, choices=Purpose)
+    profile_name = models.CharField(max_length=80)
+    model = models.CharField(max_length=100)
+    tokens_input = models.PositiveIntegerField(default=0)
+    tokens_output = models.PositiveIntegerField(default=0)
+    tokens_cache_read = models.PositiveIntegerField(default=0)
+    tokens_cache_write = models.PositiveIntegerField(default=0)
+    cost = CostField()
+    seconds = models.FloatField(default=0)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = (models.Index(fields=("conversation", "created_at"), name="call_recent"),)
+
+    def __str__(self) -> str:
+        """Name the call by purpose and model."""
+        return f"{self.purpose} call to {self.model}"
