@@ -4,8 +4,9 @@
     ├── ProviderError         the model's provider refused, failed or went away
     │   └── ContextOverflow   … because the prompt does not fit the context window
     ├── ToolError             a tool's answer to the model, flagged as an error
-    ├── StepLimitReached      the turn used all the model calls it may make
-    └── TurnStopped           the user pressed Stop
+    └── StepLimitReached      the turn used all the model calls it may make
+
+An error carries what its handler needs, so that nobody parses a message.
 """
 
 
@@ -52,7 +53,3 @@ class StepLimitReached(AgentError):
         """Remember the ``limit`` that was reached."""
         super().__init__(f"Stopped after {limit} steps, the limit set in Settings.")
         self.limit = limit
-
-
-class TurnStopped(AgentError):
-    """The user stopped the turn; what was written so far is kept."""

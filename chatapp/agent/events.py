@@ -91,6 +91,25 @@ class ToolFinished:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class CondensingStarted:
+    """An attempt to make the context smaller began, for a reason given in words."""
+
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True)
+class CondensingProgressed:
+    """The summary has grown to about ``tokens_written`` tokens."""
+
+    tokens_written: int
+
+
+@dataclass(frozen=True, slots=True)
+class CondensingEnded:
+    """The attempt succeeded, failed or was cancelled; what the model sees may have changed."""
+
+
 TurnEvent = (
     TextStreamed
     | ToolUseStarted
@@ -100,4 +119,7 @@ TurnEvent = (
     | StreamDiscarded
     | ToolStarted
     | ToolFinished
+    | CondensingStarted
+    | CondensingProgressed
+    | CondensingEnded
 )

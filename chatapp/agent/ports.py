@@ -116,7 +116,11 @@ class Journal(Protocol):
         ...
 
     async def append(
-        self, message: condense.Message, *, call: CallRecord | None = None
+        self,
+        message: condense.Message,
+        *,
+        stop_reason: str = "",
+        call: CallRecord | None = None,
     ) -> condense.Message:
         """Store a message, with the call that wrote it, and return it with its seq."""
         ...

@@ -1,0 +1,24 @@
+"""What the agent is told about itself and about where it runs."""
+
+SYSTEM_PROMPT = """\
+You are the agent of Palimpsest, a web chat. You answer in Markdown, plainly and to the point.
+
+You can look into the conversation's workspace folder with your tools; paths are relative to it. \
+Prefer reading a file over guessing what it contains, and say so when something is not there.
+
+This conversation can be longer than your context window. Older messages are then replaced by a \
+summary, which stands in the conversation as a user message and is marked as history. Treat what \
+it says as having happened. If a detail you need is not in it, read the file or run the tool \
+again rather than guess."""
+
+INTERRUPTED_RESULT = "Stopped by the user before this tool finished."
+
+
+def describe_environment(*, now: str, files: str) -> str:
+    """Return the environment details that go into an automatic summary."""
+    return (
+        "<environment_details>\n"
+        f"# Current time\n{now}\n"
+        f"# Files in the workspace\n{files}\n"
+        "</environment_details>"
+    )

@@ -1,0 +1,46 @@
+"""Lets the engine's summaries be written by a provider, and accounts for every such call."""
+
+import time
+from collections.abc import AsyncIterator
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.ports import CallRecord, Journal, ModelRequest, Provider, Purpose
+
+
+class ProviderSummarizer:
+    """A ``condense.Summarizer`` over the provider that also answers the chat."""
+
+    def __init__(self, provider: Provider, journal: Journal) -> None:
+        """Take the ``provider`` that answers and the ``journal`` that keeps the accounts."""
+        self.provider = provider
+        self.journal = journal
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether image blocks may be sent."""
+        return self.provider.model.supports_images
+
+    async def stream(
+        self, request: condense.SummaryRequest
+    ) -> AsyncIterator[condense.TextChunk | condense.UsageChunk]:
+        """Yield the summary as it is written; raise what the provider raises."""
+        usage, started, failure = condense.Usage(), time.monotonic(), "broken off"
+        model_request = ModelRequest(request.system, request.messages, purpose=Purpose.SUMMARY)
+        try:
+            async for event in self.provider.stream(model_request):
+                match event:
+                    case events.TextStreamed(text):
+                        yield condense.TextChunk(text)
+                    case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
+                        yield condense.UsageChunk(usage, self.provider.model.prices.cost(usage))
+            failure = ""
+        except Exception as error:
+            failure = str(error)
+            raise
+        finally:
+            await self._account(usage, time.monotonic() - started, failure)
+
+    async def _account(self, usage: condense.Usage, seconds: float, error: str) -> None:
+        cost = self.provider.model.prices.cost(usage)
+        await self.journal.record_call(CallRecord(Purpose.SUMMARY, usage, cost, seconds, error))
