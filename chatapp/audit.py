@@ -1,0 +1,122 @@
+"""The audit trail: every attempt to make the context smaller has a row from its start."""
+
+import uuid
+from decimal import Decimal
+
+from asgiref.sync import sync_to_async
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+import condense
+from chatapp import store
+from chatapp.agent import events
+from chatapp.agent.ports import Audience
+from chatapp.models import Condensation, Conversation, ModelCall, Profile, Turn
+
+
+class StoredLog:
+    """The engine's ``CondensationLog``: a row per attempt, and word to the watchers."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        profile: Profile,
+        budget: condense.Budget,
+        audience: Audience,
+        *,
+        turn: Turn | None = None,
+        focus: str = "",
+    ) -> None:
+        """Take what every attempt of this run has in common."""
+        self.conversation = conversation
+        self.profile = profile
+        self.budget = budget
+        self.audience = audience
+        self.turn = turn
+        self.focus = focus
+        self.failed_once = False
+
+    async def started(self, attempt: condense.Attempt) -> None:
+        """Write the attempt's row before anything is done."""
+        await sync_to_async(self._create)(attempt)
+        self.audience.publish(events.CondensingStarted(attempt.trigger))
+
+    def _create(self, attempt: condense.Attempt) -> None:
+        last_seq = Conversation.objects.values_list("last_seq", flat=True)
+        Condensation.objects.create(
+            id=uuid.UUID(attempt.id),
+            conversation=self.conversation,
+            turn=self.turn,
+            at_seq=last_seq.get(pk=self.conversation.pk),
+            kind=attempt.kind,
+            strategy=attempt.strategy,
+            trigger=attempt.trigger,
+            threshold=attempt.threshold,
+            threshold_source=attempt.threshold_source,
+            context_window=self.budget.window,
+            allowed=int(self.budget.allowed),
+            profile_name=self.profile.name,
+            model=self.profile.model,
+            prompt=attempt.prompt,
+            focus=self.focus,
+            tokens_before=attempt.tokens_before.value,
+            tokens_before_measured=attempt.tokens_before.measured,
+        )
+
+    async def progressed(self, _attempt_id: str, tokens_written: int) -> None:
+        """Tell the watchers how far the summary is."""
+        self.audience.publish(events.CondensingProgressed(tokens_written))
+
+    async def succeeded(self, attempt_id: str, reduction: condense.Reduction) -> None:
+        """Apply the reduction and complete its record, in one transaction."""
+        await sync_to_async(self._apply)(attempt_id, reduction)
+        self.audience.publish(events.CondensingEnded())
+
+    def _apply(self, attempt_id: str, reduction: condense.Reduction) -> None:
+        with transaction.atomic():
+            message = store.apply_reduction(self.conversation.pk, reduction, turn=self.turn)
+            self._finish(
+                attempt_id,
+                Condensation.Status.SUCCEEDED,
+                message=message,
+                prompt=reduction.prompt,
+                tokens_after=reduction.tokens_after.value,
+                tokens_after_measured=reduction.tokens_after.measured,
+                messages_hidden=len(reduction.hidden),
+                cost=reduction.cost,
+                summary=reduction.summary,
+                analysis=reduction.analysis,
+                notes=list(reduction.notes),
+            )
+
+    async def failed(
+        self, attempt_id: str, error: condense.CondenseError, *, fell_back_to: str | None = None
+    ) -> None:
+        """Complete the record of an attempt that came to nothing, its cost included."""
+        self.failed_once = True
+        await sync_to_async(self._finish)(
+            attempt_id,
+            Condensation.Status.FAILED,
+            error=str(error),
+            fell_back_to=fell_back_to or "",
+            details=error.details,
+            cost=error.cost,
+        )
+        self.audience.publish(events.CondensingEnded())
+
+    async def cancelled(self, attempt_id: str) -> None:
+        """Complete the record of an attempt that was taken back."""
+        await sync_to_async(self._cancel)(attempt_id)
+        self.audience.publish(events.CondensingEnded())
+
+    def _cancel(self, attempt_id: str) -> None:
+        spent = ModelCall.objects.filter(condensation=attempt_id)
+        cost = spent.aggregate(cost=Sum("cost", default=Decimal(0)))["cost"]
+        self._finish(attempt_id, Condensation.Status.CANCELLED, cost=cost)
+
+    @staticmethod
+    def _finish(attempt_id: str, status: Condensation.Status, **columns: object) -> None:
+        Condensation.objects.filter(pk=attempt_id).update(
+            status=status, finished_at=timezone.now(), **columns
+        )

@@ -1,0 +1,137 @@
+"""The composition root: builds everything a turn works with from rows and settings."""
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+import condense
+from chatapp.agent.loop import AgentLoop
+from chatapp.agent.ports import Audience, Model, Provider
+from chatapp.agent.prompts import SYSTEM_PROMPT
+from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.audit import StoredLog
+from chatapp.journal import StoredJournal
+from chatapp.keeper import Keeper, Wishes
+from chatapp.models import Conversation, Preferences, Profile, Turn
+from chatapp.providers import create_provider
+from chatapp.tools import WorkspaceToolbox
+
+# The offline provider counts with the same tokenizer, so its estimates need no safety margin.
+_FACTORS = {Profile.Provider.OFFLINE: 1.0}
+
+
+@functools.cache
+def _counter(factor: float | None) -> condense.TokenCounter:
+    return condense.TiktokenCounter() if factor is None else condense.TiktokenCounter(factor=factor)
+
+
+def counter_for(profile: Profile) -> condense.TokenCounter:
+    """Return the token counter for a profile's model; loads its vocabulary on first use."""
+    return _counter(_FACTORS.get(Profile.Provider(profile.provider)))
+
+
+def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
+    """Return the window, the reserve and the thresholds in force for a profile."""
+    return condense.Budget(
+        window=profile.context_window,
+        max_output=profile.max_output,
+        threshold=preferences.threshold,
+        profile_threshold=profile.threshold,
+    )
+
+
+def provider_for(profile: Profile) -> Provider:
+    """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read."""
+    model = Model(
+        name=profile.model,
+        context_window=profile.context_window,
+        max_output=profile.max_output,
+        prices=condense.Prices(
+            input=profile.price_input,
+            output=profile.price_output,
+            cache_read=profile.price_cache_read,
+            cache_write=profile.price_cache_write,
+        ),
+    )
+    key, base_url = profile.read_key(), profile.base_url
+    if not base_url:
+        # The server's own key goes to the server's own address only.
+        key, base_url = key or settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
+    return create_provider(profile.provider, model=model, api_key=key, base_url=base_url)
+
+
+def workspace_of(conversation: Conversation) -> Path:
+    """Return the folder the conversation's tools may read, made when it is missing."""
+    folder = Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@functools.cache
+def tools_json() -> str:
+    """Return the tools' specifications as they are sent, for counting."""
+    return json.dumps([spec.to_api() for spec in WorkspaceToolbox.specs])
+
+
+@functools.cache
+def count_text(counter: condense.TokenCounter, text: str) -> int:
+    """Return the estimated tokens of a text that every request repeats."""
+    return counter.count(text)
+
+
+def overhead_for(profile: Profile) -> int:
+    """Return the estimated tokens of system prompt and tools."""
+    counter = counter_for(profile)
+    return count_text(counter, SYSTEM_PROMPT) + count_text(counter, tools_json())
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What one turn, or one manual condensation, works with."""
+
+    journal: StoredJournal
+    keeper: Keeper
+    loop: AgentLoop
+
+
+def assemble(
+    conversation: Conversation,
+    profile: Profile,
+    preferences: Preferences,
+    audience: Audience,
+    *,
+    turn: Turn | None = None,
+    focus: str = "",
+) -> Parts:
+    """Build the parts for a conversation that ``profile`` answers."""
+    provider, counter = provider_for(profile), counter_for(profile)
+    toolbox = WorkspaceToolbox(workspace_of(conversation))
+    journal = StoredJournal(conversation, profile, counter, turn)
+    budget = budget_for(profile, preferences)
+    log = StoredLog(conversation, profile, budget, audience, turn=turn, focus=focus)
+    keeper = Keeper(
+        conversation=conversation,
+        condenser=condense.Condenser(ProviderSummarizer(provider, journal), counter, log=log),
+        log=log,
+        journal=journal,
+        toolbox=toolbox,
+        budget=budget,
+        system=SYSTEM_PROMPT,
+        overhead=overhead_for(profile),
+        wishes=Wishes(
+            automatic=preferences.auto_condense, prompt=preferences.condensing_prompt, focus=focus
+        ),
+    )
+    loop = AgentLoop(
+        provider=provider,
+        toolbox=toolbox,
+        journal=journal,
+        keeper=keeper,
+        audience=audience,
+        system=SYSTEM_PROMPT,
+        step_limit=preferences.step_limit,
+    )
+    return Parts(journal, keeper, loop)

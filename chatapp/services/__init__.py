@@ -1,0 +1,55 @@
+"""Writes over several models; each is one transaction and refuses with a sentence for people.
+
+``accounts``       the owner, sign-in links, profiles and preferences
+``conversations``  starting, naming, deleting; the life of a turn
+``imports``        a transcript file becomes a conversation
+``history``        going back: rewind, undo, and what a rewind would hide
+"""
+
+from chatapp.services.accounts import (
+    create_sign_in_token,
+    preferences_of,
+    prepare_owner,
+    redeem_sign_in_token,
+)
+from chatapp.services.conversations import (
+    close_interrupted,
+    delete_conversation,
+    finish_turn,
+    rename_conversation,
+    restore_conversation,
+    start_conversation,
+    start_turn,
+)
+from chatapp.services.errors import Refused
+from chatapp.services.history import (
+    RewindPreview,
+    preview_rewind,
+    rewind_conversation,
+    undo_condensation,
+    undo_rewind,
+)
+
+from chatapp.services.imports import Imported, import_conversation
+
+__all__ = [
+    "Imported",
+    "Refused",
+    "RewindPreview",
+    "close_interrupted",
+    "create_sign_in_token",
+    "delete_conversation",
+    "finish_turn",
+    "import_conversation",
+    "preferences_of",
+    "prepare_owner",
+    "preview_rewind",
+    "redeem_sign_in_token",
+    "rename_conversation",
+    "restore_conversation",
+    "rewind_conversation",
+    "start_conversation",
+    "start_turn",
+    "undo_condensation",
+    "undo_rewind",
+]

@@ -1,0 +1,100 @@
+"""Going back: rewind, undo a rewind, undo a condensation."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from chatapp import bootstrap, store
+from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
+from chatapp.services.accounts import preferences_of
+from chatapp.services.errors import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class RewindPreview:
+    """What a rewind would hide."""
+
+    messages: int
+    condensations: int
+
+
+def preview_rewind(*, conversation: Conversation, to_seq: int) -> RewindPreview:
+    """Count what a rewind to before message ``to_seq`` would hide."""
+    affected = Message.objects.filter(
+        conversation=conversation, seq__gte=to_seq, rewind_parent=None
+    )
+    counts = store.count_rewound(affected)
+    return RewindPreview(counts["messages_hidden"], counts["condensations_hidden"])
+
+
+def rewind_conversation(*, conversation: Conversation, to_seq: int) -> Rewind:
+    """Go back to before message ``to_seq``; refused while a turn runs or without such a message."""
+    _refuse_while_running(conversation)
+    target = Message.objects.filter(conversation=conversation, seq=to_seq, rewind_parent=None)
+    if not target.exists():
+        raise Refused(_("This message was rewound already. Reload the page."))
+    return store.rewind(conversation.pk, to_seq=to_seq)
+
+
+def undo_rewind(*, rewind: Rewind) -> None:
+    """Show again what the rewind hid; refused once something new was written."""
+    _refuse_while_running(rewind.conversation)
+    latest = Rewind.objects.filter(conversation=rewind.conversation_id).undoable()
+    if rewind != latest.order_by("-created_at").first():
+        raise Refused(_("Something new was written since, so this rewind can't be undone."))
+    store.undo_rewind(rewind)
+
+
+def undo_condensation(*, condensation: Condensation) -> None:
+    """Bring the originals back into what the model sees; refused when they would not fit."""
+    conversation = condensation.conversation
+    _refuse_while_running(conversation)
+    message = condensation.message
+    if condensation.status != Condensation.Status.SUCCEEDED or message is None:
+        raise Refused(_("Only a condensation in force can be undone."))
+    if message.hidden:
+        raise Refused(
+            _("A later condensation or rewind hides this one. Undo that first.")
+        )
+    with transaction.atomic():
+        store.undo_reduction(message)
+        _refuse_if_too_large(conversation)
+        Condensation.objects.filter(pk=condensation.pk).update(
+            status=Condensation.Status.UNDONE, undone_at=timezone.now()
+        )
+
+
+def _refuse_while_running(conversation: Conversation) -> None:
+    busy = Turn.Status.RUNNING
+    if conversation.turns.filter(status=busy).exists():
+        raise Refused(_("A turn is running. Stop it first."))
+    if conversation.condensations.filter(status=Condensation.Status.RUNNING).exists():
+        raise Refused(_("The context is being condensed. Cancel that first."))
+
+
+def _refuse_if_too_large(conversation: Conversation) -> None:
+    """Raise inside the transaction, so that what does not fit is as it was."""
+    profile = conversation.profile
+    if profile is None:
+        return
+    budget = bootstrap.budget_for(profile, preferences_of(conversation.owner))
+    conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
+    tokens = store.count_context(
+        conversation, store.read_effective(conversation.pk), bootstrap.overhead_for(profile)
+    )
+    if budget.exceeds(tokens.value):
+        raise Refused(
+            _(
+                "The originals don't fit: about %(tokens)s tokens, where %(allowed)s are allowed. "
+                "Choose a profile with a larger window, or rewind to before instead."
+            )
+            % {
+                "tokens": number_format(tokens.value, use_l10n=True, force_grouping=True),
+                "allowed": number_format(
+                    int(budget.allowed), use_l10n=True, force_grouping=True
+                ),
+            }
+        )
