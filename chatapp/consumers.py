@@ -1,0 +1,93 @@
+"""The chat page's WebSocket: decode a frame, hand it to ``turns``, pass on what is to be shown."""
+
+import asyncio
+import functools
+import uuid
+from typing import Any, override
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from chatapp import protocol, services, turns
+from chatapp.models import Conversation
+
+# The browser should come back at once: it will get a snapshot.
+TRY_AGAIN_LATER = 1013
+
+
+class ConversationConsumer(AsyncWebsocketConsumer):
+    """One page that shows one conversation."""
+
+    conversation: Conversation
+    pump: asyncio.Task[None] | None = None
+
+    @override
+    async def connect(self) -> None:
+        """Accept, then close with a reason the page can show, or start to send frames."""
+        await self.accept()
+        user = self.scope["user"]
+        if not user.is_authenticated:
+            return await self.close(protocol.SIGN_IN_REQUIRED)
+        conversation = await self._find(user)
+        if conversation is None:
+            return await self.close(protocol.NOT_YOURS)
+        self.conversation = conversation
+        self.pump = asyncio.create_task(self._pump())
+        return None
+
+    async def _find(self, user: Any) -> Conversation | None:
+        pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
+        return await Conversation.objects.owned_by(user).filter(pk=pk, deleted_at=None).afirst()
+
+    async def _pump(self) -> None:
+        async for frame in turns.hub.room(self.conversation.pk).watch():
+            await self.send(protocol.encode(frame))
+            # Daphne writes only when the loop comes round.
+            await asyncio.sleep(0)
+        await self.close(TRY_AGAIN_LATER)
+
+    @override
+    async def disconnect(self, code: int) -> None:
+        """Stop sending; what runs goes on."""
+        if self.pump:
+            self.pump.cancel()
+
+    @override
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Carry out one command, or say why not."""
+        if self.pump is None:
+            return
+        try:
+            await self._obey(protocol.decode(text_data or ""))
+        except protocol.BadFrame:
+            await self._reply(protocol.refused("This page is out of date. Reload it."))
+
+    async def _reply(self, frame: protocol.Frame) -> None:
+        await self.send(protocol.encode(frame))
+
+    @functools.singledispatchmethod
+    async def _obey(self, command: protocol.Command) -> None:
+        raise NotImplementedError(type(command))
+
+    @_obey.register
+    async def _(self, command: protocol.SendMessage) -> None:
+        try:
+            await turns.send_message(self.conversation, command)
+        except services.Refused as reason:
+            await self._reply(protocol.refused(str(reason), nonce=command.nonce))
+        else:
+            await self._reply(protocol.message_accepted(command.nonce))
+
+    @_obey.register
+    async def _(self, _command: protocol.StopTurn) -> None:
+        turns.stop(self.conversation.pk)
+
+    @_obey.register
+    async def _(self, command: protocol.StartCondensing) -> None:
+        try:
+            await turns.condense_now(self.conversation, command.focus)
+        except services.Refused as reason:
+            await self._reply(protocol.refused(str(reason)))
+
+    @_obey.register
+    async def _(self, _command: protocol.CancelCondensing) -> None:
+        turns.cancel_condensing(self.conversation.pk)

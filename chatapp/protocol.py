@@ -1,0 +1,145 @@
+"""The WebSocket's messages: the only file that knows the wire's JSON keys.
+
+Browser → server: ``message.send``, ``turn.stop``, ``condense.start``, ``condense.cancel``.
+Server → browser: everything under "frames" below. A frame that shows something carries HTML made by
+the page's own templates; every frame is idempotent, so that one sent twice does no harm.
+"""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SIGN_IN_REQUIRED = 4401
+NOT_YOURS = 4403
+
+Frame = dict[str, Any]
+
+
+class BadFrame(Exception):
+    """The browser sent something that is not part of the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """``text`` starts a turn; ``nonce`` makes a repeated send harmless.
+
+    ``replaces`` is the seq of an earlier message of the user that this one is an edit of.
+    """
+
+    text: str
+    nonce: uuid.UUID
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopTurn:
+    """Stop what runs: the turn, and a condensation within it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartCondensing:
+    """Condense now; ``focus`` says what the summary should dwell on."""
+
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCondensing:
+    """Cancel the condensation that runs, and nothing else."""
+
+
+Command = SendMessage | StopTurn | StartCondensing | CancelCondensing
+
+
+def decode(text: str) -> Command:
+    """Return the command in one text frame; raise BadFrame for anything else."""
+    try:
+        match json.loads(text):
+            case {"type": "message.send", "text": str(text), "nonce": str(nonce), **rest}:
+                replaces = rest.get("replaces")
+                if not isinstance(replaces, int | None):
+                    raise BadFrame("replaces is a number")
+                return SendMessage(text, uuid.UUID(nonce), replaces)
+            case {"type": "turn.stop"}:
+                return StopTurn()
+            case {"type": "condense.start", **rest}:
+                return StartCondensing(str(rest.get("focus", "")))
+            case {"type": "condense.cancel"}:
+                return CancelCondensing()
+    except ValueError as error:
+        raise BadFrame(str(error)) from error
+    raise BadFrame("unknown type")
+
+
+# Frames
+
+
+def snapshot(
+    *, revision: int, running: bool, status: str, articles: Sequence[tuple[str, str]], panel: Frame
+) -> Frame:
+    """Everything a page needs to show the present: sent first on every connection.
+
+    ``articles`` are (element id, HTML) of what is being written; ``panel`` is a ``panel`` frame.
+    A page whose transcript has another ``revision`` fetches it again.
+    """
+    return {
+        "type": "snapshot",
+        "revision": revision,
+        "running": running,
+        "status": status,
+        "articles": [{"id": id_, "html": html} for id_, html in articles],
+        "panel": panel,
+    }
+
+
+def article_upserted(id_: str, html: str) -> Frame:
+    """Replace the element ``id_``, or append it to the transcript."""
+    return {"type": "article.upserted", "id": id_, "html": html}
+
+
+def article_removed(id_: str) -> Frame:
+    """Remove the element ``id_`` if it is there."""
+    return {"type": "article.removed", "id": id_}
+
+
+def text_streamed(id_: str, *, index: int, closed: Sequence[str], open_: str) -> Frame:
+    """Show streamed markdown: blocks from ``index`` on are final, ``open_`` is being written."""
+    return {
+        "type": "text.streamed",
+        "id": id_,
+        "index": index,
+        "closed": list(closed),
+        "open": open_,
+    }
+
+
+def transcript_changed(revision: int) -> Frame:
+    """Ask the page to fetch its transcript again."""
+    return {"type": "transcript.changed", "revision": revision}
+
+
+def panel(*, bar: str, condensing: str, notice: str) -> Frame:
+    """Replace the context bar, the "Condensing context…" band, and the notice at the composer."""
+    return {"type": "panel.changed", "bar": bar, "condensing": condensing, "notice": notice}
+
+
+def status_changed(text: str, *, running: bool) -> Frame:
+    """Announce what goes on; ``running`` decides between Send and Stop."""
+    return {"type": "status.changed", "text": text, "running": running}
+
+
+def message_accepted(nonce: uuid.UUID) -> Frame:
+    """Tell the sender that its message is stored, so the composer may be cleared."""
+    return {"type": "message.accepted", "nonce": str(nonce)}
+
+
+def refused(reason: str, *, nonce: uuid.UUID | None = None) -> Frame:
+    """Tell the sender why its command was not carried out; its text is kept."""
+    return {"type": "refused", "reason": reason, "nonce": str(nonce) if nonce else None}
+
+
+def encode(frame: Frame) -> str:
+    """Return the frame as the text of one WebSocket message."""
+    return json.dumps(frame, ensure_ascii=False)
