@@ -1,0 +1,41 @@
+"""The transcript as the page shows it: rows made from messages, attempts and rewinds.
+
+``rows``    what a row consists of
+``parts``   a message's blocks, made ready to show
+``labels``  triggers, reasons and outcomes in words
+``page``    one page of rows, in a number of queries that does not depend on its length
+"""
+
+from chatapp.transcript.page import live_row, page, revision
+from chatapp.transcript.rows import (
+    CallCost,
+    CondensationRow,
+    FailureRow,
+    HiddenBy,
+    MessageRow,
+    NotePart,
+    Page,
+    Part,
+    RewindRow,
+    Row,
+    TextPart,
+    ToolCard,
+)
+
+__all__ = [
+    "CallCost",
+    "CondensationRow",
+    "FailureRow",
+    "HiddenBy",
+    "MessageRow",
+    "NotePart",
+    "Page",
+    "Part",
+    "RewindRow",
+    "Row",
+    "TextPart",
+    "ToolCard",
+    "live_row",
+    "page",
+    "revision",
+]

@@ -1,0 +1,60 @@
+"""Triggers, reasons and outcomes in words."""
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chatapp.models import Condensation
+
+
+def number(value: float) -> str:
+    """Return a whole number with the reader's separators."""
+    return str(number_format(round(value), use_l10n=True, force_grouping=True))
+
+
+def trigger_text(attempt: Condensation) -> str:
+    """Say who or what asked for an attempt, with the numbers that decided."""
+    match attempt.trigger:
+        case Condensation.Trigger.MANUAL:
+            return _("by you")
+        case Condensation.Trigger.FORCED:
+            return _("the provider said the prompt was too long")
+    before = number(attempt.tokens_before)
+    if attempt.tokens_before > attempt.allowed:
+        return _("automatic: %(before)s > %(allowed)s allowed") % {
+            "before": before,
+            "allowed": number(attempt.allowed),
+        }
+    return _("automatic at %(threshold)s %%: %(before)s of %(window)s") % {
+        "threshold": number(attempt.threshold),
+        "before": before,
+        "window": number(attempt.context_window),
+    }
+
+
+def saved_percent(attempt: Condensation) -> int | None:
+    """Return the share of tokens an attempt saved, None where nothing was saved."""
+    if attempt.tokens_after is None or not attempt.tokens_before:
+        return None
+    return round(100 * (1 - attempt.tokens_after / attempt.tokens_before))
+
+
+def hidden_reason(attempt: Condensation) -> str:
+    """Say why the model does not see a message."""
+    if attempt.kind == Condensation.Kind.TRUNCATED:
+        return _("Hidden by a truncation; the model does not see it.")
+    return _("Hidden by a condensation; the model sees its summary instead.")
+
+
+def instead_text(attempt: Condensation, followers: list[Condensation]) -> str:
+    """Say what happened in place of a failed attempt."""
+    for other in followers:
+        same_moment = other.at_seq == attempt.at_seq and other.started_at > attempt.started_at
+        if same_moment and other.kind == Condensation.Kind.TRUNCATED and other.message_id:
+            count = other.messages_hidden
+            return ngettext(
+                "Truncated instead: %(count)s message hidden.",
+                "Truncated instead: %(count)s messages hidden.",
+                count,
+            ) % {"count": number(count)}
+    return _("Nothing was changed.")

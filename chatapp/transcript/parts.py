@@ -1,0 +1,95 @@
+"""A message's blocks, made ready to show."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent import events
+from chatapp.rendering import render_markdown
+from chatapp.transcript.rows import NotePart, Part, TextPart, ToolCard
+
+LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
+Results = Mapping[str, condense.ToolResultBlock]
+
+# The arguments that say most about a call, the first present wins.
+_MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url")
+
+
+def parts_of(
+    message: condense.Message, results: Results, live: LiveTools | None = None
+) -> Iterator[Part]:
+    """Yield the message's parts; tool results are shown in the cards of their calls."""
+    for block in message.blocks:
+        match block:
+            case condense.TextBlock(text):
+                if text.strip():
+                    yield TextPart(html=render_markdown(text), source=text)
+            case condense.ToolUseBlock():
+                yield _card(block, results.get(block.id), (live or {}).get(block.id))
+            case condense.ImageBlock():
+                yield NotePart(_("Image"))
+            case condense.OpaqueBlock(data):
+                yield _note(data)
+
+
+def _note(data: Mapping[str, Any]) -> NotePart:
+    match data:
+        case {"type": "thinking", "thinking": str(text)}:
+            return NotePart(_("Thinking"), text)
+        case {"type": str(name)}:
+            return NotePart(name.replace("_", " ").capitalize())
+    return NotePart(_("Unknown content"))
+
+
+def _card(
+    call: condense.ToolUseBlock,
+    result: condense.ToolResultBlock | None,
+    live: events.ToolStarted | events.ToolFinished | None,
+) -> ToolCard:
+    text, state = _outcome(result, live)
+    return ToolCard(
+        id=call.id,
+        name=call.name,
+        argument=main_argument(call.input),
+        input=json.dumps(call.input, indent=2, ensure_ascii=False),
+        result=text,
+        state=state,
+        size=len(text),
+        seconds=live.seconds if isinstance(live, events.ToolFinished) else None,
+    )
+
+
+def _outcome(
+    result: condense.ToolResultBlock | None,
+    live: events.ToolStarted | events.ToolFinished | None,
+) -> tuple[str, str]:
+    """Return a card's text and state; what is stored goes before what is live."""
+    if result is not None:
+        return _result_text(result), "failed" if result.is_error else "done"
+    match live:
+        case events.ToolStarted():
+            return "", "running"
+        case events.ToolFinished(text=text, is_error=is_error):
+            return text, "failed" if is_error else "done"
+    return "", "unanswered"
+
+
+def _result_text(result: condense.ToolResultBlock) -> str:
+    if result.content is None or isinstance(result.content, str):
+        return result.content or ""
+    return "\n".join(
+        block.text if isinstance(block, condense.TextBlock) else f"[{_('Image')}]"
+        for block in result.content
+    )
+
+
+def main_argument(arguments: Any) -> str:
+    """Return the one argument that says most about a call, on one line."""
+    if not isinstance(arguments, dict):
+        return ""
+    named = [arguments[name] for name in _MAIN_ARGUMENTS if name in arguments]
+    texts = [value for value in (*named, *arguments.values()) if isinstance(value, str)]
+    return " ".join(texts[0].split())[:120] if texts else ""

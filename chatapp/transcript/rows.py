@@ -1,0 +1,149 @@
+"""What a row of the transcript consists of.
+
+A row knows what to show, not how: each has a template of its own under ``templates/chat/rows/``,
+used alike by the page, by later pages of it, and by the live view.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar
+
+from chatapp.models import Condensation, Rewind
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Rendered, sanitised markdown; ``source`` is what "Copy" copies."""
+
+    html: str
+    source: str
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class NotePart:
+    """A block with no rendering of its own (image, thinking, document), named in words."""
+
+    label: str
+    text: str = ""
+    kind: ClassVar[str] = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCard:
+    """One tool call with its result.
+
+    ``state`` is "running", "done", "failed" or "unanswered"; ``size`` counts the result's
+    characters; ``seconds`` is known only in the live view.
+    """
+
+    id: str
+    name: str
+    argument: str
+    input: str
+    result: str
+    state: str
+    size: int
+    seconds: float | None = None
+    kind: ClassVar[str] = "tool"
+
+
+Part = TextPart | NotePart | ToolCard
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenBy:
+    """Why the model does not see a row: ``reason`` in words, ``row_id`` the element to jump to."""
+
+    reason: str
+    row_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallCost:
+    """Measured tokens and USD of the call that wrote a message."""
+
+    tokens_in: int
+    tokens_cached: int
+    tokens_out: int
+    cost: Decimal
+    seconds: float
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message of the user or the agent; an agent's row includes the results of its tools."""
+
+    id: str
+    seq: int
+    position: int
+    role: str
+    parts: Sequence[Part]
+    created_at: datetime
+    source: str = ""
+    call: CallCost | None = None
+    stop_reason: str = ""
+    hidden_by: HiddenBy | None = None
+    editable: bool = False
+    template: ClassVar[str] = "chat/rows/message.html"
+
+
+@dataclass(frozen=True, slots=True)
+class CondensationRow:
+    """An attempt that condensed or truncated; ``attempt`` is the record itself.
+
+    ``saved_percent`` is the share of tokens saved (0-100), ``trigger_text`` the trigger in words.
+    """
+
+    id: str
+    seq: int
+    position: int
+    attempt: Condensation
+    summary_html: str
+    analysis_html: str
+    trigger_text: str
+    saved_percent: int | None
+    undoable: bool
+    hidden_by: HiddenBy | None = None
+    template: ClassVar[str] = "chat/rows/condensation.html"
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """An attempt that failed or was cancelled; ``instead`` says what happened in its place."""
+
+    id: str
+    seq: int
+    position: int
+    attempt: Condensation
+    trigger_text: str
+    instead: str = ""
+    template: ClassVar[str] = "chat/rows/failure.html"
+
+
+@dataclass(frozen=True, slots=True)
+class RewindRow:
+    """A rewind: what it hid, and whether it can be undone now; ``rows`` are the hidden ones."""
+
+    id: str
+    seq: int
+    position: int
+    rewind: Rewind
+    undoable: bool
+    rows: Sequence["Row"] = field(default_factory=tuple)
+    template: ClassVar[str] = "chat/rows/rewind.html"
+
+
+Row = MessageRow | CondensationRow | FailureRow | RewindRow
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows in reading order; ``older`` is the cursor of the page before, "" when there is none."""
+
+    rows: Sequence[Row]
+    older: str
+    revision: int
