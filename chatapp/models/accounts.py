@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from decimal import Decimal
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -12,6 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp import crypto
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 INHERIT = -1
 LOWEST_THRESHOLD, HIGHEST_THRESHOLD = 5, 100
@@ -50,16 +53,15 @@ class SignInToken(models.Model):
         return hashlib.sha256(token.encode()).hexdigest()
 
 
-class PriceField(models.DecimalField[Decimal, Decimal]):
-    """USD per million tokens."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take the digits every price has."""
-        kwargs.setdefault("max_digits", 12)
-        kwargs.setdefault("decimal_places", 6)
-        kwargs.setdefault("default", Decimal(0))
-        kwargs.setdefault("validators", [MinValueValidator(Decimal(0))])
-        super().__init__(*args, **kwargs)
+def _price(label: "_StrPromise") -> "models.DecimalField[Any, Any]":
+    """Return a column for USD per million tokens."""
+    return models.DecimalField(
+        label,
+        max_digits=12,
+        decimal_places=6,
+        default=Decimal(0),
+        validators=[MinValueValidator(Decimal(0))],
+    )
 
 
 class Profile(models.Model):
@@ -83,10 +85,10 @@ class Profile(models.Model):
     max_output = models.PositiveIntegerField(
         _("max output tokens"), validators=[MinValueValidator(1)]
     )
-    price_input = PriceField(_("input"))
-    price_output = PriceField(_("output"))
-    price_cache_read = PriceField(_("cache read"))
-    price_cache_write = PriceField(_("cache write"))
+    price_input = _price(_("input"))
+    price_output = _price(_("output"))
+    price_cache_read = _price(_("cache read"))
+    price_cache_write = _price(_("cache write"))
     threshold = models.SmallIntegerField(_("threshold"), default=INHERIT)
 
     class Meta:

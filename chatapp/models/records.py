@@ -13,15 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from chatapp.models.conversations import Conversation, Message, Turn
 
 
-class CostField(models.DecimalField[Decimal, Decimal]):
-    """USD, exact to a ten-billionth: one token at 0.0001 USD per million."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take the digits every cost has."""
-        kwargs.setdefault("max_digits", 20)
-        kwargs.setdefault("decimal_places", 10)
-        kwargs.setdefault("default", Decimal(0))
-        super().__init__(*args, **kwargs)
+def _cost() -> "models.DecimalField[Any, Any]":
+    """Return a column for USD, exact to one token at 0.0001 USD per million."""
+    return models.DecimalField(max_digits=20, decimal_places=10, default=Decimal(0))
 
 
 class CondensationQuerySet(models.QuerySet["Condensation"]):
@@ -101,7 +95,7 @@ class Condensation(models.Model):
     tokens_after = models.PositiveIntegerField(null=True)
     tokens_after_measured = models.BooleanField(default=False)
     messages_hidden = models.PositiveIntegerField(default=0)
-    cost = CostField()
+    cost = _cost()
     summary = models.TextField(blank=True)
     analysis = models.TextField(blank=True)
     notes = models.JSONField(default=list)
@@ -152,7 +146,7 @@ class ModelCall(models.Model):
     tokens_output = models.PositiveIntegerField(default=0)
     tokens_cache_read = models.PositiveIntegerField(default=0)
     tokens_cache_write = models.PositiveIntegerField(default=0)
-    cost = CostField()
+    cost = _cost()
     seconds = models.FloatField(default=0)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)

@@ -1,0 +1,70 @@
+"""``manage.py import_transcript FILE``: a recorded session becomes a conversation."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, override
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+
+import condense
+from chatapp import services
+from chatapp.transcripts import Problem, read_transcript
+
+# A broken file can have as many problems as messages; the first ones say what is wrong with it.
+PROBLEMS_SHOWN = 20
+
+
+class Command(BaseCommand):
+    """Read Anthropic-format JSON, gzipped or not, and say what of it could not be used."""
+
+    help = "Import a transcript: a JSON list of messages, or an object with 'messages'."
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="JSON file, gzipped or not")
+        parser.add_argument("--user", help="owner of the conversation; default: the server's owner")
+        parser.add_argument("--title", help="title; default: the file's name")
+
+    @override
+    def handle(self, *, file: Path, user: str | None, title: str | None, **_options: Any) -> None:
+        if not file.is_file():
+            raise CommandError(f"There is no file {file}.")
+        problems: list[Problem] = []
+        try:
+            imported = services.import_conversation(
+                owner=self._owner(user),
+                title=title or file.name.split(".")[0],
+                messages=_usable(file, problems),
+            )
+        except services.Refused as reason:
+            self._report(problems)
+            raise CommandError(str(reason)) from reason
+        self._report(problems)
+        self.stdout.write(
+            f"Imported {imported.messages} messages as conversation {imported.conversation.pk}."
+        )
+
+    def _owner(self, name: str | None) -> Any:
+        if name is None:
+            return services.prepare_owner()
+        user = get_user_model().objects.filter(username=name).first()
+        if user is None:
+            raise CommandError(f"There is no user {name!r}.")
+        return user
+
+    def _report(self, problems: list[Problem]) -> None:
+        for problem in problems[:PROBLEMS_SHOWN]:
+            self.stderr.write(f"Not used: item {problem.index}: {problem.reason}")
+        if len(problems) > PROBLEMS_SHOWN:
+            self.stderr.write(f"… and {len(problems) - PROBLEMS_SHOWN} more.")
+
+
+def _usable(file: Path, problems: list[Problem]) -> Iterator[condense.Message]:
+    """Yield the file's messages; what can't be used is added to ``problems``."""
+    for item in read_transcript(file):
+        if isinstance(item, Problem):
+            problems.append(item)
+        else:
+            yield condense.Message.from_api(item)

@@ -1,0 +1,134 @@
+"""Implementations of the agent's ports that need nothing."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.ports import CallRecord, Model, ModelRequest, ToolOutcome, ToolSpec
+
+PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
+MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)
+
+Script = Sequence[events.StreamEvent | Exception | asyncio.Event]
+
+
+def reply(*blocks: condense.Block, stop_reason: str = "end_turn") -> events.ReplyCompleted:
+    """Return a whole reply of these blocks."""
+    return events.ReplyCompleted(blocks, stop_reason, condense.Usage(input=10, output=2))
+
+
+def say(text: str) -> list[events.StreamEvent]:
+    """Return the stream of a reply that is only text."""
+    return [events.TextStreamed(text), reply(condense.TextBlock(text))]
+
+
+def call(name: str, *, id_: str = "call_1", **arguments: Any) -> list[events.StreamEvent]:
+    """Return the stream of a reply that calls one tool."""
+    block = condense.ToolUseBlock(id_, name, arguments)
+    return [events.ToolUseStarted(id_, name), reply(block, stop_reason="tool_use")]
+
+
+class ScriptedProvider:
+    """Plays one script per call; an exception in it is raised, an event is waited for."""
+
+    def __init__(self, *scripts: Script) -> None:
+        self.scripts = iter(scripts)
+        self.requests: list[ModelRequest] = []
+
+    @property
+    def model(self) -> Model:
+        return MODEL
+
+    async def count_tokens(self, _request: ModelRequest) -> int | None:
+        return None
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+        self.requests.append(request)
+        for item in next(self.scripts):
+            match item:
+                case asyncio.Event():
+                    await item.wait()
+                case Exception():
+                    raise item
+                case _:
+                    yield item
+
+
+class ListJournal:
+    """Keeps messages and calls in lists."""
+
+    def __init__(self, *texts: str) -> None:
+        self.seqs = itertools.count(1)
+        self.calls: list[CallRecord] = []
+        self.stop_reasons: list[str] = []
+        self.messages: list[condense.Message] = []
+        for text in texts:
+            self._add(condense.Message(role="user", content=text))
+
+    def _add(self, message: condense.Message) -> condense.Message:
+        message = replace(message, seq=next(self.seqs))
+        self.messages.append(message)
+        return message
+
+    async def effective_history(self) -> Sequence[condense.Message]:
+        return condense.effective_history(self.messages)
+
+    async def append(
+        self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
+    ) -> condense.Message:
+        self.stop_reasons.append(stop_reason)
+        if call:
+            self.calls.append(call)
+        return self._add(message)
+
+    async def record_call(self, call: CallRecord) -> None:
+        self.calls.append(call)
+
+
+class RecordingKeeper:
+    """Changes nothing, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.triggers: list[condense.Trigger] = []
+
+    async def fit(
+        self, history: Sequence[condense.Message], trigger: condense.Trigger
+    ) -> Sequence[condense.Message]:
+        self.triggers.append(trigger)
+        return history
+
+
+class RecordingAudience:
+    """Remembers every event; ``wait_for`` returns when one of a type has come."""
+
+    def __init__(self) -> None:
+        self.events: list[events.TurnEvent] = []
+        self._came = asyncio.Condition()
+
+    def publish(self, event: events.TurnEvent) -> None:
+        self.events.append(event)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """Return the events of one type, in order."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+class EchoToolbox:
+    """One tool, ``echo``, that answers its arguments; ``gate`` holds it until it is set."""
+
+    specs = (ToolSpec("echo", "Answers its arguments.", {"type": "object"}),)
+
+    def __init__(self, gate: asyncio.Event | None = None) -> None:
+        self.gate = gate
+        self.started = asyncio.Event()
+
+    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        self.started.set()
+        if self.gate:
+            await self.gate.wait()
+        return ToolOutcome(f"{name} {dict(arguments)}")

@@ -1,0 +1,150 @@
+"""The agent loop, on ports that need neither a model nor a database."""
+
+import asyncio
+from decimal import Decimal
+
+import pytest
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import ContextOverflow, ProviderError, StepLimitReached
+from chatapp.agent.loop import AgentLoop
+from tests.chatapp.agent.fakes import (
+    EchoToolbox,
+    ListJournal,
+    RecordingAudience,
+    RecordingKeeper,
+    ScriptedProvider,
+    Script,
+    call,
+    say,
+)
+
+
+class Stage:
+    """A loop and the ports it plays on."""
+
+    def __init__(
+        self, *scripts: Script, toolbox: EchoToolbox | None = None, step_limit: int = 10
+    ) -> None:
+        self.provider = ScriptedProvider(*scripts)
+        self.journal = ListJournal("Hello")
+        self.keeper = RecordingKeeper()
+        self.audience = RecordingAudience()
+        self.loop = AgentLoop(
+            provider=self.provider,
+            toolbox=toolbox or EchoToolbox(),
+            journal=self.journal,
+            keeper=self.keeper,
+            audience=self.audience,
+            system="Be brief.",
+            step_limit=step_limit,
+        )
+
+
+async def test_a_reply_without_tool_calls_ends_the_turn() -> None:
+    """It is stored with its cost, and shown."""
+    stage = Stage(say("Hi."))
+    await stage.loop.run()
+    assert [message.text for message in stage.journal.messages] == ["Hello", "Hi."]
+    assert stage.journal.calls[0].cost == Decimal("0.00002")
+    assert stage.audience.of(events.TextStreamed) == [events.TextStreamed("Hi.")]
+
+
+async def test_tool_results_go_back_to_the_model_until_it_calls_no_more() -> None:
+    """Call and result are two messages, in the order the API wants."""
+    stage = Stage(call("echo", path="a"), say("Done."))
+    await stage.loop.run()
+    roles = [message.role for message in stage.journal.messages]
+    assert roles == ["user", "assistant", "user", "assistant"]
+    result = stage.provider.requests[1].messages[-1].tool_results[0]
+    assert (result.tool_use_id, result.content) == ("call_1", "echo {'path': 'a'}")
+
+
+async def test_the_step_limit_ends_a_turn_that_would_go_on_for_ever() -> None:
+    """Everything up to then is kept."""
+    stage = Stage(*(call("echo", id_=f"call_{n}") for n in range(3)), step_limit=3)
+    with pytest.raises(StepLimitReached, match="3 steps"):
+        await stage.loop.run()
+    assert len(stage.journal.messages) == 7
+
+
+async def test_an_overflow_forces_a_reduction_and_the_call_is_made_again() -> None:
+    """The provider's word counts, whatever was estimated."""
+    stage = Stage([ContextOverflow("prompt is too long")], say("Hi."))
+    await stage.loop.run()
+    assert stage.keeper.triggers == [condense.Trigger.AUTO, condense.Trigger.FORCED]
+
+
+async def test_after_three_forced_reductions_the_overflow_ends_the_turn() -> None:
+    """A provider that always claims an overflow does not keep the loop busy."""
+    stage = Stage(*[[ContextOverflow("prompt is too long")]] * 4)
+    with pytest.raises(ContextOverflow):
+        await stage.loop.run()
+    assert stage.keeper.triggers.count(condense.Trigger.FORCED) == 3
+    assert len(stage.journal.calls) == 4, "every failed call is accounted for"
+
+
+async def test_stop_keeps_what_was_streamed() -> None:
+    """And the call is accounted for with the usage known so far."""
+    usage = events.UsageReported(condense.Usage(input=10))
+    stage = Stage([usage, events.TextStreamed("Once upon"), asyncio.Event()])
+    turn = asyncio.create_task(stage.loop.run())
+    while not stage.audience.of(events.TextStreamed):
+        await asyncio.sleep(0)
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    assert stage.journal.messages[-1].text == "Once upon"
+    assert stage.journal.stop_reasons == ["stopped"]
+    assert stage.journal.calls[0].usage.input == 10
+
+
+async def test_stop_while_a_tool_runs_leaves_no_call_unanswered() -> None:
+    """The result says that it was stopped."""
+    toolbox = EchoToolbox(gate=asyncio.Event())
+    stage = Stage(call("echo"), toolbox=toolbox)
+    turn = asyncio.create_task(stage.loop.run())
+    await toolbox.started.wait()
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    result = stage.journal.messages[-1].tool_results[0]
+    assert result.is_error
+    assert "Stopped by the user" in str(result.content)
+
+
+async def test_a_stream_that_breaks_off_keeps_what_came() -> None:
+    """The turn fails, and the words stay."""
+    stage = Stage([events.TextStreamed("Half a sen"), ProviderError("The stream broke off.")])
+    with pytest.raises(ProviderError):
+        await stage.loop.run()
+    assert stage.journal.messages[-1].text == "Half a sen"
+    assert stage.journal.calls[0].error == "The stream broke off."
+
+
+async def test_a_call_that_fails_at_once_leaves_no_message_but_a_record() -> None:
+    """An empty reply would be refused by the API later."""
+    stage = Stage([ProviderError("Wrong key.")])
+    with pytest.raises(ProviderError):
+        await stage.loop.run()
+    assert len(stage.journal.messages) == 1
+    assert [record.error for record in stage.journal.calls] == ["Wrong key."]
+    assert stage.audience.of(events.StreamDiscarded)
+
+
+async def test_every_attempt_that_is_retried_is_accounted_for() -> None:
+    """The provider says so before it waits."""
+    retry = events.RetryScheduled("Overloaded.", seconds=1, attempt=1, attempts=5)
+    stage = Stage([retry, *say("Hi.")])
+    await stage.loop.run()
+    assert [record.error for record in stage.journal.calls] == ["Overloaded.", ""]
+
+
+async def test_a_tool_input_that_is_no_object_is_answered_with_an_error() -> None:
+    """The model can then correct itself."""
+    block = condense.ToolUseBlock("call_1", "echo", "not an object")
+    ask = events.ReplyCompleted((block,), "tool_use", condense.Usage())
+    stage = Stage([ask], say("Sorry."))
+    await stage.loop.run()
+    assert stage.journal.messages[2].tool_results[0].is_error

@@ -1,0 +1,68 @@
+"""The cast: Alice owns what the tests make, Bob must not see it."""
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+
+import condense
+from chatapp import services, store
+from chatapp.models import Conversation, Message
+
+
+@pytest.fixture
+def alice(transactional_db: None) -> User:
+    """The owner of everything."""
+    return User.objects.create_user("alice", password="correct horse")
+
+
+@pytest.fixture
+def bob(transactional_db: None) -> User:
+    """Somebody else."""
+    return User.objects.create_user("bob", password="battery staple")
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    """An empty conversation of Alice's, answered by the Offline profile."""
+    return services.start_conversation(owner=alice)
+
+
+Say = Callable[..., Message]
+
+
+@pytest.fixture
+def say(conversation: Conversation) -> Say:
+    """Append a message to the conversation: ``say("user", "Hello")``."""
+
+    def append(role: condense.Role, text: str, *, tokens: int = 10) -> Message:
+        message = condense.Message(role=role, content=(condense.TextBlock(text),))
+        return store.append_message(conversation.pk, message, tokens=tokens)
+
+    return append
+
+
+def summarise(conversation: Conversation, *, keep: int = 0, tokens: int = 5) -> Message:
+    """Condense all but the last ``keep`` visible messages behind a summary, and return it."""
+    effective = store.read_effective(conversation.pk)
+    hidden = tuple(message.id for message in effective[: len(effective) - keep])
+    summary = condense.Message(
+        role="user",
+        content=(condense.TextBlock("## Conversation Summary\nWhat was said."),),
+        tags=condense.Tags(condense_id=uuid.uuid4().hex),
+        tokens=tokens,
+    )
+    return store.apply_reduction(conversation.pk, reduction_of(summary, hidden))
+
+
+def reduction_of(message: condense.Message, hidden: tuple[str, ...]) -> condense.Reduction:
+    """Return a reduction as a strategy would, with made-up sizes."""
+    return condense.Reduction(
+        kind="condensed" if message.is_summary else "truncated",
+        strategy="fresh_start",
+        message=message,
+        hidden=hidden,
+        tokens_before=condense.TokenCount(100, measured=False),
+        tokens_after=condense.TokenCount(10, measured=False),
+    )
