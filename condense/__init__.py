@@ -8,6 +8,7 @@ from condense.attempts import Attempt, CondensationLog, NullLog
 from condense.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.budget import Budget, Distribution
 from condense.commands import command_blocks, extract_command_blocks
+from condense.condenser import Condensation, Condenser, condense
 from condense.errors import (
     CannotFit,
     CondenseError,
@@ -34,6 +35,7 @@ from condense.messages import (
     content_from_api,
     content_to_api,
 )
+from condense.overflow import is_context_overflow
 from condense.prompts import condense_instruction, summary_preface, summary_system
 from condense.shaping import (
     inject_synthetic_results,
@@ -48,7 +50,7 @@ from condense.shaping import (
 )
 from condense.situation import Environment, Reduction, Situation, Trigger
 from condense.strategies import Kit, Strategy, load_strategy
-from condense.summarizer import Summarizer, SummaryRequest, TextChunk, UsageChunk
+from condense.summarizer import Chunk, Summarizer, SummaryRequest, TextChunk, UsageChunk
 from condense.tagging import (
     InForce,
     Truncation,
@@ -78,8 +80,11 @@ __all__ = [
     "CachedCounter",
     "CannotFit",
     "CharacterCounter",
+    "Chunk",
+    "Condensation",
     "CondensationLog",
     "CondenseError",
+    "Condenser",
     "Content",
     "DidNotShrink",
     "Distribution",
@@ -117,6 +122,7 @@ __all__ = [
     "UsageChunk",
     "block_from_api",
     "command_blocks",
+    "condense",
     "condense_instruction",
     "content_from_api",
     "content_to_api",
@@ -125,6 +131,7 @@ __all__ = [
     "extract_command_blocks",
     "hide_behind",
     "inject_synthetic_results",
+    "is_context_overflow",
     "load_strategy",
     "merge_consecutive",
     "messages_since_last_summary",

@@ -1,6 +1,7 @@
 """The model that writes summaries, as the engine asks for it, and one call to it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
@@ -13,7 +14,7 @@ from condense.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """One request for a summary; the last message is the instruction.
+    """One request for a summary; the last text of the last message is the instruction.
 
     ``messages`` are valid for the Messages API without any tools. ``max_output`` is the most
     tokens the answer may take, 0 where the model's own limit applies.
@@ -39,6 +40,10 @@ class UsageChunk:
     cost: Decimal = Decimal(0)
 
 
+Chunk = TextChunk | UsageChunk
+OnText = Callable[[str], Awaitable[None]]
+
+
 class Summarizer(Protocol):
     """The caller's model, as far as condensing needs it."""
 
@@ -47,7 +52,7 @@ class Summarizer(Protocol):
         """Whether image blocks may be sent."""
         ...
 
-    def stream(self, request: SummaryRequest) -> AsyncIterator[TextChunk | UsageChunk]:
+    def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the answer as it is written; any exception is a failed call."""
         ...
 
@@ -66,9 +71,6 @@ class Transcription:
         return "".join(self.pieces).strip()
 
 
-OnText = Callable[[str], Awaitable[None]]
-
-
 async def transcribe(
     summarizer: Summarizer, request: SummaryRequest, on_text: OnText
 ) -> Transcription:
@@ -77,22 +79,31 @@ async def transcribe(
     Raises SummaryFailed, with the cost so far, when the call raises.
     """
     answer = Transcription()
-    try:
-        await _listen(summarizer, request, answer, on_text)
-    except Exception as error:
-        raise SummaryFailed(
-            f"Condensing API call failed: {error}", details=describe(error), cost=answer.cost
-        ) from error
+    async with aclosing(_chunks(summarizer, request, answer)) as chunks:
+        async for chunk in chunks:
+            match chunk:
+                case TextChunk(text):
+                    answer.pieces.append(text)
+                    await on_text(text)
+                case UsageChunk(usage, cost):
+                    answer.usage, answer.cost = usage, cost
     return answer
 
 
-async def _listen(
-    summarizer: Summarizer, request: SummaryRequest, answer: Transcription, on_text: OnText
-) -> None:
-    async for chunk in summarizer.stream(request):
-        match chunk:
-            case TextChunk(text):
-                answer.pieces.append(text)
-                await on_text(text)
-            case UsageChunk(usage, cost):
-                answer.usage, answer.cost = usage, cost
+async def _chunks(
+    summarizer: Summarizer, request: SummaryRequest, answer: Transcription
+) -> AsyncGenerator[Chunk]:
+    """Yield the call's chunks; whatever happens to the listener, the call is closed."""
+    stream: AsyncIterator[Chunk] | None = None
+    try:
+        stream = summarizer.stream(request)
+        async for chunk in stream:
+            yield chunk
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise SummaryFailed(
+            f"Condensing API call failed: {reason}", details=describe(error), cost=answer.cost
+        ) from error
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            await stream.aclose()

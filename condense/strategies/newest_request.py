@@ -1,0 +1,75 @@
+"""Carry the request that is being worked on over a condensation, word for word."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from condense.messages import Block, ImageBlock, Message, TextBlock
+from condense.tokens import TokenCounter
+
+HEADING = "## Newest Request, Verbatim"
+LEFT_OUT = "\n[… {count} characters left out here; search the history for the whole request …]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The blocks to put after the summary, and what people should know about them."""
+
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def newest_request(messages: Sequence[Message]) -> tuple[Block, ...]:
+    """Return text and images of the newest request, also one that an earlier summary carries.
+
+    A request is a user message with text, or images, that is not just tool results.
+    """
+    for message in reversed(messages):
+        if message.role == "user" and (blocks := _request_in(message)):
+            return blocks
+    return ()
+
+
+def _request_in(message: Message) -> tuple[Block, ...]:
+    if message.is_truncation_marker:
+        return ()
+    images = tuple(block for block in message.blocks if isinstance(block, ImageBlock))
+    text = _carried_text(message) if message.is_summary else message.text
+    return (*((TextBlock(text),) if text.strip() else ()), *images)
+
+
+def _carried_text(summary: Message) -> str:
+    texts = (block.text for block in summary.blocks if isinstance(block, TextBlock))
+    start = f"{HEADING}\n"
+    return next((text.removeprefix(start) for text in texts if text.startswith(start)), "")
+
+
+def carry(request: Sequence[Block], room: float, counter: TokenCounter) -> Carried:
+    """Return the request under its heading, cut to ``room`` tokens where it takes more."""
+    text = "\n".join(block.text for block in request if isinstance(block, TextBlock))
+    images = tuple(block for block in request if isinstance(block, ImageBlock))
+    notes: list[str] = []
+    if images and counter.count((_headed(text), *images)) > room:
+        notes.append(f"{len(images)} images of the newest request did not fit and are hidden.")
+        text, images = f"{text}\n[{len(images)} images left out]".strip(), ()
+    shortened = _shortened(text, room - counter.count(images), counter)
+    if shortened != text:
+        notes.append("The newest request did not fit whole; its middle is hidden.")
+    if not text and not images:
+        return Carried()
+    return Carried((_headed(shortened), *images), tuple(notes))
+
+
+def _headed(text: str) -> TextBlock:
+    return TextBlock(f"{HEADING}\n{text}")
+
+
+def _shortened(text: str, room: float, counter: TokenCounter) -> str:
+    """Return beginning and end of the text, as much as fits; at least the words that say so."""
+    kept, shortened = len(text), text
+    while kept and (tokens := counter.count((_headed(shortened),))) > room:
+        # A tenth less than the proportion: text is not equally dense everywhere.
+        kept = min(kept - 1, int(kept * 0.9 * max(room, 0) / tokens))
+        end = kept // 2
+        gap = LEFT_OUT.format(count=len(text) - kept)
+        shortened = text[: kept - end] + gap + text[len(text) - end :]
+    return shortened

@@ -1,0 +1,110 @@
+"""Fakes for the tests of everyone who builds on the engine; no network, no clock, no chance."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from condense.attempts import Attempt
+from condense.errors import CondenseError
+from condense.messages import Content, Message
+from condense.situation import Reduction
+from condense.summarizer import Chunk, SummaryRequest, TextChunk
+
+Reply = str | Exception | Sequence[Chunk | Exception]
+
+
+class ScriptExhausted(Exception):
+    """The code under test asked for more answers than the test expects."""
+
+
+class ScriptedSummarizer:
+    """Answers with the scripted replies, one per call, and remembers the requests.
+
+    A reply is a text, an exception to raise, or chunks among which an exception is raised in its
+    turn.
+    """
+
+    def __init__(self, *replies: Reply, supports_images: bool = True) -> None:
+        """Take the replies in order; a call beyond the last raises ScriptExhausted."""
+        self._replies = list(replies)
+        self.supports_images = supports_images
+        self.requests: list[SummaryRequest] = []
+
+    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Yield the next reply."""
+        self.requests.append(request)
+        if len(self.requests) > len(self._replies):
+            raise ScriptExhausted(f"Only {len(self._replies)} replies are scripted.")
+        for chunk in _chunks(self._replies[len(self.requests) - 1]):
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield chunk
+
+
+def _chunks(reply: Reply) -> Iterable[Chunk | Exception]:
+    if isinstance(reply, str):
+        return (TextChunk(reply),)
+    return (reply,) if isinstance(reply, Exception) else reply
+
+
+class EchoSummarizer:
+    """Answers with everything it was sent: a summary that cannot make anything smaller."""
+
+    supports_images = True
+
+    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Yield the text of each message."""
+        for message in request.messages:
+            yield TextChunk(f"{message.text}\n")
+
+
+class WordCounter:
+    """Counts one token for each word of a content's texts, and ten for any other block."""
+
+    def count(self, content: Content) -> int:
+        """Return the number of words, plus ten for each block that is no text."""
+        message = Message(role="user", content=content)
+        others = sum(not hasattr(block, "text") for block in message.blocks)
+        return len(message.text.split()) + 10 * others
+
+
+@dataclass
+class RecordingLog:
+    """Remembers what a condenser reported, as ``(event, subject)`` pairs in order."""
+
+    events: list[tuple[str, Any]] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """The events' names in order, progress left out."""
+        return [name for name, _ in self.events if name != "progressed"]
+
+    def of(self, name: str) -> list[Any]:
+        """Return the subjects of one kind of event."""
+        return [subject for event, subject in self.events if event == name]
+
+    async def started(self, attempt: Attempt) -> None:
+        """Remember the attempt."""
+        self.events.append(("started", attempt))
+
+    async def progressed(self, attempt_id: str, tokens_written: int) -> None:  # noqa: ARG002
+        """Remember how far it got."""
+        self.events.append(("progressed", tokens_written))
+
+    async def succeeded(self, attempt_id: str, reduction: Reduction) -> None:  # noqa: ARG002
+        """Remember the reduction."""
+        self.events.append(("succeeded", reduction))
+
+    async def failed(
+        self,
+        attempt_id: str,  # noqa: ARG002
+        error: CondenseError,
+        *,
+        fell_back_to: str | None = None,
+    ) -> None:
+        """Remember the error and what is tried next."""
+        self.events.append(("failed", (error, fell_back_to)))
+
+    async def cancelled(self, attempt_id: str) -> None:
+        """Remember which attempt was taken back."""
+        self.events.append(("cancelled", attempt_id))
