@@ -69,7 +69,7 @@ def _without_orphans(tail: Sequence[Message]) -> list[Message]:
     calls = {use.id for message in tail if message.role == "assistant" for use in message.tool_uses}
     calls.discard("")
     kept = (_with_known_results(message, calls) for message in tail)
-    return [message for message in kept if message.content != ()]
+    return [message for message in kept if message.role == "assistant" or message.content != ()]
 
 
 def _with_known_results(message: Message, calls: set[str]) -> Message:

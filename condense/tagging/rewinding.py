@@ -30,14 +30,14 @@ def rewind(
 def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, ...]:
     """Bring back what a rewind hid, as long as nothing has been written since.
 
-    Raises UnknownMessage when no message was hidden by it, and UndoRefused when a message,
-    summary or marker is newer than all it hid.
+    Raises UnknownMessage when no message is hidden by it, and UndoRefused when a message, summary
+    or marker that is not rewound itself is newer than all it hid.
     """
     hidden = [message.seq for message in messages if message.tags.rewind_parent == rewind_id]
     if not hidden:
         raise UnknownMessage(f"No rewind {rewind_id!r} is in this history.")
     newest = max(hidden)
-    if any(message.seq > newest for message in messages):
+    if any(m.seq > newest and m.tags.rewind_parent is None for m in messages):
         raise UndoRefused("Something new was written after this rewind.")
     return tuple(
         message.with_tags(rewind_parent=None)

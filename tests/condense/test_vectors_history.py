@@ -1,0 +1,153 @@
+"""Recorded views and truncations: the model sees here what it sees in Roo."""
+
+from condense.boundaries import safe_cuts
+from condense.messages import Message
+from condense.tagging import (
+    InForce,
+    effective_history,
+    messages_since_last_summary,
+    plan_truncation,
+    truncate,
+)
+from tests.condense.roo import (
+    Case,
+    Deviation,
+    assert_same,
+    cases,
+    each,
+    expected,
+    messages,
+    said,
+    share_that_agrees,
+)
+
+
+def has_a_vague_summary_flag(case: Case) -> bool:
+    """Whether a stored ``isSummary`` is truthy without being true."""
+    flags = [data.get("isSummary") for data in case["input"]["messages"]]
+    return any(flag and flag is not True for flag in flags)
+
+
+VAGUE_SUMMARY = Deviation(
+    "A summary here is one or is none; Roo's functions disagree about `isSummary: 1`.",
+    has_a_vague_summary_flag,
+)
+
+
+@each("getEffectiveApiHistory")
+def test_the_effective_history_is_roos(case: Case) -> None:
+    """The last summary and what follows, or all that nothing in force hides."""
+    given = messages(case["input"]["messages"])
+    roos = expected(case["output"]["messages"], given)
+    assert_same(case, said(effective_history(given)), said(roos), [VAGUE_SUMMARY])
+
+
+@each("getMessagesSinceLastSummary")
+def test_the_messages_since_the_last_summary_are_roos(case: Case) -> None:
+    """From the last summary on, whatever hides them."""
+    given = messages(case["input"]["messages"])
+    roos = expected(case["output"]["messages"], given)
+    assert_same(case, said(messages_since_last_summary(given)), said(roos), [VAGUE_SUMMARY])
+
+
+@each("cleanupAfterTruncation")
+def test_a_parent_counts_exactly_where_roo_would_keep_it(case: Case) -> None:
+    """Roo erases a dangling parent; here it stays on record and simply hides nothing."""
+    given = messages(case["input"]["messages"])
+    in_force = InForce.of(given)
+    roos = expected(case["output"]["messages"], given)
+    kept = [item.tags.condense_parent or item.tags.truncation_parent for item in roos]
+    assert_same(
+        case, [in_force.hide(m) for m in given], [k is not None for k in kept], [VAGUE_SUMMARY]
+    )
+
+
+def counted_by_roo(given: tuple[Message, ...]) -> list[str]:
+    """Return which messages Roo takes for visible when it truncates."""
+    return [
+        item.id
+        for item in given
+        if item.tags.truncation_parent is None and not item.is_truncation_marker
+    ]
+
+
+def counts_what_is_not_seen(case: Case) -> bool:
+    """Whether Roo counts other messages than the model sees."""
+    given = messages(case["input"]["messages"])
+    return [item.id for item in effective_history(given)] != counted_by_roo(given)
+
+
+def would_split_a_pair(case: Case) -> bool:
+    """Whether one of Roo's two cuts parts a tool call from its result."""
+    cuts = safe_cuts(effective_history(messages(case["input"]["messages"])))
+    return not {1, 1 + case["output"]["messagesRemoved"]} <= set(cuts)
+
+
+TRUNCATION = [
+    Deviation("Only what the model sees is counted and hidden.", counts_what_is_not_seen),
+    Deviation("A tool call stays with its result.", would_split_a_pair),
+]
+
+
+def hidden_by_roo(case: Case) -> list[str]:
+    """Return the ids of the messages Roo hides."""
+    name, found = case["output"]["truncationId"], case["output"]["messages"]
+    rows = [row for row in found if isinstance(row, int) or not row.get("isTruncationMarker")
+            or row.get("truncationId") != name]  # fmt: skip
+    return [str(i) for i, row in enumerate(rows)
+            if not isinstance(row, int) and row.get("truncationParent") == name]  # fmt: skip
+
+
+def hidden_here(case: Case) -> list[str]:
+    """Return the ids of the messages the engine hides."""
+    given = messages(case["input"]["messages"])
+    return list(truncate(given, case["input"]["fracToRemove"]).hidden)
+
+
+@each("truncateConversation")
+def test_a_truncation_hides_what_it_hides_in_roo(case: Case) -> None:
+    """The same messages go, unless Roo counts hidden ones or parts a tool pair."""
+    assert_same(case, hidden_here(case), hidden_by_roo(case), TRUNCATION)
+
+
+@each("truncateConversation")
+def test_a_truncation_that_hides_nothing_gives_the_same_object(case: Case) -> None:
+    """No marker, no id, no row that says "0 messages"."""
+    given = messages(case["input"]["messages"])
+    result = truncate(given, case["input"]["fracToRemove"])
+    assert (result.messages is given) == (result.marker is None) == (not result.hidden)
+
+
+@each("truncateConversation")
+def test_the_marker_stands_where_roos_does(case: Case) -> None:
+    """It follows what it hides and says how many messages that are."""
+    given = messages(case["input"]["messages"])
+    result = truncate(given, case["input"]["fracToRemove"])
+    if result.marker is None or hidden_here(case) != hidden_by_roo(case):
+        return
+    roos = [row for row in case["output"]["messages"] if not isinstance(row, int)]
+    marker = next(row for row in roos if row.get("truncationId") == case["output"]["truncationId"])
+    assert result.marker.content == marker["content"]
+    after = effective_history(result.messages)
+    assert after[1].id == result.marker.id
+
+
+@each("truncateConversation")
+def test_the_plan_is_what_a_truncation_hides(case: Case) -> None:
+    """An application can plan on the effective history alone."""
+    fraction = case["input"]["fracToRemove"]
+    given = messages(case["input"]["messages"])
+    planned = plan_truncation(effective_history(given), fraction)
+    assert [item.id for item in planned] == hidden_here(case)
+
+
+def test_most_recorded_truncations_agree() -> None:
+    """The deviations are Roo's two defects, not the rule."""
+    found = cases("truncateConversation")
+    assert share_that_agrees(hidden_here(case) == hidden_by_roo(case) for case in found) > 0.6
+
+
+def test_nearly_all_recorded_views_agree() -> None:
+    """Only the vague summary flag differs."""
+    found = cases("getEffectiveApiHistory")
+    assert share_that_agrees(not has_a_vague_summary_flag(case) for case in found) > 0.98

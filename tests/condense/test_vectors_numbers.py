@@ -1,0 +1,102 @@
+"""Recorded arithmetic: thresholds, the context bar, token counts and costs."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from condense.budget import Budget
+from condense.messages import content_from_api
+from condense.tokens import TiktokenCounter
+from condense.usage import Prices, Usage
+from tests.condense.roo import Case, Deviation, assert_same, cases, each, share_that_agrees
+
+
+def budget(given: dict[str, Any]) -> Budget:
+    """Return the budget a recorded case describes."""
+    own = given["profileThresholds"].get(given["currentProfileId"])
+    percent = given["autoCondenseContextPercent"]
+    return Budget(given["contextWindow"], given.get("maxTokens"), percent, own)
+
+
+@each("willManageContext")
+def test_a_reduction_starts_when_it_starts_in_roo(case: Case) -> None:
+    """At the threshold when automatic, above what is allowed in any case."""
+    given = case["input"]
+    tokens = given["totalTokens"] + given["lastMessageTokens"]
+    automatic = given["autoCondenseContext"]
+    assert budget(given).should_condense(tokens, automatic=automatic) == case["output"]
+
+
+@each("willManageContext")
+def test_condenses_at_is_the_first_count_that_starts_one(case: Case) -> None:
+    """The bar's mark and the trigger agree to the token."""
+    given = budget(case["input"])
+    at = given.condenses_at
+    assert given.should_condense(at, automatic=True)
+    assert at == 0 or not given.should_condense(at - 1, automatic=True)
+
+
+@each("calculateTokenDistribution")
+def test_the_context_bar_shows_roos_numbers(case: Case) -> None:
+    """Used, reserved and available, exactly."""
+    given, roos = case["input"], case["output"]
+    shown = Budget(given["contextWindow"], given.get("maxTokens"))
+    ours = shown.distribution(given["contextTokens"])
+    assert ours.used_percent == pytest.approx(roos["currentPercent"], rel=1e-12)
+    assert ours.reserved_percent == pytest.approx(roos["reservedPercent"], rel=1e-12)
+    assert ours.available_percent == pytest.approx(roos["availablePercent"], rel=1e-12)
+    assert (ours.reserved, ours.available) == (roos["reservedForOutput"], roos["availableSize"])
+
+
+@each("tiktokenCount")
+def test_tokens_are_counted_as_in_roo(case: Case) -> None:
+    """The same vocabulary, the same factor, rounded up once."""
+    assert TiktokenCounter().count(content_from_api(case["input"]["content"])) == case["output"]
+
+
+def prices(info: dict[str, Any]) -> Prices:
+    """Return a model's prices; what is missing is free."""
+    names = ("inputPrice", "outputPrice", "cacheReadsPrice", "cacheWritesPrice")
+    return Prices(*(Decimal(str(info.get(name) or 0)) for name in names))
+
+
+def usage(case: Case) -> Usage:
+    """Return a recorded usage under the rule of its vendor."""
+    given = case["input"]
+    counts = {
+        "input": given["inputTokens"],
+        "output": given["outputTokens"],
+        "cache_read": given.get("cacheReadInputTokens") or 0,
+        "cache_write": given.get("cacheCreationInputTokens") or 0,
+    }
+    inclusive = case["function"] == "calculateApiCostOpenAI"
+    return Usage.from_inclusive(**counts) if inclusive else Usage(**counts)
+
+
+def costs(case: Case) -> tuple[float, float]:
+    """Return a case's cost in USD, ours and Roo's."""
+    return float(prices(case["input"]["modelInfo"]).cost(usage(case))), case["output"]["totalCost"]
+
+
+def has_a_surcharge(case: Case) -> bool:
+    """Whether the prompt is long enough for a long-context surcharge."""
+    rule = case["input"]["modelInfo"].get("longContextPricing")
+    return bool(rule) and case["input"]["inputTokens"] > rule["thresholdTokens"]
+
+
+SURCHARGE = Deviation("A long-context surcharge is not part of a price list.", has_a_surcharge)
+COSTS = [case for case in cases("calculateApiCost") if case["function"] != "parseApiPrice"]
+
+
+@pytest.mark.parametrize("case", COSTS, ids=[case["name"] for case in COSTS])
+def test_a_call_costs_what_it_costs_in_roo(case: Case) -> None:
+    """Anthropic's counts leave the cached tokens out, OpenAI's include them."""
+    ours, roos = costs(case)
+    assert_same(case, ours, pytest.approx(roos, abs=1e-9), [SURCHARGE])
+
+
+def test_most_recorded_costs_agree() -> None:
+    """Only surcharges differ."""
+    agreeing = [costs(case)[0] == pytest.approx(costs(case)[1], abs=1e-9) for case in COSTS]
+    assert share_that_agrees(agreeing) > 0.75
