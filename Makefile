@@ -27,7 +27,7 @@ lint: .venv ## Check style, types, layers and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
 	$(PYTHON_IN)/mypy
-	$(PYTHON_IN)/lint-imports
+	$(PYTHON_IN)/lint-imports --no-logo
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: format
@@ -37,6 +37,7 @@ format: .venv ## Rewrite the code in the agreed style
 
 .PHONY: test-transcripts
 test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
+	@test -n "$(TRANSCRIPTS)" || { echo "Say which: make $@ TRANSCRIPTS=<folder>"; exit 1; }
 	$(PYTEST) tests/transcripts --transcripts="$(TRANSCRIPTS)"
 
 .PHONY: migrations
