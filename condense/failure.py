@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any
 
-UNSERIALIZABLE = "[Unable to serialize]"
 # A response body can echo the whole prompt; a bug report needs its beginning.
 MAX_DETAILS = 10_000  # characters
 _SECRETS = (
@@ -20,21 +19,18 @@ def describe(error: Exception) -> str:
 
     The order is the one Roo Code users know from its error reports.
     """
-    sections = [f"Error: {error}"]
+    text = f"Error: {error}"
     if status := _first(error, "status", "status_code"):
-        sections.append(f"HTTP Status: {status}")
-    code = _first(error, "code")
-    if code:
-        joined = "\n" if status else "\n\n"
-        sections[-1] += f"{joined}Error Code: {code}"
+        text += f"\n\nHTTP Status: {status}"
+    if code := _first(error, "code"):
+        text += f"\nError Code: {code}"
     if response := _first(error, "response"):
-        sections.append(f"API Response:\n{_serialized(response)}")
+        text += f"\n\nAPI Response:{_serialized(response)}"
     if body := _first(error, "body"):
-        joined = "\n" if response else "\n\n"
-        sections[-1] += f"{joined}Response Body:\n{_serialized(body)}"
+        text += f"\n\nResponse Body:{_serialized(body)}"
     if details := _first(error, "details"):
-        sections.append(str(details))
-    return make_safe("\n\n".join(sections))
+        text += f"\n\n{details}"
+    return make_safe(text)
 
 
 def make_safe(text: str) -> str:
@@ -60,6 +56,6 @@ def _attribute(error: Exception, name: str) -> Any:
 
 def _serialized(value: Any) -> str:
     try:
-        return json.dumps(value, indent=2, ensure_ascii=False)
+        return "\n" + json.dumps(value, indent=2, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        return UNSERIALIZABLE
+        return " [Unable to serialize]"

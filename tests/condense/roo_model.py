@@ -1,0 +1,127 @@
+"""The recordings' stub model and token counter, as what the engine asks of its caller."""
+
+import json
+import math
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from condense import (
+    Chunk,
+    Content,
+    Message,
+    SummaryRequest,
+    TextBlock,
+    TextChunk,
+    Usage,
+    UsageChunk,
+    summary_preface,
+)
+from tests.condense.roo import Case
+
+PREFACE = f"{summary_preface()}\n\n"
+WINDOW = 1000
+
+
+class Recorded(Exception):
+    """An error that the recorded model raised, with the attributes it had."""
+
+    def __init__(self, descriptor: dict[str, Any]) -> None:
+        """Read ``{"kind": "Error" | "string" | "object", …}``."""
+        kind = descriptor.get("kind", "Error")
+        texts = {"string": descriptor.get("value"), "object": "[object Object]"}
+        super().__init__(texts.get(kind, descriptor.get("message")))
+        for name in ("status", "code", "response", "body"):
+            value = object() if descriptor.get(f"circular{name.title()}") else descriptor.get(name)
+            setattr(self, name, value)
+
+
+class RecordedModel:
+    """Plays a case's ``handler``, one stream per call, and remembers the requests."""
+
+    def __init__(self, handler: dict[str, Any] | None, *more: list[dict[str, Any]]) -> None:
+        """Take the handler; ``more`` are the streams of further calls, the last one repeats."""
+        self.handler = handler or {"noCreateMessage": True}
+        self.streams = [self.handler.get("stream", []), *more]
+        self.requests: list[SummaryRequest] = []
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether the recorded model took images."""
+        return bool(self.handler.get("supportsImages"))
+
+    def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Raise at once or yield the recorded chunks."""
+        if self.handler.get("noCreateMessage"):
+            raise AttributeError("createMessage")
+        self.requests.append(request)
+        if "throwSync" in self.handler:
+            raise Recorded(self.handler["throwSync"])
+        number = min(len(self.requests), len(self.streams))
+        return self._play(self.streams[number - 1])
+
+    async def _play(self, stream: Sequence[dict[str, Any]]) -> AsyncIterator[Chunk]:
+        for chunk in stream:
+            match chunk["type"]:
+                case "text":
+                    yield TextChunk(chunk["text"])
+                case "usage":
+                    used = Usage(chunk["inputTokens"], chunk["outputTokens"])
+                    yield UsageChunk(used, Decimal(str(chunk.get("totalCost") or 0)))
+                case "error":
+                    raise Recorded(chunk.get("error", chunk))
+
+
+class RecordedCounter:
+    """Counts as the recordings do: a quarter of a text's characters, ten for other blocks.
+
+    The engine's own words before a summary count nothing, since Roo has none there.
+    """
+
+    def count(self, content: Content) -> int:
+        """Return the tokens of all blocks."""
+        if isinstance(content, str):
+            content = (TextBlock(content),)
+        return sum(self._block(block) for block in content)
+
+    @staticmethod
+    def _block(block: object) -> int:
+        if not isinstance(block, TextBlock):
+            return 10
+        return math.ceil(len(block.text.replace(PREFACE, "")) / 4)
+
+
+def share_tokens(effective: Sequence[Message], total: int) -> tuple[Message, ...]:
+    """Return the messages with the sizes that the case says they have together.
+
+    The recordings name a context's size freely; their messages are a few words each.
+    """
+    each = math.ceil(total / max(1, len(effective)))
+    return tuple(replace(message, tokens=each) for message in effective)
+
+
+def environment_of(case: Case) -> Any:
+    """Return a callable that gathers the case's environment details."""
+
+    async def gather() -> str:
+        return str(case["input"]["options"].get("environmentDetails", ""))
+
+    return gather
+
+
+def tools_of(case: Case) -> tuple[Any, ...]:
+    """Return the tool specs that Roo would send along."""
+    metadata = case["input"]["options"].get("metadata") or {}
+    return tuple(metadata.get("tools") or ())
+
+
+def said_by(message: Message) -> list[str]:
+    """Return a message's texts without the engine's own words, for comparison with Roo."""
+    texts = [block.text.replace(PREFACE, "") for block in message.blocks if hasattr(block, "text")]
+    return [text for text in texts if not text.startswith("## Newest Request")]
+
+
+def compact(value: Any) -> str:
+    """Return JSON as JavaScript writes it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
