@@ -1,0 +1,73 @@
+"""Claude, through Anthropic's Messages API and whatever speaks it at another address."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from importlib import import_module
+
+from chatapp.agent import events
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.ports import Model, ModelRequest
+from chatapp.providers.anthropic_request import Connection, write_count, write_request
+
+DEFAULT_URL = "https://api.anthropic.com"
+# While the model thinks, the vendor sends pings: silence on the line means that it is gone …
+SILENCE_SECONDS = 120.0
+# … but pings alone must not keep a call alive for ever.
+EVENTLESS_SECONDS = 900.0
+
+NO_KEY = "There is no API key for this profile. Enter one in Profiles."
+
+
+class AnthropicProvider:
+    """Streams replies of one Claude model; never retries on its own."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        api_key: str,
+        base_url: str = "",
+        silence: float = SILENCE_SECONDS,
+        eventless: float = EVENTLESS_SECONDS,
+    ) -> None:
+        """Answer as ``model``; the limits are seconds without a byte and without an event."""
+        self._model = model
+        self._key = api_key
+        self._base_url = base_url or DEFAULT_URL
+        self._silence = silence
+        self._eventless = eventless
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self._model
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Return the prompt's size as the vendor measures it, None when it does not say."""
+        if not self._key:
+            return None
+        await _load_sdk()
+        from chatapp.providers.anthropic_call import count  # noqa: PLC0415 - imports the SDK
+
+        return await count(write_count(request, self._model), self._connection)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+        """Yield the reply as it is written; see :class:`chatapp.agent.ports.Provider`."""
+        if not self._key:
+            raise ProviderError(NO_KEY)
+        await _load_sdk()
+        from chatapp.providers.anthropic_call import listen  # noqa: PLC0415 - imports the SDK
+
+        async for event in listen(
+            write_request(request, self._model), self._connection, eventless=self._eventless
+        ):
+            yield event
+
+    @property
+    def _connection(self) -> Connection:
+        return Connection(self._base_url, self._key, self._silence)
+
+
+async def _load_sdk() -> None:
+    """Import the SDK, which takes a second, without holding up the event loop."""
+    await asyncio.to_thread(import_module, "chatapp.providers.anthropic_call")

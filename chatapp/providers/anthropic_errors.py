@@ -1,0 +1,139 @@
+"""Turn what goes wrong in a call into sentences for people and facts for handlers."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import anthropic
+import httpx2
+
+import condense
+from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.providers.anthropic_request import Connection
+
+# What the SDK lets out: its own errors, its transport's, and data that is no JSON.
+FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, TimeoutError, ValueError)
+
+BROKE_OFF = "The stream broke off before the reply was complete."
+
+_RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
+_SENTENCES = {
+    401: "The provider did not accept the API key. Check it in Profiles.",
+    402: "The provider says that the account cannot pay for this call. Check its billing.",
+    403: "The API key may not use this model or feature.",
+    429: "The provider's rate limit is reached.",
+    529: "The provider is overloaded at the moment.",
+}
+# Errors in mid-stream come with the stream's status, 200: their type has to tell.
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_SERVER_ERROR = 500
+
+
+class ThinkingRefused(ProviderError):
+    """The vendor does not take a thinking block of the history back."""
+
+
+def explain(
+    error: Exception, model: str, to: Connection, *, started: bool, shown: bool
+) -> ProviderError:
+    """Return the error to raise; a reply that was ``shown`` in part is not to be retried."""
+    explained = _explain(error, model, to, started=started)
+    explained.retryable = explained.retryable and not shown
+    return explained
+
+
+def _explain(error: Exception, model: str, to: Connection, *, started: bool) -> ProviderError:
+    details = _details(error, model, to)
+    if isinstance(error, anthropic.APIStatusError):
+        return _refused(error, model, details)
+    if isinstance(error, TimeoutError | anthropic.APITimeoutError | httpx2.TimeoutException):
+        sentence = f"The provider has been silent for {to.silence:.0f} seconds."
+    elif started:
+        sentence = BROKE_OFF
+    elif isinstance(error, ValueError):
+        sentence = f"{to.host} answered with something that is no reply of a model."
+        return ProviderError(sentence, details=details)
+    else:
+        sentence = (
+            f"The provider could not be reached at {to.host}. "
+            "Check the network, and the base URL in Profiles."
+        )
+    return ProviderError(sentence, retryable=True, details=details)
+
+
+def _refused(error: anthropic.APIStatusError, model: str, details: str) -> ProviderError:
+    status = error.status_code
+    if status < 400:  # noqa: PLR2004 - an error event in mid-stream
+        status = _STATUS_OF_TYPE.get(str(error.type), _SERVER_ERROR)
+    if condense.is_context_overflow(error):
+        sentence = f"The prompt does not fit the model's context window: {_said(error)}"
+        return ContextOverflow(sentence, status=status, details=details)
+    kind = ThinkingRefused if _is_about_thinking(error, status) else ProviderError
+    return kind(
+        _sentence(error, model, status),
+        retryable=status in _RETRYABLE,
+        retry_after=_retry_after(error.response.headers),
+        status=status,
+        details=details,
+    )
+
+
+def _sentence(error: anthropic.APIStatusError, model: str, status: int) -> str:
+    if status in _SENTENCES:
+        return _SENTENCES[status]
+    if status == 404:  # noqa: PLR2004 - an HTTP status
+        return (
+            f"The provider does not know the model {model}. "
+            "Check it, and the base URL, in Profiles."
+        )
+    if status >= _SERVER_ERROR:
+        return f"The provider has a problem of its own (HTTP {status})."
+    return f"The provider refused the request: {_said(error)}"
+
+
+def _said(error: anthropic.APIStatusError) -> str:
+    return (error.api_message or f"HTTP {error.status_code}").strip()
+
+
+def _is_about_thinking(error: anthropic.APIStatusError, status: int) -> bool:
+    said = _said(error)
+    return status == 400 and "thinking" in said and ("signature" in said or "modified" in said)  # noqa: PLR2004
+
+
+def _details(error: Exception, model: str, to: Connection) -> str:
+    """Return lines to copy into a bug report, never with the key."""
+    lines = [f"model: {model}", f"host: {to.host}"]
+    if isinstance(error, anthropic.APIStatusError):
+        lines.append(f"HTTP status: {error.status_code}")
+        lines += [f"error type: {error.type}"] if error.type else []
+        lines += [f"request id: {error.request_id}"] if error.request_id else []
+        lines.append(f"message: {_said(error)}")
+    else:
+        chain = [error, error.__cause__ or error.__context__]
+        lines += [f"{type(one).__name__}: {one}" for one in chain if one is not None]
+    text = "\n".join(lines)
+    return text.replace(to.key, "[key]") if to.key else text
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers.get(name, "")) / unit)
+        except ValueError:
+            continue
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
