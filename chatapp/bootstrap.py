@@ -1,7 +1,5 @@
 """The composition root: builds everything a turn works with from rows and settings."""
 
-import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,34 +11,12 @@ from chatapp.agent.ports import Audience, Model, Provider
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.audit import StoredLog
+from chatapp.budgets import budget_for, counter_for, overhead_for
 from chatapp.journal import StoredJournal
 from chatapp.keeper import Keeper, Wishes
 from chatapp.models import Conversation, Preferences, Profile, Turn
 from chatapp.providers import create_provider
 from chatapp.tools import WorkspaceToolbox
-
-# The offline provider counts with the same tokenizer, so its estimates need no safety margin.
-_FACTORS = {Profile.Provider.OFFLINE: 1.0}
-
-
-@functools.cache
-def _counter(factor: float | None) -> condense.TokenCounter:
-    return condense.TiktokenCounter() if factor is None else condense.TiktokenCounter(factor=factor)
-
-
-def counter_for(profile: Profile) -> condense.TokenCounter:
-    """Return the token counter for a profile's model; loads its vocabulary on first use."""
-    return _counter(_FACTORS.get(Profile.Provider(profile.provider)))
-
-
-def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
-    """Return the window, the reserve and the thresholds in force for a profile."""
-    return condense.Budget(
-        window=profile.context_window,
-        max_output=profile.max_output,
-        threshold=preferences.threshold,
-        profile_threshold=profile.threshold,
-    )
 
 
 def provider_for(profile: Profile) -> Provider:
@@ -68,24 +44,6 @@ def workspace_of(conversation: Conversation) -> Path:
     folder = Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-@functools.cache
-def tools_json() -> str:
-    """Return the tools' specifications as they are sent, for counting."""
-    return json.dumps([spec.to_api() for spec in WorkspaceToolbox.specs])
-
-
-@functools.cache
-def count_text(counter: condense.TokenCounter, text: str) -> int:
-    """Return the estimated tokens of a text that every request repeats."""
-    return counter.count(text)
-
-
-def overhead_for(profile: Profile) -> int:
-    """Return the estimated tokens of system prompt and tools."""
-    counter = counter_for(profile)
-    return count_text(counter, SYSTEM_PROMPT) + count_text(counter, tools_json())
 
 
 @dataclass(frozen=True, slots=True)

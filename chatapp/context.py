@@ -7,8 +7,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import bootstrap, store
-from chatapp.agent.prompts import SYSTEM_PROMPT
+from chatapp import budgets, store
 from chatapp.models import Conversation, Preferences, Profile
 from chatapp.services import preferences_of
 
@@ -56,7 +55,7 @@ def context_state(conversation: Conversation) -> ContextState | None:
         return None
     preferences = preferences_of(conversation.owner)
     history = store.read_effective(conversation.pk)
-    tokens = store.count_context(conversation, history, bootstrap.overhead_for(profile))
+    tokens = store.count_context(conversation, history, budgets.overhead_for(profile))
     return _state(tokens, history, profile, preferences)
 
 
@@ -66,7 +65,7 @@ def _state(
     profile: Profile,
     preferences: Preferences,
 ) -> ContextState:
-    budget = bootstrap.budget_for(profile, preferences)
+    budget = budgets.budget_for(profile, preferences)
     starts = _starts_at(budget, preferences)
     window = budget.window
     available = max(0, window - tokens.value - budget.reserved)
@@ -102,10 +101,13 @@ def describe_start(budget: condense.Budget, preferences: Preferences) -> str:
         "reserved": _number(budget.reserved),
     }
     if not preferences.auto_condense:
-        return _(
-            "truncates at %(at)s tokens: 90 %% of the window less %(reserved)s reserved "
-            "(automatic condensing is off)"
-        ) % names
+        return (
+            _(
+                "truncates at %(at)s tokens: 90 %% of the window less %(reserved)s reserved "
+                "(automatic condensing is off)"
+            )
+            % names
+        )
     if budget.window * budget.effective_threshold / 100 > budget.allowed:
         text = _("condenses at %(at)s tokens: 90 %% of the window less %(reserved)s reserved")
     elif budget.threshold_source == "profile":
@@ -123,11 +125,11 @@ def _segments(
     used: int, history: tuple[condense.Message, ...], profile: Profile, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
-    counter = bootstrap.counter_for(profile)
+    counter = budgets.counter_for(profile)
     summaries = sum(one.tokens or 0 for one in history if one.is_summary)
     estimates = {
-        "system": (_("System prompt"), bootstrap.count_text(counter, SYSTEM_PROMPT)),
-        "tools": (_("Tools"), bootstrap.count_text(counter, bootstrap.tools_json())),
+        "system": (_("System prompt"), budgets.system_tokens(counter)),
+        "tools": (_("Tools"), budgets.tools_tokens(counter)),
         "summary": (_("Summary"), summaries),
         "messages": (_("Messages"), sum(one.tokens or 0 for one in history) - summaries),
     }

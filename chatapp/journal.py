@@ -1,7 +1,6 @@
 """The agent's journal, kept in the database: what was said, and every model call."""
 
 import asyncio
-import uuid
 from collections.abc import Sequence
 
 from asgiref.sync import sync_to_async
@@ -50,7 +49,11 @@ class StoredJournal:
     ) -> condense.Message:
         with transaction.atomic():
             row = store.append_message(
-                self.conversation_id, message, tokens=tokens, turn=self.turn, stop_reason=stop_reason
+                self.conversation_id,
+                message,
+                tokens=tokens,
+                turn=self.turn,
+                stop_reason=stop_reason,
             )
             if call:
                 self._record(call, message=row)

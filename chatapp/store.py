@@ -38,8 +38,9 @@ def to_engine(row: Message) -> condense.Message:
     )
 
 
-def _text(value: uuid.UUID | None) -> str | None:
-    return None if value is None else str(value)
+def _text(value: uuid.UUID | str | None) -> str | None:
+    """Return an id as the engine writes it; a row just made still holds what it was given."""
+    return None if value is None else uuid.UUID(str(value)).hex
 
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
@@ -113,9 +114,7 @@ def _next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
 
 def remember_measurement(conversation_id: uuid.UUID, *, tokens: int, seq: int) -> None:
     """Keep the provider's word: messages up to ``seq``, system and tools are ``tokens`` long."""
-    Conversation.objects.filter(pk=conversation_id).update(
-        measured_tokens=tokens, measured_seq=seq
-    )
+    Conversation.objects.filter(pk=conversation_id).update(measured_tokens=tokens, measured_seq=seq)
 
 
 def _mark_changed(conversation_id: uuid.UUID) -> None:
@@ -251,5 +250,3 @@ def _sum_tokens(history: Sequence[condense.Message]) -> int:
 def usage_columns(usage: condense.Usage) -> dict[str, int]:
     """Return a call's usage as the columns of ``ModelCall``."""
     return {f"tokens_{name}": value for name, value in asdict(usage).items()}
-
-

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import bootstrap, protocol, services
+from chatapp import bootstrap, budgets, protocol, services
 from chatapp.agent import events
 from chatapp.endings import Ending, ending_of, storage_failed
 from chatapp.keeper import Keeper
@@ -121,7 +121,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
     room = hub.room(conversation.pk)
     if room.job and not await sync_to_async(_is_known)(conversation, command.nonce):
         raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
-    tokens = await asyncio.to_thread(bootstrap.counter_for(profile).count, command.text)
+    tokens = await asyncio.to_thread(budgets.counter_for(profile).count, command.text)
     started = await sync_to_async(services.start_turn)(
         conversation=conversation,
         text=command.text,

@@ -170,9 +170,7 @@ class AgentLoop:
         started = self.clock()
         outcome = await self._outcome(call)
         seconds = self.clock() - started
-        self.audience.publish(
-            events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds)
-        )
+        self.audience.publish(events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds))
         return condense.ToolResultBlock(call.id, outcome.text, outcome.is_error)
 
     async def _outcome(self, call: condense.ToolUseBlock) -> ToolOutcome:

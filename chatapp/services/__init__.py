@@ -29,7 +29,6 @@ from chatapp.services.history import (
     undo_condensation,
     undo_rewind,
 )
-
 from chatapp.services.imports import Imported, import_conversation
 
 __all__ = [

@@ -14,6 +14,10 @@ from chatapp.providers import catalog
 
 OWNER_NAME = "owner"
 SIGN_IN_LIFETIME = timedelta(hours=24)
+_PROFILE_NAMES: dict[str, str] = {
+    Profile.Provider.OFFLINE: "Offline",
+    Profile.Provider.ANTHROPIC: "Claude",
+}
 
 
 @transaction.atomic
@@ -33,19 +37,36 @@ def preferences_of(user: Any) -> Preferences:
     preferences, _made = Preferences.objects.select_related("default_profile").get_or_create(
         owner=user
     )
-    provider = _missing_provider(user)
-    if provider:
+    for provider in _missing_providers(user):
         preferences.default_profile = _make_profile(user, provider)
         preferences.save(update_fields=["default_profile"])
     return preferences
 
 
-def _missing_provider(user: Any) -> str:
-    """Name the provider that should have a profile and has none: Offline, then Claude with a key."""
+def _missing_providers(user: Any) -> list[str]:
+    """Name what lacks a profile, the new default last: Offline at first, Anthropic with a key."""
     present = set(Profile.objects.filter(owner=user).values_list("provider", flat=True))
+    missing: list[str] = [] if present else [Profile.Provider.OFFLINE]
     if settings.ANTHROPIC_API_KEY and Profile.Provider.ANTHROPIC not in present:
-        return Profile.Provider.ANTHROPIC
-    return "" if present else Profile.Provider.OFFLINE
+        missing.append(Profile.Provider.ANTHROPIC)
+    return missing
+
+
+def _make_profile(user: Any, provider: str) -> Profile:
+    """Store a profile with the catalog's figures; it uses the server's own key, if any."""
+    entry = catalog.default_for(provider)
+    return Profile.objects.create(
+        owner=user,
+        name=_PROFILE_NAMES[provider],
+        provider=provider,
+        model=entry.model,
+        context_window=entry.context_window,
+        max_output=entry.max_output,
+        price_input=entry.price_input,
+        price_output=entry.price_output,
+        price_cache_read=entry.price_cache_read,
+        price_cache_write=entry.price_cache_write,
+    )
 
 
 def create_sign_in_token(*, user: User) -> str:

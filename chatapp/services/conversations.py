@@ -92,13 +92,9 @@ def _entitle(conversation: Conversation, text: str) -> None:
     Conversation.objects.filter(pk=conversation.pk, title="").update(title=title)
 
 
-def finish_turn(
-    *, turn: Turn, status: Turn.Status, error: str = "", details: str = ""
-) -> None:
+def finish_turn(*, turn: Turn, status: Turn.Status, error: str = "", details: str = "") -> None:
     """Close a turn: how it ended, and why if it failed."""
-    last_seq = Conversation.objects.values_list("last_seq", flat=True).get(
-        pk=turn.conversation_id
-    )
+    last_seq = Conversation.objects.values_list("last_seq", flat=True).get(pk=turn.conversation_id)
     Turn.objects.filter(pk=turn.pk).update(
         status=status,
         error=error,

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from chatapp import bootstrap, store
+from chatapp import budgets, store
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
@@ -56,9 +56,7 @@ def undo_condensation(*, condensation: Condensation) -> None:
     if condensation.status != Condensation.Status.SUCCEEDED or message is None:
         raise Refused(_("Only a condensation in force can be undone."))
     if message.hidden:
-        raise Refused(
-            _("A later condensation or rewind hides this one. Undo that first.")
-        )
+        raise Refused(_("A later condensation or rewind hides this one. Undo that first."))
     with transaction.atomic():
         store.undo_reduction(message)
         _refuse_if_too_large(conversation)
@@ -80,10 +78,10 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
     profile = conversation.profile
     if profile is None:
         return
-    budget = bootstrap.budget_for(profile, preferences_of(conversation.owner))
+    budget = budgets.budget_for(profile, preferences_of(conversation.owner))
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     tokens = store.count_context(
-        conversation, store.read_effective(conversation.pk), bootstrap.overhead_for(profile)
+        conversation, store.read_effective(conversation.pk), budgets.overhead_for(profile)
     )
     if budget.exceeds(tokens.value):
         raise Refused(
@@ -93,8 +91,6 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
             )
             % {
                 "tokens": number_format(tokens.value, use_l10n=True, force_grouping=True),
-                "allowed": number_format(
-                    int(budget.allowed), use_l10n=True, force_grouping=True
-                ),
+                "allowed": number_format(int(budget.allowed), use_l10n=True, force_grouping=True),
             }
         )

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 import condense
-from chatapp import bootstrap, store
+from chatapp import budgets, store
 from chatapp.models import Conversation, Profile
 from chatapp.services.conversations import start_conversation
 from chatapp.services.errors import Refused
@@ -30,7 +30,7 @@ def import_conversation(
 ) -> Imported:
     """Store ``messages`` as a new conversation; refused when there are none."""
     conversation = start_conversation(owner=owner, title=title)
-    counter = bootstrap.counter_for(conversation.profile or Profile(provider="offline"))
+    counter = budgets.counter_for(conversation.profile or Profile(provider="offline"))
     count = 0
     for batch in itertools.batched(messages, BATCH):
         counted = [(one, condense.count_message(one, counter)) for one in batch]

@@ -75,7 +75,9 @@ def _is_before(cursor: Cursor) -> Q:
 
 def _only_results(message: Message) -> bool:
     content = message.content
-    return isinstance(content, list) and any(block.get("type") == "tool_result" for block in content)
+    return isinstance(content, list) and any(
+        block.get("type") == "tool_result" for block in content
+    )
 
 
 def live_row(
@@ -198,7 +200,9 @@ class _Builder:
         attempts = list(rows.order_by("started_at"))
         for number, attempt in enumerate(attempts):
             if attempt.status in ended:
-                yield _Placed((attempt.at_seq, float("inf")), _failure_row(attempt, attempts[number:]))
+                yield _Placed(
+                    (attempt.at_seq, float("inf")), _failure_row(attempt, attempts[number:])
+                )
 
     def _fold(self, placed: Iterable[_Placed]) -> Iterator[Row]:
         """Yield rows, each run of rows that one rewind hides as one row."""
@@ -248,5 +252,3 @@ def _call_cost(message: Message) -> CallCost | None:
         seconds=call.seconds,
         model=call.model,
     )
-
-
