@@ -1,0 +1,113 @@
+"""Messages and blocks survive a round trip through the API's JSON."""
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from condense.errors import InvalidMessage
+from condense.messages import (
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    Tags,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    block_from_api,
+)
+from tests.condense.roo import Case, each
+
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}},
+    {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+    {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x"}},
+    {"type": "tool_result", "tool_use_id": "a", "content": "done", "is_error": True},
+    {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "done"}]},
+    {"type": "tool_result", "tool_use_id": "a"},
+    {"type": "thinking", "thinking": "hm", "signature": "s"},
+    {"type": "document", "source": {"type": "text", "data": "x"}},
+    {"type": "text"},
+    {"type": "tool_use", "id": "a", "name": "read"},
+    {"type": "tool_result", "tool_use_id": "a", "content": {"not": "a list"}},
+    {"type": "tool_result", "tool_use_id": "a", "content": ["not a block"]},
+    {},
+]
+
+
+@pytest.mark.parametrize("data", BLOCKS)
+def test_a_block_comes_back_as_it_was_given(data: dict[str, Any]) -> None:
+    """Known keys, unknown keys, unknown types and malformed blocks alike."""
+    assert block_from_api(data).to_api() == data
+
+
+@pytest.mark.parametrize("data", BLOCKS[-5:])
+def test_a_malformed_block_is_opaque(data: dict[str, Any]) -> None:
+    """The engine has no rule for it, so it passes through."""
+    assert isinstance(block_from_api(data), OpaqueBlock)
+
+
+@each("getEffectiveApiHistory")
+def test_a_recorded_message_comes_back_as_it_was_stored(case: Case) -> None:
+    """Role and content, nothing else."""
+    for data in case["input"]["messages"]:
+        if data.get("role") and data["content"] is not None:
+            wanted = {"role": data["role"], "content": data["content"]}
+            assert Message.from_api(data).to_api() == wanted
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{}, {"role": "system"}, {"role": "user", "content": None}, {"role": "user", "content": [1]}],
+)
+def test_what_is_no_message_is_refused_with_a_sentence(data: dict[str, Any]) -> None:
+    """The role and the content have one of two shapes."""
+    with pytest.raises(InvalidMessage, match=r"\.$"):
+        Message.from_api(data)
+
+
+def test_a_message_cannot_be_edited() -> None:
+    """A change is a new message."""
+    with pytest.raises(FrozenInstanceError):
+        Message("user", "a").content = "b"  # type: ignore[misc]
+
+
+def test_each_message_has_an_id_of_its_own() -> None:
+    """Unless the caller gives one."""
+    assert Message("user", "a").id != Message("user", "a").id
+    assert Message.from_api({"role": "user", "content": "a"}, id="x", seq=3).order == (3, 3)
+
+
+def test_text_and_tools_are_read_from_the_blocks() -> None:
+    """Plain text counts as one block."""
+    use, result = ToolUseBlock("a", "read", {}), ToolResultBlock("a", "done")
+    message = Message("user", (TextBlock("one"), use, result, ImageBlock({}), TextBlock("two")))
+    assert message.text == "one\ntwo"
+    assert (message.tool_uses, message.tool_results) == ((use,), (result,))
+    assert Message("user", "hi").blocks == (TextBlock("hi"),)
+
+
+def test_new_content_has_an_unknown_token_count() -> None:
+    """A known count belongs to what was counted."""
+    message = Message("user", "long", tokens=99, seq=4)
+    changed = message.with_content("short")
+    assert (changed.content, changed.tokens, changed.id) == ("short", None, message.id)
+
+
+@pytest.mark.parametrize(
+    ("tags", "in_force"),
+    [
+        (Tags(), False),
+        (Tags(condense_parent="c"), False),
+        (Tags(condense_id="c"), True),
+        (Tags(truncation_id="t"), True),
+        (Tags(condense_id="c", condense_parent="later"), True),
+        (Tags(condense_id="c", undone=True), False),
+        (Tags(truncation_id="t", rewind_parent="r"), False),
+    ],
+)
+def test_a_summary_or_marker_is_in_force_until_undone_or_rewound(
+    tags: Tags, in_force: bool
+) -> None:
+    """Also while a later summary hides it."""
+    assert Message("user", "x", tags=tags).in_force is in_force

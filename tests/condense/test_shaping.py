@@ -1,0 +1,231 @@
+"""What is sent is what the Messages API accepts."""
+
+import time
+from typing import Any
+
+import pytest
+
+from condense.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from condense.shaping import (
+    DEFERRED,
+    OPENING,
+    merge_consecutive,
+    repair_tool_pairs,
+    replace_images,
+    shape_request,
+    tools_to_text,
+)
+from tests.condense.api_rules import assert_valid_request
+
+IMAGE = ImageBlock({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="})
+
+
+def user(*content: Block) -> Message:
+    """Return a user message."""
+    return Message("user", content)
+
+
+def reply(*content: Block) -> Message:
+    """Return a reply."""
+    return Message("assistant", content)
+
+
+def use(id_: str = "x", input_: Any = None) -> ToolUseBlock:
+    """Return a tool call."""
+    return ToolUseBlock(id_, "read", {} if input_ is None else input_)
+
+
+def result(id_: str = "x", content: Any = "done", *, is_error: bool = False) -> ToolResultBlock:
+    """Return a tool result."""
+    return ToolResultBlock(id_, content, is_error)
+
+
+def sent(*messages: Message, supports_images: bool = True) -> list[dict[str, Any]]:
+    """Return a valid request's messages as JSON."""
+    request = [m.to_api() for m in shape_request(messages, supports_images=supports_images)]
+    assert_valid_request(request)
+    return request
+
+
+GO = user(TextBlock("go"))
+
+
+def test_a_valid_request_is_sent_as_it_is() -> None:
+    """The very same messages, so nothing is copied or reordered."""
+    messages = (GO, reply(TextBlock("ok"), use()), user(result()), reply(TextBlock("done")))
+    assert all(a is b for a, b in zip(shape_request(messages), messages, strict=True))
+
+
+def test_a_missing_result_is_made_up_in_the_next_message() -> None:
+    """Before the user's own words."""
+    request = sent(GO, reply(use("a"), use("b")), user(TextBlock("stop"), result("b")))
+    assert [block["type"] for block in request[2]["content"]] == ["tool_result"] * 2 + ["text"]
+    assert [block["content"] for block in request[2]["content"][:2]] == [DEFERRED, "done"]
+
+
+def test_a_call_at_the_end_is_answered() -> None:
+    """In a message of its own."""
+    assert sent(GO, reply(use()))[-1]["content"][0]["content"] == DEFERRED
+
+
+def test_a_result_without_its_call_becomes_text_and_keeps_its_image() -> None:
+    """The model still learns what the tool said."""
+    orphan = result("gone", (TextBlock("a picture"), IMAGE))
+    request = sent(GO, reply(TextBlock("ok")), user(orphan))
+    assert request[2]["content"] == [
+        {"type": "text", "text": "Tool result:\na picture"},
+        IMAGE.to_api(),
+    ]
+
+
+def test_a_repeated_result_is_dropped_and_a_contradicting_one_becomes_text() -> None:
+    """Exactly one result for a call, and nothing lost."""
+    request = sent(GO, reply(use()), user(result(), result(), result(content="other")))
+    assert request[2]["content"] == [
+        {"type": "tool_result", "tool_use_id": "x", "content": "done"},
+        {"type": "text", "text": "Tool result:\nother"},
+    ]
+
+
+def test_an_id_that_every_turn_uses_again_is_told_apart() -> None:
+    """Call and result get the same new id."""
+    turn = (reply(use("call_0")), user(result("call_0")))
+    request = sent(GO, *turn, *turn, *turn)
+    ids = [m["content"][0]["id"] for m in request if m["role"] == "assistant"]
+    assert ids == ["call_0", "call_0_2", "call_0_3"]
+
+
+def test_an_id_of_another_vendor_is_made_acceptable() -> None:
+    """Dots and colons are refused by the API."""
+    request = sent(GO, reply(use("functions.read:0"), use("")), user(result("functions.read:0")))
+    assert request[1]["content"][0]["id"] == "functions_read_0"
+
+
+def test_consecutive_messages_of_one_role_are_merged() -> None:
+    """Results come first, markers and summaries included."""
+    request = sent(GO, user(TextBlock("now")), reply(use()), reply(TextBlock("and")), user(
+        TextBlock("wait")), user(result()))  # fmt: skip
+    assert [message["role"] for message in request] == ["user", "assistant", "user"]
+    assert [block["type"] for block in request[2]["content"]] == ["tool_result", "text"]
+
+
+def test_blank_text_and_empty_messages_are_not_sent() -> None:
+    """The API refuses both."""
+    request = sent(GO, reply(TextBlock(" \n")), Message("user", "  "), reply(TextBlock("ok")))
+    assert [message["role"] for message in request] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize("first", [reply(TextBlock("hello")), Message("user", " "), reply()])
+def test_the_user_always_speaks_first(first: Message) -> None:
+    """With a neutral sentence where the history begins with a reply or is blank."""
+    assert OPENING in str(sent(first)[0]["content"])
+
+
+def test_no_history_gives_no_request() -> None:
+    """There is nothing to continue."""
+    assert shape_request(()) == ()
+
+
+def test_a_model_without_sight_gets_placeholders_everywhere() -> None:
+    """In tool results too."""
+    request = sent(user(IMAGE), reply(use()), user(result(content=(IMAGE,))), supports_images=False)
+    assert "iVBOR" not in str(request)
+
+
+def test_replacing_images_leaves_other_messages_alone() -> None:
+    """The same objects come back."""
+    nested = user(result(content=(IMAGE,)))
+    assert replace_images([GO, nested]) == (GO, nested)
+    assert replace_images([GO, nested], nested=True)[0] is GO
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        OpaqueBlock({"type": "reasoning", "encrypted_content": "x", "summary": []}),
+        OpaqueBlock({"type": "thinking", "thinking": "no signature"}),
+        OpaqueBlock({"type": "text"}),
+        OpaqueBlock({"no": "type"}),
+    ],
+)
+def test_blocks_that_the_api_has_not_or_refuses_are_left_out(block: OpaqueBlock) -> None:
+    """Reasoning of other vendors, unsigned thinking, malformed text."""
+    assert sent(GO, reply(block, TextBlock("ok")))[1]["content"] == [TextBlock("ok").to_api()]
+
+
+def test_signed_thinking_and_unknown_blocks_pass() -> None:
+    """In their place; only at the end of a reply thinking has nothing to introduce."""
+    thinking = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
+    other = OpaqueBlock({"type": "server_tool_use", "id": "s", "name": "search", "input": {}})
+    request = sent(GO, reply(thinking, other, TextBlock("ok"), thinking))
+    assert request[1]["content"] == [thinking.data, other.data, {"type": "text", "text": "ok"}]
+
+
+def test_an_error_without_a_message_says_that_it_is_one() -> None:
+    """The API refuses an empty error."""
+    request = sent(GO, reply(use()), user(result(content=(TextBlock(" "),), is_error=True)))
+    assert request[2]["content"][0]["content"]
+
+
+def test_an_input_that_is_no_object_is_wrapped() -> None:
+    """Models of other vendors give text or lists."""
+    request = sent(GO, reply(use("a", "ls"), ToolUseBlock("b", "read", None)))
+    assert [block["input"] for block in request[1]["content"]] == [{"input": "ls"}, {}]
+
+
+def test_tool_blocks_on_the_wrong_side_become_text() -> None:
+    """A result in a reply, a call by the user, malformed ones."""
+    bad = OpaqueBlock({"type": "tool_use", "id": "x", "name": "read"})
+    request = sent(user(use(), bad), reply(result(), TextBlock("ok")))
+    assert {block["type"] for message in request for block in message["content"]} == {"text"}
+
+
+def test_a_last_reply_does_not_end_in_white_space() -> None:
+    """The API refuses to continue from there."""
+    assert sent(GO, Message("assistant", "so \n"))[1]["content"][0]["text"] == "so"
+
+
+def test_a_reply_that_says_nothing_does_not_hide_the_calls_before_it() -> None:
+    """What remains still pairs up."""
+    assert len(sent(GO, reply(use()), reply(), user(result()))) == 3
+
+
+def test_the_text_of_a_missing_result_can_be_chosen() -> None:
+    """An interrupted tool is not a deferred one."""
+    repaired = repair_tool_pairs((GO, reply(use())), missing_result="Stopped.")
+    assert repaired[-1].tool_results == (ToolResultBlock("x", "Stopped."),)
+
+
+def test_repairing_what_is_sound_changes_nothing() -> None:
+    """The very same messages."""
+    messages = (GO, reply(use()), user(result()))
+    assert all(a is b for a, b in zip(repair_tool_pairs(messages), messages, strict=True))
+
+
+def test_merging_adds_up_known_token_counts() -> None:
+    """One unknown makes the sum unknown."""
+    one, two = Message("user", "a", tokens=3), Message("user", "b", tokens=4)
+    assert merge_consecutive([one, two])[0].tokens == 7
+    assert merge_consecutive([one, GO])[0].tokens is None
+
+
+def test_a_message_without_tools_is_the_same_as_text() -> None:
+    """No copy is made."""
+    assert tools_to_text(GO) is GO
+
+
+def test_a_hundred_thousand_messages_of_one_role_take_a_moment() -> None:
+    """Merging a run is linear, as are ids that are used again."""
+    started = time.perf_counter()
+    shape_request([GO] * 100_000)
+    turn = (reply(use("call_0")), user(result("call_0")))
+    shape_request((GO, *turn * 20_000))
+    assert time.perf_counter() - started < 10

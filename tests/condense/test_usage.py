@@ -1,0 +1,30 @@
+"""Usage and cost."""
+
+from decimal import Decimal
+
+from condense.usage import Prices, Usage
+
+
+def test_a_prompt_includes_what_came_from_the_cache() -> None:
+    """The context held all of it."""
+    usage = Usage(input=10, output=5, cache_read=100, cache_write=20)
+    assert (usage.prompt, usage.total) == (130, 135)
+
+
+def test_usage_adds_up() -> None:
+    """Part by part."""
+    assert Usage(1, 2, 3, 4) + Usage(10, 20, 30, 40) == Usage(11, 22, 33, 44)
+
+
+def test_an_inclusive_count_is_split_into_its_parts() -> None:
+    """A vendor that counts cached tokens as input is not charged for them twice."""
+    usage = Usage.from_inclusive(input=100, output=5, cache_read=60, cache_write=10)
+    assert usage == Usage(input=30, output=5, cache_read=60, cache_write=10)
+    assert Usage.from_inclusive(input=5, output=0, cache_read=60).input == 0
+
+
+def test_a_cost_is_exact() -> None:
+    """No binary fractions of a cent."""
+    prices = Prices(input=Decimal("0.1"), output=Decimal("0.2"), cache_read=Decimal("0.3"))
+    assert prices.cost(Usage(1, 1, 1)) == Decimal("0.0000006")
+    assert Prices.free().cost(Usage(1, 1, 1, 1)) == 0
