@@ -1,0 +1,118 @@
+"""Numbers as people read them: tokens, money, time spans, sizes and moments."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+register = template.Library()
+
+SECONDS_PER_MINUTE = 60
+MINUTES_PER_HOUR = 60
+SIGNIFICANT_DIGITS = 3
+KILO = 1_000
+
+
+def grouped(value: float | Decimal, decimals: int | None = 0) -> str:
+    """Return the number in the reader's locale, with separated thousands."""
+    return number_format(value, decimals, use_l10n=True, force_grouping=True)
+
+
+@register.filter
+def tokens(count: int | None, measured: bool = True) -> str:
+    """Return a count of tokens, with "≈" before an estimate and "–" for none."""
+    if count is None:
+        return "–"
+    return grouped(count) if measured else f"≈ {grouped(count)}"
+
+
+@register.filter
+def usd(amount: Decimal | float | None) -> str:
+    """Return dollars with significant digits kept: $0.004 is never $0.00."""
+    if amount is None:
+        return "–"
+    value = Decimal(str(amount))
+    if not value:
+        return "$0"
+    if abs(value) >= 1:
+        return f"${grouped(value, 2)}"
+    places = SIGNIFICANT_DIGITS - 1 - value.adjusted()
+    digits = f"{value:.{places}f}".rstrip("0").partition(".")[2]
+    return f"${grouped(Decimal(f'{value:.{places}f}'), max(2, len(digits)))}"
+
+
+@register.filter
+def duration(span: timedelta | float | None) -> str:
+    """Return a time span in its two largest units: "8.4 s", "1 min 12 s", "2 h 5 min"."""
+    if span is None:
+        return "–"
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    if round(seconds, 1) < SECONDS_PER_MINUTE:
+        return _("%s s") % grouped(seconds, 1)
+    minutes, rest = divmod(round(seconds), SECONDS_PER_MINUTE)
+    if minutes < MINUTES_PER_HOUR:
+        return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": rest}
+    hours, minutes = divmod(minutes, MINUTES_PER_HOUR)
+    return _("%(hours)s h %(minutes)s min") % {"hours": grouped(hours), "minutes": minutes}
+
+
+@register.filter
+def size(characters: int) -> str:
+    """Return how long a text is: "312 characters", "12.4 k characters"."""
+    if characters < KILO:
+        count = grouped(characters)
+        return ngettext("%s character", "%s characters", characters) % count
+    return _("%s k characters") % grouped(characters / KILO, 1)
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """Return a percentage without decimals, "< 1" where it would round to nothing."""
+    if share is None:
+        return "–"
+    if 0 < share < 1:
+        return _("< 1 %%") % ()
+    return _("%s %%") % grouped(int(share))
+
+
+@register.filter
+def fixed(number: float) -> str:
+    """Return the number as attributes of SVG and ARIA need it, whatever the locale."""
+    return f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+@register.filter
+def stacked(segments: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return bar segments with ``start``: where each begins when they lie end to end."""
+    start = 0.0
+    placed = []
+    for segment in segments:
+        placed.append({"name": segment.name, "percent": segment.percent, "start": start})
+        start += segment.percent
+    return placed
+
+
+@register.filter
+def from_the_right(share: float) -> float:
+    """Return where a bar's last segment begins."""
+    return max(0.0, 100.0 - share)
+
+
+@register.filter
+def moment(when: datetime | None, style: str = "full") -> SafeString:
+    """Return a ``<time>`` that the page shows in the reader's zone; UTC until then."""
+    if when is None:
+        return format_html("–")
+    return format_html(
+        '<time datetime="{}" data-style="{}">{}</time>',
+        when.isoformat(timespec="seconds"),
+        style,
+        when.strftime("%Y-%m-%d %H:%M UTC"),
+    )

@@ -1,0 +1,56 @@
+"""The words that scripts put on the page; "one" and "other" are chosen by Intl.PluralRules."""
+
+from django import template
+from django.utils.html import json_script
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+
+@register.simple_tag
+def script_texts() -> SafeString:
+    """Return the texts as JSON that scripts/text.js reads."""
+    return json_script(
+        {
+            "copied": _("Copied"),
+            "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
+            "copyCode": _("Copy code"),
+            "sending": _("Sending…"),
+            "notSent": _("Not sent yet. It will be sent when the connection is back."),
+            "offline": _("Offline. Reconnecting…"),
+            "expired": _("Your session has expired."),
+            "signIn": _("Sign in again"),
+            "notYours": _("You can't see this conversation."),
+            "requestFailed": _("That did not work: the server answered {status}."),
+            "unreachable": _("The server cannot be reached. Nothing was changed."),
+            "hiddenGroup": {
+                "one": _("{count} message the model no longer sees"),
+                "other": _("{count} messages the model no longer sees"),
+            },
+            "showGroup": _("Show"),
+            "hideGroup": _("Collapse"),
+            "newMessages": {
+                "one": _("{count} new message"),
+                "other": _("{count} new messages"),
+            },
+            "jump": _("Jump to latest"),
+            "replacesAfter": _("Replaces this message; everything after it is hidden."),
+            "yourEdit": _("Your edit"),
+            "save": _("Save"),
+            "cancel": _("Cancel"),
+            "leave": _("Your changes are not saved."),
+            "noChanges": _("No changes: this is the default."),
+            "fromGlobal": _("{name}: condenses at {percent} %, from the global setting"),
+            "fromOwn": _("{name}: condenses at {percent} %, its own value"),
+            "switchedOff": _("{name}: condenses only when you ask for it"),
+            "atTokens": _("{words} ({tokens} tokens)"),
+            "atLimit": _("{words} ({tokens} tokens: the rest is kept free for the answer)"),
+            "globally": _("Condenses at {percent} % of the window, in every profile that inherits."),
+            "neverGlobally": _("Nothing condenses by itself."),
+            "light": _("Light theme"),
+            "dark": _("Dark theme"),
+            "system": _("Theme of the system"),
+        },
+        "script-texts",
+    )

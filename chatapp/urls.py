@@ -1,0 +1,45 @@
+"""HTTP addresses, page by page."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from chatapp.views import chat, condensations, conversations, profiles, settings, sign_in
+
+one_conversation = [
+    path("", chat.show_chat, name="chat"),
+    path("transcript/", chat.show_transcript, name="transcript"),
+    path("profile/", chat.choose_profile, name="choose_profile"),
+    path("rename/", conversations.rename_conversation, name="rename"),
+    path("delete/", conversations.delete_conversation, name="delete"),
+    path("restore/", conversations.restore_conversation, name="restore"),
+    path("rewind/preview/", chat.preview_rewind, name="rewind_preview"),
+    path("rewind/", chat.rewind_conversation, name="rewind"),
+    path("rewinds/<uuid:rewind_pk>/undo/", chat.undo_rewind, name="undo_rewind"),
+]
+
+one_condensation = [
+    path("hidden/", condensations.show_hidden, name="hidden"),
+    path("undo/", condensations.undo_condensation, name="undo_condensation"),
+    path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),
+]
+
+urlpatterns = [
+    path("", conversations.show_home, name="conversations"),
+    path("search/", conversations.search_conversations, name="search"),
+    path("c/new/", conversations.create_conversation, name="new_conversation"),
+    path("c/<uuid:pk>/", include(one_conversation)),
+    path("c/<uuid:pk>/condensations/<uuid:attempt_pk>/", include(one_condensation)),
+    path("condensations/", condensations.show_condensations, name="condensations"),
+    path("profiles/", profiles.list_profiles, name="profiles"),
+    path("profiles/new/", profiles.create_profile, name="new_profile"),
+    path("profiles/<int:pk>/", profiles.edit_profile, name="edit_profile"),
+    path("profiles/<int:pk>/default/", profiles.choose_default, name="default_profile"),
+    path("profiles/<int:pk>/delete/", profiles.delete_profile, name="delete_profile"),
+    path("settings/", settings.show_settings, name="settings"),
+    path("sign-in/", sign_in.sign_in, name="sign_in"),
+    path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in"),
+    path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
+    path("sign-out/", sign_in.sign_out, name="sign_out"),
+    path("healthz", sign_in.show_health, name="healthz"),
+    path("admin/", admin.site.urls),
+]

@@ -1,0 +1,1 @@
+"""The pages, one file each: a queryset in, a template out."""

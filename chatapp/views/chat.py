@@ -1,0 +1,120 @@
+"""One conversation: the page, its transcript in parts, and going back in it."""
+
+import uuid
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp import services, transcript, turns
+from chatapp.context import context_state
+from chatapp.forms import RewindForm
+from chatapp.models import Conversation, Rewind
+from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
+
+CHANGED = "transcript-changed"
+
+
+@require_GET
+@never_cache
+@signed_in
+def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Show the conversation from its newest page, or from the place ``at``."""
+    conversation = own_conversation(request, pk)
+    preferences = services.preferences_of(request.user)
+    context = {
+        "conversation": conversation,
+        "page": read_page(request, conversation),
+        "context": context_state(conversation),
+        "profiles": request.user.profiles.all(),
+        "shortcuts": preferences.shortcuts,
+        "prompt": request.session.pop(f"prompt-{pk}", ""),
+        "nonce": uuid.uuid4(),
+    }
+    return render(request, "chat/page.html", context)
+
+
+@require_GET
+@never_cache
+@signed_in
+def show_transcript(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Return the rows before a cursor, or the transcript anew."""
+    conversation = own_conversation(request, pk)
+    context: dict[str, Any] = {"conversation": conversation}
+    if before := request.GET.get("before", ""):
+        context["page"] = transcript.page(conversation, before=before)
+        return render(request, "chat/_rows.html", context)
+    context["page"] = read_page(request, conversation)
+    return render(request, "chat/_transcript.html", context)
+
+
+@require_GET
+@signed_in
+def preview_rewind(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Say in advance what going back would hide."""
+    conversation = own_conversation(request, pk)
+    form = RewindForm(request.GET)
+    if not form.is_valid():
+        return refuse(request, _("There is no such place in this conversation."))
+    to_seq = form.cleaned_data["to_seq"]
+    attempt = form.cleaned_data["condensation"]
+    context = {
+        "conversation": conversation,
+        "to_seq": to_seq,
+        "preview": services.preview_rewind(conversation=conversation, to_seq=to_seq),
+        "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
+    }
+    return render(request, "chat/_rewind_dialog.html", context)
+
+
+@require_POST
+@signed_in
+def rewind_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Go back to before a message."""
+    conversation = own_conversation(request, pk)
+    form = RewindForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("There is no such place in this conversation."))
+    services.rewind_conversation(
+        conversation=conversation, to_seq=form.cleaned_data["to_seq"]
+    )
+    return announce(request, conversation)
+
+
+@require_POST
+@signed_in
+def undo_rewind(request: Request, pk: uuid.UUID, rewind_pk: uuid.UUID) -> HttpResponse:
+    """Show the model again what a rewind hid."""
+    conversation = own_conversation(request, pk)
+    services.undo_rewind(rewind=get_object_or_404(Rewind, pk=rewind_pk, conversation=conversation))
+    return announce(request, conversation)
+
+
+@require_POST
+@signed_in
+def choose_profile(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Let another of the user's profiles answer from now on."""
+    conversation = own_conversation(request, pk)
+    chosen = request.POST.get("profile", "")
+    profile = get_object_or_404(
+        request.user.profiles, pk=int(chosen) if chosen.isdecimal() else 0
+    )
+    Conversation.objects.filter(pk=pk).update(profile=profile)
+    return announce(request, conversation)
+
+
+def announce(request: Request, conversation: Conversation) -> HttpResponse:
+    """Tell every open page of the conversation that its transcript changed."""
+    turns.announce_change(conversation.pk)
+    return done(request, event=CHANGED, to=reverse("chat", args=[conversation.pk]))
+
+
+def read_page(request: Request, conversation: Conversation) -> transcript.Page:
+    """Return the newest rows, as many as it takes to include the place ``at``."""
+    place = request.GET.get("at", "")
+    at = int(place) if place.isdecimal() else None
+    return transcript.page(conversation, at=at)

@@ -1,0 +1,85 @@
+"""What the pages share: who is asking, what is theirs, and how a refusal is told."""
+
+import uuid
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
+
+from chatapp import services
+from chatapp.models import Conversation
+
+# htmx shows the text of this answer instead of swapping it in.
+REFUSED = 422
+
+
+class Request(HttpRequest):
+    """A request of someone who is signed in."""
+
+    user: User
+    htmx: HtmxDetails
+
+
+def signed_in[**P](
+    view: Callable[Concatenate[Request, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """Let only signed-in people in, and tell a refusal as a sentence instead of an error."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return send_to_sign_in(request)
+        own = cast("Request", request)
+        try:
+            return view(own, *args, **kwargs)
+        except services.Refused as refusal:
+            return refuse(own, str(refusal))
+
+    return guarded
+
+
+def send_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Redirect to the sign-in page; a fragment request moves the whole page."""
+    htmx: HtmxDetails = cast("Request", request).htmx
+    if htmx:
+        back = htmx.current_url_abs_path or reverse("conversations")
+        return HttpResponseClientRedirect(redirect_to_login(back).url)
+    return redirect_to_login(request.get_full_path())
+
+
+def refuse(request: Request, reason: str) -> HttpResponse:
+    """Say why nothing was done, where the user was."""
+    if request.htmx:
+        return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
+    messages.error(request, reason)
+    return redirect(previous_page(request))
+
+
+def previous_page(request: HttpRequest) -> str:
+    """Return the page of this site that the user came from, or the first one."""
+    address = request.headers.get("Referer", "")
+    if url_has_allowed_host_and_scheme(address, {request.get_host()}):
+        return address
+    return reverse("conversations")
+
+
+def done(request: Request, *, event: str, to: str) -> HttpResponse:
+    """Tell scripts that ``event`` happened, or take a page without scripts to ``to``."""
+    if request.htmx:
+        return HttpResponse(status=204, headers={"HX-Trigger": event})
+    return redirect(to)
+
+
+def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
+    """Return the user's conversation; a deleted or foreign one is not found."""
+    return get_object_or_404(Conversation.objects.owned_by(request.user).present(), pk=pk)

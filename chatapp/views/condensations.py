@@ -1,0 +1,99 @@
+"""The history of condensations, and taking one back."""
+
+import uuid
+from typing import Any
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp import services
+from chatapp.models import Condensation, Message
+from chatapp.views.chat import announce
+from chatapp.views.common import Request, own_conversation, refuse, signed_in
+from chatapp.views.sidebar import read_cursor, write_cursor
+
+PAGE = 30
+
+
+@require_GET
+@signed_in
+def show_condensations(request: Request) -> HttpResponse:
+    """List every attempt of the user, newest first, with totals."""
+    mine = Condensation.objects.owned_by(request.user)
+    outcome = request.GET.get("outcome", "")
+    context = list_attempts(mine, outcome, request.GET.get("after", ""))
+    if request.htmx and not request.htmx.boosted:
+        return render(request, "condensations/_rows.html", context)
+    context |= {"totals": mine.totals(), "outcomes": Condensation.Status.choices}
+    return render(request, "condensations/page.html", context)
+
+
+@require_GET
+@signed_in
+def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """List the messages that a condensation hid, each leading to its place."""
+    conversation = own_conversation(request, pk)
+    attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
+    marker = attempt.message
+    found = Message.objects.none()
+    if marker is not None:
+        named = Q(condense_parent=marker.condense_id, condense_parent__isnull=False)
+        named |= Q(truncation_parent=marker.truncation_id, truncation_parent__isnull=False)
+        found = conversation.messages.filter(named).in_reading_order()
+    context = {"conversation": conversation, "messages_hidden": found}
+    return render(request, "chat/_hidden.html", context)
+
+
+@require_POST
+@signed_in
+def undo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """Show the model again what the condensation hid."""
+    conversation = own_conversation(request, pk)
+    attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
+    services.undo_condensation(condensation=attempt)
+    return announce(request, conversation)
+
+
+@require_POST
+@signed_in
+def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """Go back to before the condensation."""
+    conversation = own_conversation(request, pk)
+    attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
+    if attempt.message is None:
+        return refuse(request, _("This attempt left nothing to go back to."))
+    services.rewind_conversation(conversation=conversation, to_seq=attempt.message.seq)
+    return announce(request, conversation)
+
+
+def list_attempts(
+    mine: QuerySet[Condensation], outcome: str, after: str
+) -> dict[str, Any]:
+    """Return one page of attempts with the place of each, and the next cursor."""
+    found = with_place(mine).select_related("conversation")
+    if outcome in Condensation.Status.values:
+        found = found.filter(status=outcome)
+    if place := read_cursor(after):
+        when, pk = place
+        found = found.filter(Q(started_at__lt=when) | Q(started_at=when, pk__lt=pk))
+    rows = list(found.order_by("-started_at", "-pk")[: PAGE + 1])
+    last = rows[PAGE - 1] if len(rows) > PAGE else None
+    return {
+        "attempts": rows[:PAGE],
+        "more": write_cursor(last, last.started_at) if last else "",
+        "outcome": outcome,
+    }
+
+
+def with_place(attempts: QuerySet[Condensation]) -> QuerySet[Any]:
+    """Add ``place``: the position of the row in its conversation."""
+    newest_then = Message.objects.filter(
+        conversation=OuterRef("conversation"), seq=OuterRef("at_seq")
+    )
+    return attempts.annotate(
+        place=Coalesce(F("message__position"), Subquery(newest_then.values("position")[:1]))
+    )

@@ -1,0 +1,127 @@
+"""The first page, and what is done with whole conversations."""
+
+import uuid
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp import services
+from chatapp.forms import NewConversationForm, RenameForm
+from chatapp.models import Conversation
+from chatapp.views.common import Request, own_conversation, refuse, signed_in
+from chatapp.views.sidebar import list_conversations
+
+# What the first page offers to try: title, what it shows, prompt, whether samples are needed.
+EXAMPLES = (
+    {
+        "icon": "fold",
+        "title": gettext_lazy("See a condensation"),
+        "text": gettext_lazy("A long read fills a small window; watch it fold, then unfold it."),
+        "prompt": gettext_lazy(
+            "Read every sample file, one after the other, and then tell me in five sentences "
+            "what they are about."
+        ),
+        "samples": True,
+    },
+    {
+        "icon": "folder",
+        "title": gettext_lazy("Ask about files"),
+        "text": gettext_lazy("The agent lists, searches and reads; each step is on the page."),
+        "prompt": gettext_lazy("Which files are here, and where should I start reading?"),
+        "samples": True,
+    },
+    {
+        "icon": "pen",
+        "title": gettext_lazy("Think something through"),
+        "text": gettext_lazy("A plain conversation that you can keep going for weeks."),
+        "prompt": gettext_lazy(
+            "Help me decide something: ask me one question at a time until you can advise me."
+        ),
+        "samples": False,
+    },
+)
+
+
+@require_GET
+@signed_in
+def show_home(request: Request) -> HttpResponse:
+    """Show what this is and three things to try."""
+    deleted = None
+    if "deleted" in request.GET:
+        gone = Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)
+        deleted = gone.filter(pk=as_uuid(request.GET["deleted"])).first()
+    context = {
+        "examples": EXAMPLES,
+        "deleted": deleted,
+        "profile": services.preferences_of(request.user).default_profile,
+    }
+    return render(request, "conversations/home.html", context)
+
+
+@require_GET
+@signed_in
+def search_conversations(request: Request) -> HttpResponse:
+    """Return the sidebar's list, filtered by title, or its next page."""
+    listed = list_conversations(
+        request.user, text=request.GET.get("q", "").strip(), after=request.GET.get("after", "")
+    )
+    current = as_uuid(request.GET.get("current", ""))
+    return render(request, "conversations/_list.html", listed | {"current": current})
+
+
+@require_POST
+@signed_in
+def create_conversation(request: Request) -> HttpResponse:
+    """Start a conversation; a prompt given is sent by its page as soon as it is open."""
+    form = NewConversationForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("That message is too long."))
+    workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
+    conversation = services.start_conversation(owner=request.user, workspace=workspace)
+    if prompt := form.cleaned_data["prompt"]:
+        request.session[f"prompt-{conversation.pk}"] = prompt
+    return redirect("chat", conversation.pk)
+
+
+@require_POST
+@signed_in
+def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Give the conversation another title."""
+    conversation = own_conversation(request, pk)
+    form = RenameForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("A title has at most 200 characters."))
+    services.rename_conversation(conversation=conversation, title=form.cleaned_data["title"])
+    conversation.refresh_from_db()
+    if request.htmx:
+        return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
+    return redirect("chat", pk)
+
+
+@require_POST
+@signed_in
+def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Take the conversation out of sight and offer to bring it back."""
+    services.delete_conversation(conversation=own_conversation(request, pk))
+    return redirect(reverse("conversations", query={"deleted": str(pk)}))
+
+
+@require_POST
+@signed_in
+def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Bring a deleted conversation back and show it."""
+    deleted = Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)
+    services.restore_conversation(conversation=get_object_or_404(deleted, pk=pk))
+    return redirect("chat", pk)
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """Return the UUID that ``text`` spells, or None."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,80 @@
+"""Profiles: which models answer, with which limits, prices and keys."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Case, F, SmallIntegerField, Value, When
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatapp import services
+from chatapp.forms import ProfileForm, model_defaults
+from chatapp.models import Preferences, Profile
+from chatapp.models.accounts import INHERIT
+from chatapp.views.common import Request, signed_in
+
+
+@require_GET
+@signed_in
+def list_profiles(request: Request) -> HttpResponse:
+    """List the user's profiles with the threshold that counts for each."""
+    preferences = services.preferences_of(request.user)
+    inherited = When(threshold=INHERIT, then=Value(preferences.threshold))
+    profiles = request.user.profiles.annotate(effective=Case(inherited, default=F("threshold"), output_field=SmallIntegerField()))
+    context = {"profiles": profiles, "preferences": preferences}
+    return render(request, "profiles/page.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def create_profile(request: Request) -> HttpResponse:
+    """Add a profile."""
+    return edit(request, Profile(owner=request.user))
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def edit_profile(request: Request, pk: int) -> HttpResponse:
+    """Change a profile; its key is only ever replaced or removed."""
+    return edit(request, get_object_or_404(request.user.profiles, pk=pk))
+
+
+@require_POST
+@signed_in
+def choose_default(request: Request, pk: int) -> HttpResponse:
+    """Let new conversations start with this profile."""
+    profile = get_object_or_404(request.user.profiles, pk=pk)
+    services.preferences_of(request.user)
+    Preferences.objects.filter(owner=request.user).update(default_profile=profile)
+    messages.success(request, _("New conversations use “%s”.") % profile)
+    return redirect("profiles")
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def delete_profile(request: Request, pk: int) -> HttpResponse:
+    """Ask, then remove a profile and its key; conversations stay."""
+    profile = get_object_or_404(request.user.profiles, pk=pk)
+    if request.method == "POST":
+        profile.delete()
+        messages.success(request, _("“%s” was removed.") % profile)
+        return redirect("profiles")
+    return render(request, "profiles/delete.html", {"profile": profile})
+
+
+def edit(request: Request, profile: Profile) -> HttpResponse:
+    """Show the form of a profile, or save what was sent."""
+    form = ProfileForm(request.POST or None, instance=profile)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, _("“%s” was saved.") % profile)
+        return redirect("profiles")
+    context: dict[str, Any] = {
+        "form": form,
+        "profile": profile,
+        "preferences": services.preferences_of(request.user),
+        "model_defaults": model_defaults(),
+    }
+    return render(request, "profiles/form.html", context, status=200 if not form.errors else 422)

@@ -1,0 +1,157 @@
+// The composer: keeps the text until the server has it, and the nonce that makes a repeat harmless.
+import { session } from "./storage.js";
+import { text } from "./text.js";
+
+export class Composer {
+  #form = document.getElementById("composer");
+  #box = document.getElementById("message");
+  #send = document.getElementById("send");
+  #stop = document.getElementById("stop");
+  #status = document.getElementById("status");
+  #socket;
+  #pending = null;
+  #onSend;
+  running = false;
+
+  constructor(socket, onSend) {
+    this.#socket = socket;
+    this.#onSend = onSend;
+    this.key = `draft-${this.#form.dataset.conversation}`;
+    this.#restore();
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    this.#box.addEventListener("keydown", (event) => this.#typed(event));
+    this.#box.addEventListener("input", () => this.#remember());
+    this.#stop.addEventListener("click", () => this.stop());
+    this.#box.focus();
+  }
+
+  get isEmpty() {
+    return !this.#box.value;
+  }
+
+  focus() {
+    this.#box.focus();
+  }
+
+  submit() {
+    const words = this.#box.value;
+    if (!words.trim() || this.#pending || this.running) return;
+    const draft = this.#stored();
+    const nonce = draft?.nonce && draft.text === words ? draft.nonce : uuid();
+    this.#post({ type: "message.send", text: words, nonce }, this.#box);
+  }
+
+  /** Send an edit of an earlier message; ``box`` holds its text until it is accepted. */
+  replace(seq, words) {
+    if (this.#pending || this.running || !words.trim()) return false;
+    this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq }, null);
+    return true;
+  }
+
+  /** Send again what the server may not have: it knows the nonce. */
+  resend() {
+    if (this.#pending) this.#socket.send(this.#pending.command);
+    else if (this.#form.dataset.send !== undefined) this.#sendPrompt();
+  }
+
+  accepted(nonce) {
+    if (this.#pending?.command.nonce !== nonce) return;
+    if (this.#pending.box && this.#box.value === this.#pending.command.text) this.#box.value = "";
+    this.#settle();
+    this.#remember();
+  }
+
+  refused(nonce) {
+    if (!nonce || this.#pending?.command.nonce !== nonce) return;
+    const { command, box } = this.#pending;
+    // An edit that was refused is not lost either.
+    if (!box && this.isEmpty) this.#box.value = command.text;
+    this.#settle();
+    this.#remember();
+  }
+
+  show(words, running) {
+    this.running = running;
+    this.#status.textContent = words;
+    this.#buttons();
+  }
+
+  stop() {
+    if (this.running) this.#socket.send({ type: "turn.stop" });
+  }
+
+  #post(command, box) {
+    this.#pending = { command, box };
+    this.#remember();
+    this.#onSend();
+    this.#buttons();
+    this.#status.textContent = text(this.#socket.send(command) ? "sending" : "notSent");
+  }
+
+  #settle() {
+    const hadFocus = document.activeElement === this.#send;
+    this.#pending = null;
+    if (!this.running) this.#status.textContent = "";
+    this.#buttons();
+    if (hadFocus) this.#box.focus();
+  }
+
+  #buttons() {
+    const had = [this.#send, this.#stop].includes(document.activeElement);
+    this.#send.hidden = this.running;
+    this.#stop.hidden = !this.running;
+    this.#send.setAttribute("aria-disabled", String(Boolean(this.#pending)));
+    if (had) this.#box.focus();
+  }
+
+  #sendPrompt() {
+    delete this.#form.dataset.send;
+    if (this.#box.value.trim()) {
+      const { nonce } = this.#form.dataset;
+      this.#post({ type: "message.send", text: this.#box.value, nonce }, this.#box);
+    }
+  }
+
+  #typed(event) {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    this.submit();
+  }
+
+  #stored() {
+    try {
+      return JSON.parse(session.get(this.key));
+    } catch {
+      return null;
+    }
+  }
+
+  #remember() {
+    const nonce = this.#pending?.box ? this.#pending.command.nonce : undefined;
+    const draft = { text: this.#box.value, nonce: nonce ?? this.#keptNonce() };
+    session.set(this.key, draft.text ? JSON.stringify(draft) : null);
+  }
+
+  #keptNonce() {
+    const draft = this.#stored();
+    return draft?.text === this.#box.value ? draft.nonce : undefined;
+  }
+
+  #restore() {
+    const draft = this.#stored();
+    if (!this.#box.value && draft?.text) this.#box.value = draft.text;
+  }
+}
+
+// randomUUID exists on secure origins only; a server in the local network is often plain http.
+export function uuid() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

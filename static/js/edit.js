@@ -1,0 +1,85 @@
+// Editing a message in place: the row becomes a small composer, and Esc leaves it as it was.
+import { text } from "./text.js";
+
+function element(tag, className, words = "") {
+  const made = document.createElement(tag);
+  made.className = className;
+  made.textContent = words;
+  return made;
+}
+
+function button(className, words, action) {
+  const made = element("button", className, words);
+  made.type = "button";
+  made.addEventListener("click", action);
+  return made;
+}
+
+export class Editing {
+  #composer;
+  #before = [];
+
+  constructor(composer) {
+    this.#composer = composer;
+    document.addEventListener("click", (event) => {
+      const opener = event.target.closest("[data-edit]");
+      if (opener) this.start(opener.closest(".message"));
+    });
+  }
+
+  get row() {
+    return document.querySelector(".message.is-editing");
+  }
+
+  /** Edit the newest message that can be edited; false when there is none. */
+  startLast() {
+    const rows = document.querySelectorAll("#transcript > .message[data-editable]:not(.is-hidden)");
+    const last = [...rows].at(-1);
+    if (last) this.start(last);
+    return Boolean(last);
+  }
+
+  start(row) {
+    if (this.#composer.running) return;
+    this.cancel();
+    const body = row.querySelector(".message-body");
+    const area = element("textarea", "");
+    area.value = row.querySelector(":scope > template[data-source]").content.textContent;
+    area.setAttribute("aria-label", text("yourEdit"));
+    const foot = element("div", "edit-foot");
+    foot.append(
+      element("span", "hint", text("replacesAfter")),
+      button("button", text("cancel"), () => this.cancel()),
+      button("button primary", text("save"), () => this.#save(row, area)),
+    );
+    const edit = element("div", "edit");
+    edit.append(area, foot);
+    this.#before = [...body.childNodes];
+    body.replaceChildren(edit);
+    row.classList.add("is-editing");
+    area.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.#save(row, area);
+    });
+    area.focus();
+    area.setSelectionRange(area.value.length, area.value.length);
+    row.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Leave the edit; true when there was one. */
+  cancel() {
+    const row = this.row;
+    if (!row) return false;
+    const body = row.querySelector(".message-body");
+    body.replaceChildren(...this.#before);
+    row.classList.remove("is-editing");
+    this.#composer.focus();
+    return true;
+  }
+
+  #save(row, area) {
+    const words = area.value;
+    if (this.#composer.replace(Number(row.dataset.seq), words)) this.cancel();
+  }
+}

@@ -1,0 +1,67 @@
+// Groups of messages that the model no longer sees: one line above each, which collapses them.
+import { session } from "./storage.js";
+import { text } from "./text.js";
+
+function isCollapsed(name) {
+  return session.get(`collapsed-${name}`) === "yes";
+}
+
+function groups(root) {
+  const found = [];
+  let run = null;
+  for (const row of root.children) {
+    if (row.classList.contains("margin-line")) continue;
+    const by = row.dataset?.hiddenBy;
+    if (by && run?.by === by) run.rows.push(row);
+    else if (by) found.push((run = { by, rows: [row] }));
+    else run = null;
+  }
+  return found;
+}
+
+function makeLine({ by, rows }, collapsed) {
+  const line = document.createElement("div");
+  line.className = "margin-line";
+  const words = document.createElement("span");
+  words.textContent = text("hiddenGroup", { count: rows.length });
+  words.title = rows[0].dataset.reason;
+  const link = document.createElement("a");
+  link.href = `#${by}`;
+  link.textContent = rows[0].dataset.reason;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button quiet";
+  button.textContent = text(collapsed ? "showGroup" : "hideGroup");
+  button.setAttribute("aria-expanded", String(!collapsed));
+  button.addEventListener("click", () => {
+    session.set(`collapsed-${by}`, collapsed ? null : "yes");
+    collapseHidden(line.parentElement);
+    document.querySelector(`.margin-line[data-of="${by}"] button`)?.focus();
+  });
+  line.dataset.of = by;
+  line.append(words, link, button);
+  return line;
+}
+
+/** Draw the lines anew; a collapsed row is still found by the browser's search. */
+export function collapseHidden(root) {
+  for (const line of root.querySelectorAll(":scope > .margin-line")) line.remove();
+  for (const group of groups(root)) {
+    const collapsed = isCollapsed(group.by);
+    for (const row of group.rows) {
+      if (collapsed) row.setAttribute("hidden", "until-found");
+      else row.removeAttribute("hidden");
+    }
+    group.rows[0].before(makeLine(group, collapsed));
+  }
+}
+
+/** Open the group of a row that is about to be shown. */
+export function reveal(row) {
+  const by = row?.dataset?.hiddenBy;
+  if (!by || !isCollapsed(by)) return;
+  session.set(`collapsed-${by}`, null);
+  collapseHidden(row.parentElement);
+}
+
+document.addEventListener("beforematch", (event) => reveal(event.target.closest("[data-hidden-by]")), true);

@@ -1,0 +1,62 @@
+// The condensing prompt: back to the default, and what differs from it line by line.
+import { text } from "./text.js";
+
+const area = document.getElementById("id_condensing_prompt");
+const original = document.querySelector("[data-default-prompt]").textContent.trim();
+const view = document.querySelector("[data-diff]");
+
+/** Lengths of the longest common subsequence of every pair of line suffixes. */
+function common(old, fresh) {
+  const table = Array.from({ length: old.length + 1 }, () => new Uint16Array(fresh.length + 1));
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = fresh.length - 1; j >= 0; j--) {
+      table[i][j] = old[i] === fresh[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
+    }
+  }
+  return table;
+}
+
+function compare(old, fresh) {
+  const table = common(old, fresh);
+  const lines = [];
+  let [i, j] = [0, 0];
+  while (i < old.length || j < fresh.length) {
+    if (i < old.length && j < fresh.length && old[i] === fresh[j]) {
+      lines.push(["p", old[i++]]);
+      j++;
+    } else if (i < old.length && (j === fresh.length || table[i + 1][j] >= table[i][j + 1])) {
+      lines.push(["del", old[i++]]);
+    } else {
+      lines.push(["ins", fresh[j++]]);
+    }
+  }
+  return lines;
+}
+
+function showDiff() {
+  const lines = compare(original.split("\n"), area.value.trim().split("\n"));
+  if (lines.every(([tag]) => tag === "p")) {
+    view.textContent = text("noChanges");
+    return;
+  }
+  const sign = { p: "  ", del: "− ", ins: "+ " };
+  view.replaceChildren(
+    ...lines.map(([tag, words]) => {
+      const line = document.createElement(tag);
+      line.textContent = sign[tag] + words;
+      return line;
+    }),
+  );
+}
+
+document.querySelector("[data-reset-prompt]").addEventListener("click", () => {
+  area.value = original;
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  area.focus();
+});
+let waiting = 0;
+area.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(showDiff, 120);
+});
+showDiff();

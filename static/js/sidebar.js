@@ -1,0 +1,40 @@
+// The sidebar: a column that can be closed, or a drawer where there is no room for a column.
+import { local } from "./storage.js";
+
+const root = document.documentElement;
+const narrow = matchMedia("(width < 900px)");
+
+function isOpen() {
+  return narrow.matches
+    ? root.classList.contains("drawer-open")
+    : !root.classList.contains("sidebar-closed");
+}
+
+function show() {
+  for (const button of document.querySelectorAll("[data-sidebar-toggle][aria-expanded]")) {
+    button.setAttribute("aria-expanded", String(isOpen()));
+  }
+}
+
+function toggle() {
+  if (narrow.matches) {
+    const open = root.classList.toggle("drawer-open");
+    const target = open ? ".sidebar-close" : ".sidebar-open";
+    document.querySelector(target)?.focus();
+  } else {
+    const closed = root.classList.toggle("sidebar-closed");
+    local.set("sidebar", closed ? "closed" : null);
+  }
+  show();
+}
+
+export function startSidebar() {
+  show();
+  narrow.addEventListener("change", show);
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-sidebar-toggle]")) toggle();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && narrow.matches && isOpen()) toggle();
+  });
+}

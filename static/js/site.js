@@ -1,0 +1,25 @@
+// Every page: theme, sidebar, dialogs, toasts, times.
+import { startCopying } from "./clipboard.js";
+import { dressCode } from "./code.js";
+import { startDialogs } from "./dialogs.js";
+import { startRequests } from "./requests.js";
+import { startShortcuts } from "./shortcuts.js";
+import { startSidebar } from "./sidebar.js";
+import { startTheme } from "./theme.js";
+import { localizeTimes } from "./time.js";
+import { startToasts } from "./toast.js";
+
+function dress(root) {
+  localizeTimes(root);
+  dressCode(root);
+}
+
+startTheme();
+startSidebar();
+startToasts();
+startDialogs();
+startRequests();
+startCopying();
+startShortcuts();
+dress(document);
+document.body.addEventListener("htmx:afterSettle", (event) => dress(event.detail.target.parentElement ?? document));

@@ -1,0 +1,162 @@
+// The transcript: rows come, change and go; streamed text grows block by block.
+import { dressCode } from "./code.js";
+import { collapseHidden } from "./folds.js";
+import { localizeTimes } from "./time.js";
+
+// A finished reply's row follows within this time; until then the streamed text stays.
+const LINGER = 1500;
+
+function parse(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html.trim();
+  return holder.content.firstElementChild;
+}
+
+export class Transcript {
+  #scroll;
+  #loading = null;
+  #again = false;
+
+  constructor(scroll) {
+    this.#scroll = scroll;
+    this.#dress(this.root);
+    document.body.addEventListener("htmx:afterSwap", (event) => {
+      if (event.detail.target.classList.contains("older")) this.#dress(this.root);
+    });
+    document.body.addEventListener("htmx:beforeSwap", (event) => this.#keepPlace(event));
+  }
+
+  get root() {
+    return document.getElementById("transcript");
+  }
+
+  get revision() {
+    return Number(this.root.dataset.revision);
+  }
+
+  upsert(id, html) {
+    const fresh = parse(html);
+    if (!fresh) return;
+    const old = document.getElementById(id);
+    this.#scroll.keep(() => {
+      document.getElementById("empty")?.remove();
+      if (old) this.#replace(old, fresh);
+      else this.root.append(fresh);
+      if (!fresh.classList.contains("is-streaming")) this.#dropFinished();
+      this.#dress(fresh.parentElement);
+    });
+    if (!old && fresh.matches(".message")) this.#scroll.arrived();
+  }
+
+  remove(id) {
+    const element = document.getElementById(id);
+    if (!element?.classList.contains("is-streaming")) {
+      this.#scroll.keep(() => element?.remove());
+      return;
+    }
+    element.removeAttribute("id");
+    element.dataset.finished = "";
+    element.setAttribute("aria-busy", "false");
+    setTimeout(() => this.#scroll.keep(() => element.remove()), LINGER);
+  }
+
+  stream({ id, index, closed, open }) {
+    const target = document.getElementById(id)?.querySelector("[data-stream]");
+    if (!target) return;
+    this.#scroll.keep(() => {
+      while (target.children.length > index) target.lastElementChild.remove();
+      for (const html of [...closed, ...(open ? [open] : [])]) {
+        const block = document.createElement("div");
+        block.dataset.block = "";
+        block.innerHTML = html;
+        target.append(block);
+      }
+      dressCode(target.parentElement);
+    });
+  }
+
+  /** Fetch the rows again, from the oldest one that is shown; calls in between become one. */
+  async refetch() {
+    if (this.#loading) {
+      this.#again = true;
+      return this.#loading;
+    }
+    this.#loading = this.#fetch();
+    try {
+      await this.#loading;
+    } finally {
+      this.#loading = null;
+    }
+    if (!this.#again) return undefined;
+    this.#again = false;
+    return this.refetch();
+  }
+
+  async #fetch() {
+    const first = this.root.querySelector("[data-position]");
+    const place = first && !this.#scroll.isFollowing ? `?at=${first.dataset.position}` : "";
+    const answer = await fetch(this.root.dataset.url + place, { headers: { "HX-Request": "true" } });
+    if (!answer.ok || answer.redirected) return;
+    const fresh = parse(await answer.text());
+    if (fresh?.id !== "transcript") return;
+    this.#scroll.keep(() => this.#swap(fresh));
+  }
+
+  #swap(fresh) {
+    const old = this.root;
+    const open = [...old.querySelectorAll("details[open]")].map((one) => this.#path(one));
+    const written = [...old.querySelectorAll(".is-streaming:not([data-finished])")];
+    old.replaceWith(fresh);
+    for (const row of written) if (!document.getElementById(row.id)) fresh.append(row);
+    if (written.length) document.getElementById("empty")?.remove();
+    for (const path of open) document.querySelector(path)?.setAttribute("open", "");
+    window.htmx.process(fresh);
+    this.#dress(fresh);
+  }
+
+  #path(details) {
+    const row = details.closest(".row");
+    const place = [...row.querySelectorAll("details")].indexOf(details);
+    return details.id ? `#${CSS.escape(details.id)}` : `#${CSS.escape(row.id)} details:nth-of-type(${place + 1})`;
+  }
+
+  #replace(old, fresh) {
+    const text = old.querySelector("[data-stream]");
+    const place = fresh.querySelector("[data-stream]");
+    if (text && place && !place.hasChildNodes()) place.replaceWith(text);
+    old.replaceWith(fresh);
+  }
+
+  #dropFinished() {
+    for (const row of this.root.querySelectorAll("[data-finished]")) row.remove();
+  }
+
+  #dress(root) {
+    localizeTimes(root);
+    dressCode(root);
+    collapseHidden(this.root);
+    window.htmx.process(root);
+    this.#markNewest();
+  }
+
+  /** The newest message shows its actions without being pointed at. */
+  #markNewest() {
+    this.root.querySelector(".is-newest")?.classList.remove("is-newest");
+    const rows = this.root.querySelectorAll(":scope > .message-assistant:not(.is-streaming, .is-hidden)");
+    [...rows].at(-1)?.classList.add("is-newest");
+  }
+
+  #keepPlace(event) {
+    if (!event.detail.target.classList.contains("older")) return;
+    event.detail.shouldSwap = false;
+    const html = event.detail.serverResponse;
+    const box = event.detail.target;
+    const holder = document.createElement("template");
+    holder.innerHTML = html;
+    this.#scroll.read();
+    this.#scroll.keep(() => {
+      box.replaceWith(holder.content);
+      this.#dress(this.root);
+    });
+  }
+}
