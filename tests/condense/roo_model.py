@@ -1,6 +1,5 @@
 """The recordings' stub model and token counter, as what the engine asks of its caller."""
 
-import json
 import math
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -21,7 +20,6 @@ from condense import (
 from tests.condense.roo import Case
 
 PREFACE = f"{summary_preface()}\n\n"
-WINDOW = 1000
 
 
 class Recorded(Exception):
@@ -67,7 +65,7 @@ class RecordedModel:
                 case "text":
                     yield TextChunk(chunk["text"])
                 case "usage":
-                    used = Usage(chunk["inputTokens"], chunk["outputTokens"])
+                    used = Usage(chunk.get("inputTokens", 0), chunk.get("outputTokens", 0))
                     yield UsageChunk(used, Decimal(str(chunk.get("totalCost") or 0)))
                 case "error":
                     raise Recorded(chunk.get("error", chunk))
@@ -120,8 +118,3 @@ def said_by(message: Message) -> list[str]:
     """Return a message's texts without the engine's own words, for comparison with Roo."""
     texts = [block.text.replace(PREFACE, "") for block in message.blocks if hasattr(block, "text")]
     return [text for text in texts if not text.startswith("## Newest Request")]
-
-
-def compact(value: Any) -> str:
-    """Return JSON as JavaScript writes it."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

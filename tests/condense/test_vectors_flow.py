@@ -1,0 +1,274 @@
+"""Recorded requests from start to end: under an agent that tries again after an overflow."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from condense import (
+    Budget,
+    CannotFit,
+    CondenseError,
+    Condenser,
+    Reduction,
+    Situation,
+    TokenCount,
+    Trigger,
+    effective_history,
+    safe_cuts,
+    unread_tail,
+)
+from condense.situation import replace_hidden
+from condense.testing import RecordingLog
+from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages
+from tests.condense.roo_model import RecordedCounter, RecordedModel, share_tokens
+from tests.condense.test_vectors_history import counted_by_roo
+
+CASES = cases("taskFlow")
+ROWS = {
+    "condense_context": "condensed",
+    "condense_context_error": "failed",
+    "sliding_window_truncation": "truncated",
+}
+SUMMARY = [{"type": "text", "text": "SUM"}, {"type": "usage", "totalCost": 0.25}]
+RETRIES = 3
+
+
+@dataclass
+class Played:
+    """What happened, request by request: rows before each one, and its size in tokens."""
+
+    rows: list[list[str]] = field(default_factory=lambda: [[]])
+    sizes: list[int] = field(default_factory=list)
+    gathered: int = 0
+    used: int = 0
+    prompts: list[str] = field(default_factory=list)
+    ended: str = "reply"
+
+
+def situation_of(case: Case) -> Situation:
+    """Return a recorded conversation before its next request."""
+    given, state = case["input"], case["input"].get("state", {})
+    manual = case["function"] == "Task.condenseContext"
+    history = messages(given["api"])
+    effective = effective_history(history)
+    last = RecordedCounter().count(effective[-1].content) if effective and not manual else 0
+    total = given["contextTokens"] + last
+    thresholds = state.get("profileThresholds", {})
+    return Situation(
+        effective=share_tokens(effective, total),
+        history=history,
+        tokens=TokenCount(total),
+        budget=Budget(
+            window=given.get("contextWindow", 1000),
+            max_output=100,
+            threshold=state.get("autoCondenseContextPercent", 100),
+            profile_threshold=thresholds.get("p1", thresholds.get("default", -1)),
+        ),
+        trigger=Trigger.MANUAL if manual else Trigger.AUTO,
+        automatic=state.get("autoCondenseContext", True),
+        prompt=state.get("customSupportPrompts", {}).get("CONDENSE", ""),
+    )
+
+
+class Agent:
+    """Sends a request, after a reduction where one is due, and again after an overflow."""
+
+    def __init__(self, case: Case) -> None:
+        """Set the recorded conversation up."""
+        streams = case["input"].get("summaries") or [SUMMARY]
+        self.model = RecordedModel({"stream": streams[0], "supportsImages": True}, *streams[1:])
+        self.results = iter(case["input"].get("main", ["ok"]))
+        self.situation = replace(situation_of(case), environment=self.gather)
+        self.log, self.played = RecordingLog(), Played()
+        self.condenser = Condenser(self.model, RecordedCounter(), log=self.log)
+
+    async def gather(self) -> str:
+        """Gather the environment and count how often."""
+        self.played.gathered += 1
+        return "<environment_details>ENV</environment_details>"
+
+    async def fit(self, trigger: Trigger) -> None:
+        """Reduce the context where that is due."""
+        self.situation = replace(self.situation, trigger=trigger)
+        try:
+            reduction = await self.condenser.fit(self.situation)
+        finally:
+            self.played.rows[-1] += rows_in(self.log)
+            self.log.events.clear()
+        if reduction:
+            self.apply(reduction)
+
+    def apply(self, reduction: Reduction) -> None:
+        """Go on with the reduced history."""
+        effective = replace_hidden(self.situation.effective, reduction.hidden, reduction.message)
+        self.situation = replace(self.situation, effective=effective, tokens=reduction.tokens_after)
+        self.played.used += "ENV" in reduction.message.text
+
+    async def run(self) -> Played:
+        """Play the case to its end."""
+        try:
+            if self.situation.trigger is Trigger.MANUAL:
+                await self.fit(Trigger.MANUAL)
+            else:
+                await self.send()
+        except CannotFit:
+            self.played.ended = "gave up"
+        except CondenseError:
+            assert self.situation.trigger is Trigger.MANUAL, "only a manual run reports the reason"
+        self.played.prompts = [r.messages[-1].text for r in self.model.requests]
+        return self.played
+
+    async def send(self) -> None:
+        """Send the request until it is answered, refused too often, or cannot get smaller."""
+        for attempt in itertools.count():
+            await self.fit(Trigger.AUTO)
+            self.played.sizes.append(self.situation.tokens.value)
+            self.played.rows.append([])
+            result = next(self.results, "ok")
+            if result != "overflow" or attempt == RETRIES:
+                self.played.ended = "reply" if result == "ok" else "gave up"
+                return
+            await self.fit(Trigger.FORCED)
+
+
+def rows_in(log: RecordingLog) -> Iterator[str]:
+    """Yield the rows that a chat shows for what was logged; a fallback hides no failure."""
+    names = {attempt.strategy: attempt.kind for attempt in log.of("started")}
+    for name, subject in log.events:
+        if name == "succeeded":
+            yield subject.kind
+        elif name == "failed" and "fresh_start" in names:
+            yield "failed"
+
+
+def run(case: Case) -> Played:
+    """Return what the engine makes of a case, worked out once."""
+    return _run(case["name"])
+
+
+@cache
+def _run(name: str) -> Played:
+    return asyncio.run(Agent(next(case for case in CASES if case["name"] == name)).run())
+
+
+def roos(case: Case) -> list[list[str]]:
+    """Return Roo's rows before each of its requests; a truncation of nothing is none."""
+    rows: list[list[str]] = [[]]
+    for event in case["output"]["events"]:
+        empty = event.get("contextTruncation", {}).get("messagesRemoved") == 0
+        if event["event"] == "mainRequest":
+            rows.append([])
+        elif event.get("say") in ROWS and not empty:
+            rows[-1].append(ROWS[event["say"]])
+    return rows
+
+
+def requests(case: Case) -> list[Any]:
+    """Return what Roo sent, request by request."""
+    found = case["output"]["events"]
+    return [event["messages"] for event in found if event["event"] == "mainRequest"]
+
+
+def has_sent_the_same_again(case: Case) -> bool:
+    """Whether Roo repeats a request that was refused as too long."""
+    return any(one == other for one, other in itertools.pairwise(requests(case)))
+
+
+def has_switched_off(case: Case) -> bool:
+    """Whether the user does not want automatic condensing."""
+    return case["input"].get("state", {}).get("autoCondenseContext") is False
+
+
+def cannot_shrink_in_roo(case: Case) -> bool:
+    """Whether Roo truncates nothing and sends what exceeds the window."""
+    rows = [event.get("contextTruncation", {}) for event in case["output"]["events"]]
+    return any(row.get("messagesRemoved") == 0 for row in rows)
+
+
+def has_overflowed_with_an_own_prompt(case: Case) -> bool:
+    """Whether the user's prompt is set when a request is refused."""
+    own = case["input"].get("state", {}).get("customSupportPrompts", {}).get("CONDENSE")
+    return bool(own) and "overflow" in case["input"].get("main", [])
+
+
+def has_many_refusals(case: Case) -> bool:
+    """Whether a request is refused again after it was made smaller."""
+    return case["input"].get("main", []).count("overflow") > 1
+
+
+def has_nothing_to_summarise(case: Case) -> bool:
+    """Whether there is too little since the last summary, or all of it is unread."""
+    effective = effective_history(messages(case["input"]["api"]))
+    read = effective[: unread_tail(effective)]
+    return len(effective) < 3 or all(m.is_summary or m.is_truncation_marker for m in read)
+
+
+def counts_what_is_not_seen(case: Case) -> bool:
+    """Whether Roo truncates other messages than the model sees, or parts a tool pair."""
+    history = messages(case["input"]["api"])
+    effective = effective_history(history)
+    whole = len(safe_cuts(effective)) == len(effective) + 1
+    return not whole or [m.id for m in effective] != counted_by_roo(history)
+
+
+REPEATED = Deviation(
+    "A refused request is made smaller before it is sent again.", has_sent_the_same_again
+)
+SWITCH = Deviation("The user's switch holds for refused requests too.", has_switched_off)
+EMPTY = Deviation("What exceeds the window is not sent.", cannot_shrink_in_roo)
+ONE_PATH = Deviation("The user's prompt is used in every run.", has_overflowed_with_an_own_prompt)
+NOTHING_NEW = Deviation(
+    "Nothing to summarise is no failure below the limit, and unread messages stay.",
+    has_nothing_to_summarise,
+)
+COUNTS = Deviation("Only what the model sees is hidden, pairs together.", counts_what_is_not_seen)
+AGAIN = Deviation("How much smaller it gets, step by step, is not Roo's.", has_many_refusals)
+OVERFLOW = [REPEATED, SWITCH, AGAIN, NOTHING_NEW, COUNTS]
+
+
+@each("taskFlow")
+def test_the_rows_before_the_first_request_are_roos(case: Case) -> None:
+    """Condensed, failed, truncated, or nothing, in this order."""
+    assert_same(case, run(case).rows[0], roos(case)[0], [EMPTY, NOTHING_NEW, COUNTS])
+
+
+@each("taskFlow")
+def test_the_rows_after_an_overflow_are_roos(case: Case) -> None:
+    """One reduction, unless Roo had none or the user wants no summary."""
+    assert_same(case, run(case).rows[1:], roos(case)[1:], [*OVERFLOW, EMPTY])
+
+
+@each("taskFlow")
+def test_the_prompts_are_roos(case: Case) -> None:
+    """The user's own prompt where Roo uses it, and where it forgets it."""
+    own = case["input"].get("state", {}).get("customSupportPrompts", {}).get("CONDENSE")
+    events = [e for e in case["output"]["events"] if e["event"] == "condenseRequest"]
+    ours = [own if own and prompt.endswith(own) else None for prompt in run(case).prompts]
+    theirs = [event["customPrompt"] for event in events]
+    assert_same(case, ours, theirs, [*OVERFLOW, ONE_PATH])
+
+
+@each("taskFlow")
+def test_it_ends_as_in_roo(case: Case) -> None:
+    """With a reply, or with the question what to do now."""
+    ended = "gave up" if case["output"].get("threw") else "reply"
+    assert_same(case, run(case).ended, ended, [*OVERFLOW, EMPTY])
+
+
+@each("taskFlow")
+def test_no_request_is_repeated_as_it_was_refused(case: Case) -> None:
+    """Each one is smaller than the one before."""
+    sizes = run(case).sizes
+    assert sizes == sorted(set(sizes), reverse=True)
+
+
+@each("taskFlow")
+def test_the_environment_is_gathered_only_where_it_is_used(case: Case) -> None:
+    """Gathering empties what was gathered, so it is not done in vain."""
+    played = run(case)
+    if "failed" not in itertools.chain(*played.rows):
+        assert played.gathered == played.used
+    assert played.gathered <= len(played.prompts)
