@@ -1,0 +1,6 @@
+"""Markdown to safe HTML: one way for the live view, the history and the export."""
+
+from chatapp.rendering.parsing import render_markdown
+from chatapp.rendering.streaming import MarkdownStream, StreamUpdate
+
+__all__ = ["MarkdownStream", "StreamUpdate", "render_markdown"]

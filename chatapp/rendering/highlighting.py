@@ -1,0 +1,50 @@
+"""Code to HTML with pygments' short class names; `static/css/code.css` colours them."""
+
+import functools
+from html import escape
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES, _TokenType
+from pygments.util import ClassNotFound
+
+# Some lexers need quadratic time, so what is larger stays plain: characters in all, and in a line.
+MAX_CODE = 50_000
+MAX_LINE = 2_000
+
+
+def highlight_code(code: str, language: str) -> str:
+    """Return the code as escaped HTML, in colour where the language is known and the size sane."""
+    if not language or len(code) > MAX_CODE or max(map(len, code.split("\n"))) > MAX_LINE:
+        return escape(code)
+    return _highlight(code, language)
+
+
+# While a long list streams, its finished code blocks are asked for again and again.
+@functools.lru_cache(maxsize=32)
+def _highlight(code: str, language: str) -> str:
+    lexer = _find_lexer(language)
+    if lexer is None:
+        return escape(code)
+    return "".join(_paint(kind, text) for kind, text in lexer.get_tokens(code))
+
+
+# An unknown name makes pygments search all installed packages, so misses are remembered too.
+@functools.lru_cache(maxsize=256)
+def _find_lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def _paint(kind: _TokenType, text: str) -> str:
+    name = _class_name(kind)
+    return f'<span class="{name}">{escape(text)}</span>' if name else escape(text)
+
+
+@functools.cache
+def _class_name(kind: _TokenType) -> str:
+    while kind not in STANDARD_TYPES and kind.parent is not None:
+        kind = kind.parent
+    return STANDARD_TYPES.get(kind, "")
