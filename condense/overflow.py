@@ -32,7 +32,7 @@ _RATE_TEXT = re.compile(
 )
 # About one parameter or credential, which no smaller context would mend.
 _OTHER_CAUSE = re.compile(
-    r"max_(output_|completion_|new_)?tokens(_to_sample)?\b(?!.*(context|input|prompt))"
+    r"\A(?!.*(context|prompt|input (length|tokens?)\b)).*max_(output_|completion_|new_)?tokens"
     r"|maximum allowed number of output tokens|invalid (auth\w* |access |api )?token",
     re.IGNORECASE | re.DOTALL,
 )

@@ -8,7 +8,7 @@ import os
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -131,21 +131,31 @@ def _size(content: Content, length: Callable[[str], int], *, image: int) -> int:
 
 
 def _block_size(block: Block, length: Callable[[str], int], image: int) -> int:
-    """Return one block's size; what no rule covers (reasoning, documents) counts nothing."""
     match block:
-        case TextBlock(text):
-            return length(text)
         case ImageBlock(source):
             data = source.get("data")
             return math.ceil(math.sqrt(len(data))) if isinstance(data, str) else image
-        case ToolUseBlock(_, name, input_):
-            return length(f"Tool: {name}\nArguments: {_compact(input_)}")
-        case ToolResultBlock():
-            return length("\n".join(_result_lines(block)))
-        case OpaqueBlock({"type": "tool_use", "name": name}):
-            return length(f"Tool: {name}")
+        case OpaqueBlock({"type": "image"}):
+            return image
         case _:
-            return 0
+            return length("\n".join(_lines(block)))
+
+
+def _lines(block: Block) -> Iterable[str]:
+    """Return what is counted of a block: nothing for reasoning and documents."""
+    match block:
+        case TextBlock(text):
+            return [text]
+        case ToolUseBlock(_, name, input_):
+            return [f"Tool: {name}", f"Arguments: {_compact(input_)}"]
+        case ToolResultBlock():
+            return _result_lines(block)
+        case OpaqueBlock({"type": "tool_use", "name": name}):
+            return [f"Tool: {name}"]
+        case OpaqueBlock({"type": "tool_result", "tool_use_id": id_}):
+            return [f"Tool Result ({id_})"]
+        case _:
+            return []
 
 
 def _result_lines(block: ToolResultBlock) -> Iterator[str]:

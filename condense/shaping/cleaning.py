@@ -1,5 +1,6 @@
 """Leave out or replace the blocks that the Messages API would refuse."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ from condense.messages import (
 IMAGE_TEXT = "[Referenced image in conversation]"
 EMPTY_ERROR = "The tool failed without a message."
 THINKING = ("thinking", "redacted_thinking")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def replace_images(messages: Sequence[Message], *, nested: bool = False) -> tuple[Message, ...]:
@@ -46,6 +49,11 @@ def _placeholder(block: Block, *, nested: bool) -> Block:
     return block
 
 
+def sendable(text: str) -> str:
+    """Return text that UTF-8 can carry: half a surrogate pair becomes U+FFFD."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
 def clean(message: Message) -> Message:
     """Return the message without blank text, and with blocks as its role may carry them.
 
@@ -53,7 +61,8 @@ def clean(message: Message) -> Message:
     nothing is left has the content ``()``.
     """
     if isinstance(message.content, str):
-        return message if message.content.strip() else message.with_content(())
+        text = sendable(message.content) if message.content.strip() else ()
+        return message if text == message.content else message.with_content(text)
     blocks = tuple(_usable(message.content, message.role))
     if message.role == "assistant":
         while blocks and _type(blocks[-1]) in THINKING:
@@ -64,8 +73,9 @@ def clean(message: Message) -> Message:
 def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
     for block in blocks:
         match block:
-            case TextBlock(text) if not text.strip():
-                continue
+            case TextBlock(text):
+                if text.strip():
+                    yield block if text == sendable(text) else replace(block, text=sendable(text))
             case ImageBlock() if role == "assistant":
                 yield TextBlock(IMAGE_TEXT)
             case ToolUseBlock():
@@ -88,6 +98,8 @@ def _clean_result(block: ToolResultBlock) -> ToolResultBlock:
     content = block.content
     if isinstance(content, tuple):
         content = tuple(_usable_in_result(content)) or None
+    elif content is not None:
+        content = sendable(content)
     if block.is_error and not (content.strip() if isinstance(content, str) else content):
         content = EMPTY_ERROR
     return block if content == block.content else replace(block, content=content)

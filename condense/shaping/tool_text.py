@@ -42,8 +42,8 @@ def tool_result_to_text(block: ToolResultBlock | OpaqueBlock) -> str:
             return header
 
 
-def _item_text(item: Mapping[str, Any]) -> str:
-    match item.get("type", "undefined"):
+def _item_text(item: Any) -> str:
+    match item.get("type", "undefined") if isinstance(item, Mapping) else "undefined":
         case "text":
             return item.get("text") or ""
         case "image":

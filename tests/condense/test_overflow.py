@@ -69,6 +69,8 @@ NOT_OVERFLOWS: dict[str, dict[str, Any]] = {
         "status": 400,
         "message": "`max_tokens` must be greater than `thinking.budget_tokens`.",
     },
+    "parameter of a type": {"status": 400, "error": {"type": "invalid_request_error",
+                            "message": "max_tokens: Input should be below the token limit"}},
     "credential": {"status": 401, "message": "Invalid token"},
     "credential as 400": {"status": 400, "message": "Invalid token in header"},
     "credit": {"status": 402, "message": "This request requires more credits, or fewer max_tokens"},

@@ -193,6 +193,14 @@ def test_a_last_reply_does_not_end_in_white_space() -> None:
     assert sent(GO, Message("assistant", "so \n"))[1]["content"][0]["text"] == "so"
 
 
+def test_half_a_surrogate_pair_does_not_stop_a_request() -> None:
+    """A tool that prints broken bytes would make every later request unsendable."""
+    broken = "caf\u00e9 \ud83d"
+    request = sent(Message("user", broken), reply(TextBlock(broken), use()), user(result(
+        content=broken)), reply(use("y")), user(result("y", (TextBlock(broken),))))  # fmt: skip
+    assert str(request).encode().decode().count("caf\u00e9 \ufffd") == 4
+
+
 def test_a_reply_that_says_nothing_does_not_hide_the_calls_before_it() -> None:
     """What remains still pairs up."""
     assert len(sent(GO, reply(use()), reply(), user(result()))) == 3
