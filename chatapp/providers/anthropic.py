@@ -7,9 +7,13 @@ from importlib import import_module
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers.anthropic_request import Connection, write_count, write_request
+from chatapp.providers.anthropic_request import (
+    DEFAULT_URL,
+    Connection,
+    write_count,
+    write_request,
+)
 
-DEFAULT_URL = "https://api.anthropic.com"
 # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
 SILENCE_SECONDS = 120.0
 # … but pings alone must not keep a call alive for ever.

@@ -74,9 +74,14 @@ async def _receive(
 
 
 def _client(to: Connection) -> anthropic.AsyncAnthropic:
+    """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
     timeout = anthropic.Timeout(to.silence, connect=min(CONNECT_SECONDS, to.silence))
     return anthropic.AsyncAnthropic(
-        api_key=to.key, base_url=to.base_url, max_retries=0, timeout=timeout
+        api_key=to.key,
+        base_url=to.base_url,
+        max_retries=0,
+        timeout=timeout,
+        default_headers=None if to.is_default else {"x-api-key": to.key},
     )
 
 

@@ -14,6 +14,7 @@ from chatapp.providers.anthropic_request import Connection
 # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
 FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, TimeoutError, ValueError)
 
+SILENT = "The provider stopped answering."
 BROKE_OFF = "The stream broke off before the reply was complete."
 
 _RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
@@ -57,7 +58,7 @@ def _explain(error: Exception, model: str, to: Connection, *, started: bool) -> 
     if isinstance(error, anthropic.APIStatusError):
         return _refused(error, model, details)
     if isinstance(error, TimeoutError | anthropic.APITimeoutError | httpx2.TimeoutException):
-        sentence = f"The provider has been silent for {to.silence:.0f} seconds."
+        sentence = SILENT
     elif started:
         sentence = BROKE_OFF
     elif isinstance(error, ValueError):

@@ -9,6 +9,7 @@ import condense
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers import catalog
 
+DEFAULT_URL = "https://api.anthropic.com"
 CACHED_MESSAGES = 2
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
@@ -25,6 +26,11 @@ class Connection:
     base_url: str
     key: str = field(repr=False)
     silence: float
+
+    @property
+    def is_default(self) -> bool:
+        """Whether this is the vendor's own address."""
+        return self.base_url == DEFAULT_URL
 
     @property
     def host(self) -> str:

@@ -1,0 +1,82 @@
+"""What the stand-in does with one request: the words of a test's script."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+PATIENCE = 30.0
+
+
+class Gate:
+    """Holds a stream until a test opens it, from any thread."""
+
+    def __init__(self) -> None:
+        """Begin closed."""
+        self._opened = threading.Event()
+        self._reached = threading.Event()
+
+    def open(self) -> None:
+        """Let the stream go on."""
+        self._opened.set()
+
+    def pass_through(self) -> None:
+        """Wait in the server's thread until the gate opens."""
+        self._reached.set()
+        self._opened.wait(PATIENCE)
+
+    def wait_until_reached(self, seconds: float = PATIENCE) -> bool:
+        """Return once a stream stands at the gate; False when none came."""
+        return self._reached.wait(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call in a reply; ``raw`` replaces the input by text that may be no JSON."""
+
+    name: str
+    input: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply, streamed in pieces; the ``gate`` stands after its first piece of text.
+
+    ``broken`` says how the stream ends where it does not end well: "cut", or an error type such
+    as "overloaded_error", after the first piece of text (or at once, where there is no text).
+    """
+
+    text: str = ""
+    tools: Sequence[ToolCall] = ()
+    thinking: str = ""
+    stop_reason: str = ""
+    gate: Gate | None = None
+    broken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An HTTP error in the API's envelope."""
+
+    status: int
+    type: str
+    message: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Behaviour = Reply | Failure
+
+UNAUTHORIZED = Failure(401, "authentication_error", "invalid x-api-key")
+OVERLOADED = Failure(529, "overloaded_error", "Overloaded")
+OVERFLOW = Failure(
+    400, "invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"
+)
+
+
+def rate_limited(retry_after: float | None = None, **headers: str) -> Failure:
+    """Return a 429 that asks to wait, where it says for how many seconds."""
+    wish = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
+    message = "This request would exceed your organization's rate limit"
+    return Failure(429, "rate_limit_error", message, {**wish, **headers})

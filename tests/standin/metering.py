@@ -1,0 +1,97 @@
+"""Measured tokens and the prompt cache of the stand-in, both deterministic."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+import condense
+from tests.standin.rules import blocks_of
+
+IMAGE_TOKENS = 1_500
+LOOK_BACK = 20
+
+_counter = condense.CachedCounter(condense.TiktokenCounter(factor=1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One block of the prompt, in the order the model reads it."""
+
+    json: str
+    tokens: int
+    marked: bool
+
+
+def measure(body: Mapping[str, Any]) -> int:
+    """Return the tokens of a request's prompt."""
+    return sum(part.tokens for part in parts_of(body))
+
+
+def count_text(text: str) -> int:
+    """Return the tokens of a text."""
+    return _counter.count(text)
+
+
+def parts_of(body: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield tools, system prompt and messages, block by block."""
+    for tool in body.get("tools", ()):
+        yield _part("tool", tool)
+    system = body.get("system") or []
+    for block in [{"type": "text", "text": system}] if isinstance(system, str) else system:
+        yield _part("system", block)
+    for message in body["messages"]:
+        for block in blocks_of(message) if message["content"] else ():
+            yield _part(message["role"], block)
+
+
+def _part(role: str, block: Mapping[str, Any]) -> Part:
+    data = {key: value for key, value in block.items() if key != "cache_control"}
+    text = json.dumps([role, data], sort_keys=True, ensure_ascii=False)
+    is_image = block.get("type") == "image"
+    tokens = IMAGE_TOKENS if is_image else _counter.count(text)
+    return Part(text, tokens, marked=block.get("cache_control") is not None)
+
+
+@dataclass(slots=True)
+class PromptCache:
+    """Which prompts' beginnings were written; ``minimum`` tokens are worth writing."""
+
+    minimum: int = 1_024
+    _written: set[str] = field(default_factory=set)
+
+    def usage(self, body: Mapping[str, Any]) -> dict[str, int]:
+        """Return the prompt's share of the usage, and remember what this call wrote."""
+        parts = [*parts_of(body)]
+        totals = [*accumulate(part.tokens for part in parts)]
+        digests = [*_digests(str(body["model"]), parts)]
+        marks = [
+            index
+            for index, part in enumerate(parts)
+            if part.marked and totals[index] >= self.minimum
+        ]
+        read = max((self._read(mark, digests, totals) for mark in marks), default=0)
+        written = max((totals[mark] for mark in marks), default=0)
+        self._written.update(digests[mark] for mark in marks)
+        total = totals[-1] if totals else 0
+        return {
+            "input_tokens": total - max(read, written),
+            "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": max(0, written - read),
+        }
+
+    def _read(self, mark: int, digests: list[str], totals: list[int]) -> int:
+        """Return the tokens of the longest known beginning that ends shortly before a mark."""
+        for index in range(mark, max(-1, mark - LOOK_BACK), -1):
+            if digests[index] in self._written:
+                return totals[index]
+        return 0
+
+
+def _digests(model: str, parts: list[Part]) -> Iterator[str]:
+    digest = hashlib.sha256(model.encode())
+    for part in parts:
+        digest.update(part.json.encode())
+        yield digest.copy().hexdigest()

@@ -1,0 +1,231 @@
+"""A strict stand-in for Anthropic's HTTP API, served on a loopback port by a thread.
+
+It refuses what the real API refuses, measures tokens, models the prompt cache, and does what a
+test has scripted: one behaviour per request, in order, and sensible answers where none is left.
+"""
+
+import asyncio
+import itertools
+import json
+import socket
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from tests.standin import auto, thinking
+from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Reply, ToolCall
+from tests.standin.metering import PromptCache, measure
+from tests.standin.rules import violations
+from tests.standin.writing import Written
+
+NO_KEY = Failure(401, "authentication_error", "x-api-key header is required")
+WRONG_KEY = Failure(401, "authentication_error", "invalid x-api-key")
+VERSIONS = {"2023-06-01", "2026-10-21"}
+PATIENCE = 10.0
+
+
+class ConnectionCut(Exception):
+    """Ends a response in the middle, as a broken line does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request as it arrived, and why it was refused, if it was."""
+
+    path: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass
+class Standin:
+    """The server and its script; use it as a context manager.
+
+    ``requests`` are the calls for messages, ``counts`` those that only count tokens.
+    """
+
+    window: int = 200_000
+    key: str | None = None
+    strict: bool = True
+    port: int = 0
+    requests: list[Received] = field(default_factory=list)
+    counts: list[Received] = field(default_factory=list)
+    cache: PromptCache = field(default_factory=PromptCache)
+
+    def __post_init__(self) -> None:
+        self._script: deque[Behaviour] = deque()
+        self._numbers = itertools.count(1)
+        self._gates: list[Gate] = []
+
+    def then(self, *behaviours: Behaviour) -> None:
+        """Script what the next requests get, one behaviour each."""
+        self._script.extend(behaviours)
+        self._gates += [one.gate for one in behaviours if isinstance(one, Reply) and one.gate]
+
+    def reply(self, text: str = "", **more: Any) -> None:
+        """Script a reply: text, and what else :class:`Reply` takes."""
+        self.then(Reply(text, **more))
+
+    def call_tool(self, name: str, **input_: Any) -> None:
+        """Script a reply that is one tool call."""
+        self.then(Reply(tools=(ToolCall(name, input_),)))
+
+    def overflow(self) -> None:
+        """Script the refusal of a prompt that is too long."""
+        self.then(OVERFLOW)
+
+    @property
+    def problems(self) -> list[str]:
+        """Everything that was wrong with the requests so far."""
+        return [sentence for request in self.requests for sentence in request.problems]
+
+    @property
+    def unused(self) -> int:
+        """How many scripted behaviours no request has used up."""
+        return len(self._script)
+
+    @property
+    def url(self) -> str:
+        """The base URL for clients."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        """Listen, and return once requests are served."""
+        listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            self.app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Open all gates and stop."""
+        for gate in self._gates:
+            gate.open()
+        self._server.should_exit = True
+        self._thread.join(PATIENCE)
+
+    @property
+    def app(self) -> Starlette:
+        """The ASGI application, for whoever serves it otherwise."""
+        return Starlette(
+            routes=[
+                Route("/v1/messages", self._messages, methods=["POST"]),
+                Route("/v1/messages/count_tokens", self._count, methods=["POST"]),
+            ]
+        )
+
+    async def _count(self, request: Request) -> Response:
+        body = await _json(request)
+        problems = violations(body, strict=self.strict, counting=True)
+        self.counts.append(_received(request, body, problems))
+        failure = self._refusal(request, problems)
+        if failure:
+            return self._fail(failure)
+        return JSONResponse({"input_tokens": await asyncio.to_thread(measure, body)})
+
+    async def _messages(self, request: Request) -> Response:
+        body = await _json(request)
+        problems = violations(body, strict=self.strict)
+        if not problems:
+            problems = self._misbound(request, body)
+        self.requests.append(_received(request, body, problems))
+        failure = self._refusal(request, problems)
+        behaviour = failure or self._next(body)
+        if isinstance(behaviour, Failure):
+            return self._fail(behaviour)
+        failure, usage = await asyncio.to_thread(self._meter, body)
+        if failure:
+            return self._fail(failure)
+        written = Written(
+            behaviour, f"msg_{next(self._numbers):06}", body["model"], usage, thinking.sign(body)
+        )
+        if body.get("stream"):
+            return StreamingResponse(_stream(written), media_type="text/event-stream")
+        return JSONResponse(written.message())
+
+    def _next(self, body: Mapping[str, Any]) -> Behaviour:
+        return self._script.popleft() if self._script else auto.answer(body)
+
+    def _refusal(self, request: Request, problems: list[str]) -> Failure | None:
+        key = _key(request)
+        if not key:
+            return NO_KEY
+        if self.key is not None and key != self.key:
+            return WRONG_KEY
+        version = request.headers.get("anthropic-version")
+        if not version:
+            problems = ["anthropic-version: header is required"]
+        elif version not in VERSIONS:
+            problems = [f"anthropic-version: {version!r} is not a valid version"]
+        return Failure(400, "invalid_request_error", problems[0]) if problems else None
+
+    def _misbound(self, request: Request, body: Mapping[str, Any]) -> list[str]:
+        asks = bool((body.get("thinking") or {}).get("block_binding"))
+        if asks and thinking.BETA not in request.headers.get("anthropic-beta", ""):
+            return ["thinking.adaptive.block_binding: Extra inputs are not permitted"]
+        return [] if thinking.drops_blocks(body) else [*thinking.mismatches(body)]
+
+    def _meter(self, body: Mapping[str, Any]) -> tuple[Failure | None, dict[str, int]]:
+        tokens = measure(body)
+        if tokens > self.window:
+            message = f"prompt is too long: {tokens} tokens > {self.window} maximum"
+            return Failure(400, "invalid_request_error", message), {}
+        return None, self.cache.usage(body)
+
+    def _fail(self, failure: Failure) -> JSONResponse:
+        request_id = f"req_{next(self._numbers):06}"
+        error = {"type": failure.type, "message": failure.message}
+        return JSONResponse(
+            {"type": "error", "error": error, "request_id": request_id},
+            failure.status,
+            {"request-id": request_id, **failure.headers},
+        )
+
+
+def _key(request: Request) -> str:
+    """Return the API key from either header that the API reads."""
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    return request.headers.get("x-api-key") or bearer.strip()
+
+
+def _received(request: Request, body: Mapping[str, Any], problems: list[str]) -> Received:
+    return Received(request.url.path, body, dict(request.headers), tuple(problems))
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.body())
+    except ValueError:
+        body = {}
+    return body if isinstance(body, dict) else {}
+
+
+async def _stream(written: Written) -> AsyncIterator[str]:
+    for event in written.events():
+        if isinstance(event, Gate):
+            await asyncio.to_thread(event.pass_through)
+        elif event["type"] == "cut":
+            raise ConnectionCut
+        else:
+            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"

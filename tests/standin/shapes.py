@@ -1,0 +1,188 @@
+"""The shape of a request to the Messages API: its keys, blocks, tools and cache marks."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Body = Mapping[str, Any]
+Block = Mapping[str, Any]
+
+MOST_MARKS = 4
+TOP_LEVEL = {
+    *("cache_control", "container", "context_management", "diagnostics", "inference_geo"),
+    *("max_tokens", "mcp_servers", "messages", "metadata", "model", "output_config"),
+    *("service_tier", "speed", "stop_sequences", "stream", "system", "thinking"),
+    *("tool_choice", "tools"),
+}
+BLOCK_KEYS = {
+    "text": "text citations",
+    "image": "source",
+    "document": "source title context citations",
+    "search_result": "source title content citations",
+    "tool_use": "id name input caller",
+    "tool_result": "tool_use_id content is_error",
+    "thinking": "thinking signature",
+    "redacted_thinking": "data",
+    "server_tool_use": "id name input caller",
+    "web_search_tool_result": "tool_use_id content caller",
+    "web_fetch_tool_result": "tool_use_id content caller",
+    "code_execution_tool_result": "tool_use_id content",
+    "bash_code_execution_tool_result": "tool_use_id content",
+    "text_editor_code_execution_tool_result": "tool_use_id content",
+    "container_upload": "file_id",
+}
+REQUIRED = {
+    "text": "text",
+    "image": "source",
+    "tool_use": "id name input",
+    "tool_result": "tool_use_id",
+    "thinking": "thinking signature",
+    "redacted_thinking": "data",
+}
+THINKING = ("thinking", "redacted_thinking")
+IN_RESULT = {"text", "image", "document", "search_result"}
+
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+
+
+def _keys(body: Body) -> Iterator[str]:
+    for key in body.keys() - TOP_LEVEL:
+        yield f"{key}: Extra inputs are not permitted"
+
+
+def _model(body: Body) -> Iterator[str]:
+    if not isinstance(body.get("model"), str) or not body["model"]:
+        yield "model: Field required"
+
+
+def check_max_tokens(body: Body) -> Iterator[str]:
+    """Yield what is wrong with the limit of the reply."""
+    limit = body.get("max_tokens")
+    if limit is None:
+        yield "max_tokens: Field required"
+    elif not isinstance(limit, int) or isinstance(limit, bool):
+        yield "max_tokens: Input should be a valid integer"
+    elif limit < 1:
+        yield "max_tokens: must be greater than or equal to 1"
+
+
+def _system(body: Body) -> Iterator[str]:
+    system = body.get("system", "")
+    if isinstance(system, str):
+        return
+    if not isinstance(system, list) or any(block.get("type") != "text" for block in system):
+        yield "system: Input should be a string or a list of text blocks"
+        return
+    if any(not str(block.get("text", "")).strip() for block in system):
+        yield "system: text content blocks must be non-empty"
+
+
+def _tools(body: Body) -> Iterator[str]:
+    tools = body.get("tools", [])
+    for index, tool in enumerate(tools):
+        if not _TOOL_NAME.fullmatch(str(tool.get("name", ""))):
+            yield f"tools.{index}.custom.name: String should match pattern '{_TOOL_NAME.pattern}'"
+        schema = tool.get("input_schema")
+        if not isinstance(schema, Mapping) or schema.get("type") != "object":
+            yield f"tools.{index}.custom.input_schema.type: Field required"
+    if len({tool.get("name") for tool in tools}) < len(tools):
+        yield "tools: Tool names must be unique."
+
+
+def check_messages(body: Body) -> Iterator[str]:
+    """Yield what is wrong with single messages and blocks."""
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        yield "messages: Field required"
+        return
+    if not messages:
+        yield "messages: at least one message is required"
+    for index, message in enumerate(messages):
+        yield from _shape(f"messages.{index}", message)
+
+
+def _shape(where: str, message: Any) -> Iterator[str]:
+    if not isinstance(message, Mapping):
+        yield f"{where}: Input should be an object"
+        return
+    for key in message.keys() - {"role", "content"}:
+        yield f"{where}.{key}: Extra inputs are not permitted"
+    if message.get("role") not in {"user", "assistant"}:
+        yield f"{where}.role: Input should be 'user' or 'assistant'"
+    content = message.get("content")
+    if not isinstance(content, str | list):
+        yield f"{where}.content: Input should be a valid string or list"
+    elif isinstance(content, list):
+        for index, block in enumerate(content):
+            yield from _block(f"{where}.content.{index}", block)
+
+
+def _block(where: str, block: Any) -> Iterator[str]:
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if kind not in BLOCK_KEYS:
+        yield f"{where}: Input tag {kind!r} does not match any of the expected tags"
+        return
+    for key in block.keys() - {"type", "cache_control", *BLOCK_KEYS[kind].split()}:
+        yield f"{where}.{kind}.{key}: Extra inputs are not permitted"
+    for key in REQUIRED.get(kind, "").split():
+        if block.get(key) is None:
+            yield f"{where}.{kind}.{key}: Field required"
+    if kind == "tool_use":
+        yield from _tool_use(f"{where}.tool_use", block)
+    if kind == "tool_result":
+        yield from _tool_result(f"{where}.tool_result", block)
+
+
+def _tool_use(where: str, block: Block) -> Iterator[str]:
+    if not _ID.fullmatch(str(block.get("id", ""))):
+        yield f"{where}.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
+    if not _TOOL_NAME.fullmatch(str(block.get("name", ""))):
+        yield f"{where}.name: String should match pattern '{_TOOL_NAME.pattern}'"
+    if not isinstance(block.get("input"), Mapping):
+        yield f"{where}.input: Input should be a valid dictionary"
+
+
+def _tool_result(where: str, block: Block) -> Iterator[str]:
+    content = block.get("content")
+    if not isinstance(content, str | list | None):
+        yield f"{where}.content: Input should be a valid string or list"
+    if block.get("is_error") and not content:
+        yield f"{where}: content cannot be empty if `is_error` is true"
+    for index, inner in enumerate(content if isinstance(content, list) else ()):
+        inside = f"{where}.content.{index}"
+        yield from _block(inside, inner)
+        kind = inner.get("type") if isinstance(inner, Mapping) else None
+        if kind in BLOCK_KEYS and kind not in IN_RESULT:
+            yield f"{inside}: `{kind}` blocks cannot be in a `tool_result` block"
+        if kind == "text" and not str(inner.get("text", "")).strip():
+            yield "messages: text content blocks must be non-empty"
+
+
+def _marks(body: Body) -> Iterator[str]:
+    marks = [*_find_marks({key: body.get(key) for key in ("tools", "system", "messages")})]
+    if len(marks) > MOST_MARKS:
+        yield f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}."
+    for block in marks:
+        control = block["cache_control"]
+        if not isinstance(control, Mapping) or control.get("type") != "ephemeral":
+            yield "cache_control.type: Input should be 'ephemeral'"
+        if block.get("type") in THINKING:
+            yield "cache_control cannot be set for thinking blocks"
+        if block.get("type") == "text" and not block.get("text"):
+            yield "cache_control cannot be set for empty text blocks"
+
+
+def _find_marks(value: Any) -> Iterator[Block]:
+    if isinstance(value, Mapping):
+        if value.get("cache_control") is not None:
+            yield value
+        for key, inner in value.items():
+            if key not in {"input", "input_schema", "cache_control"}:
+                yield from _find_marks(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _find_marks(inner)
+
+
+RULES: tuple[Callable[[Body], Iterator[str]], ...] = (_keys, _model, _system, _tools, _marks)

@@ -1,0 +1,127 @@
+"""Write a reply as the API does: as one message, or as server-sent events."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.metering import count_text
+
+GROUP = re.compile(r"\S+\s*(?:\S+\s*){0,2}|\s+")
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A reply with everything that the server adds: ids, usage, signature."""
+
+    reply: Reply
+    id: str
+    model: str
+    usage: Mapping[str, int]
+    signature: str
+    added: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the reply ends."""
+        return self.reply.stop_reason or ("tool_use" if self.reply.tools else "end_turn")
+
+    @property
+    def output_tokens(self) -> int:
+        """The tokens of all that was written."""
+        return sum(count_text(json.dumps(block)) for block in self.content)
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """The blocks of the whole reply."""
+        blocks: list[dict[str, Any]] = []
+        if self.reply.thinking:
+            thinking = {"thinking": self.reply.thinking, "signature": self.signature}
+            blocks.append({"type": "thinking", **thinking})
+        if self.reply.text:
+            blocks.append({"type": "text", "text": self.reply.text})
+        for number, call in enumerate(self.reply.tools):
+            id_ = call.id or f"toolu_{self.id.removeprefix('msg_')}_{number}"
+            blocks.append(
+                {"type": "tool_use", "id": id_, "name": call.name, "input": dict(call.input)}
+            )
+        return blocks
+
+    def message(self) -> dict[str, Any]:
+        """Return the reply to a request that does not stream."""
+        usage = {**self.usage, "output_tokens": self.output_tokens}
+        return self._envelope(self.content, self.stop_reason, usage)
+
+    def events(self) -> Iterator[Event | Gate]:
+        """Yield the events of a stream; at a gate, the server waits."""
+        usage = {**self.usage, "output_tokens": 1}
+        yield {"type": "message_start", "message": self._envelope([], None, usage)}
+        broken = self.reply.broken
+        if broken and not self.content:
+            yield _breakage(broken)
+            return
+        for index, block in enumerate(self.content):
+            yield from self._block(index, block)
+            if broken and block["type"] == "text":
+                return
+        yield {
+            "type": "message_delta",
+            "delta": {"stop_reason": self.stop_reason, "stop_sequence": None, **self.added},
+            "usage": {"output_tokens": self.output_tokens},
+        }
+        yield {"type": "message_stop"}
+
+    def _block(self, index: int, block: Mapping[str, Any]) -> Iterator[Event | Gate]:
+        empty = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}}
+        opening = {**block, **empty.get(block["type"], {"input": {}})}
+        yield {"type": "content_block_start", "index": index, "content_block": opening}
+        if index == 0:
+            yield {"type": "ping"}
+        for number, delta in enumerate(self._deltas(index, block)):
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+            if number == 0 and block["type"] == "text":
+                if self.reply.gate:
+                    yield self.reply.gate
+                if self.reply.broken:
+                    yield _breakage(self.reply.broken)
+                    return
+        yield {"type": "content_block_stop", "index": index}
+
+    def _deltas(self, index: int, block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        match block["type"]:
+            case "text":
+                for group in GROUP.findall(block["text"]):
+                    yield {"type": "text_delta", "text": group}
+            case "thinking":
+                yield {"type": "thinking_delta", "thinking": block["thinking"]}
+                yield {"type": "signature_delta", "signature": block["signature"]}
+            case "tool_use":
+                call = self.reply.tools[index - len(self.content) + len(self.reply.tools)]
+                text = json.dumps(block["input"]) if call.raw is None else call.raw
+                half = len(text) // 2
+                for piece in ("", text[:half], text[half:]):
+                    yield {"type": "input_json_delta", "partial_json": piece}
+
+    def _envelope(
+        self, content: list[dict[str, Any]], stop_reason: str | None, usage: Mapping[str, int]
+    ) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "type": "message",
+            "role": "assistant",
+            "model": self.model,
+            "content": content,
+            "stop_reason": stop_reason,
+            "stop_sequence": None,
+            "usage": dict(usage),
+        }
+
+
+def _breakage(how: str) -> Event:
+    """Return an error event, or the sign that the connection is to be cut."""
+    if how == "cut":
+        return {"type": "cut"}
+    return {"type": "error", "error": {"type": how, "message": how.replace("_", " ").capitalize()}}
