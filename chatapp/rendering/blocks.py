@@ -21,7 +21,7 @@ from chatapp.rendering.parsing import (
     render_tokens,
 )
 
-# Characters: larger pieces are looked at again only when they have grown by an eighth.
+# Characters: larger pieces are looked at again only when they have grown by a quarter.
 _SMALL = 4_000
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
@@ -156,7 +156,7 @@ class _Pace:
         self._size = -1
 
     def is_due(self, size: int) -> bool:
-        if self._size <= size < self._size + max(self._size - _SMALL, 0) // 8:
+        if self._size <= size < self._size + max(self._size - _SMALL, 0) // 4:
             return False
         self._size = size
         return True

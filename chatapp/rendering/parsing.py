@@ -120,14 +120,6 @@ class _Renderer(RendererHTML):
             return self.renderToken(tokens, idx, options, env)
         return f'<li class="task">{"☑" if token.meta["checked"] else "☐"} '
 
-    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        """A table in a box of its own, so that a wide one scrolls and the page does not."""
-        return '<div class="table-scroll">' + self.renderToken(tokens, idx, options, env)
-
-    def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        """The end of the table and its box."""
-        return self.renderToken(tokens, idx, options, env) + "</div>\n"
-
     def th_open(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         """A head cell, its alignment a class."""
         return _render_cell(tokens[idx])

@@ -47,7 +47,7 @@ def _cleaner() -> nh3.Cleaner:
         tags=_BLOCKS | _LISTS_AND_TABLES | _INLINE,
         attributes=_ATTRIBUTES,
         allowed_classes={
-            "div": {"code-block", "table-scroll"},
+            "div": {"code-block"},
             "li": {"task"},
             "span": set(STANDARD_TYPES.values()) - {""},
             "td": set(ALIGNMENTS),

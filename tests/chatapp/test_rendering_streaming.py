@@ -1,0 +1,220 @@
+"""Markdown while it is written: the same HTML in the end, in linear time, in whole words."""
+
+import itertools
+import random
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from chatapp.rendering import MarkdownStream, render_markdown
+
+WORDS = st.sampled_from(
+    [
+        "the quick brown fox", "`code`", "**bold words**", "_em_", "https://a.example/x", "漢字",
+        "a * b", "x_y_z", "1. no list", "# no heading", "<b>", "[x](https://a.example)", "~~s~~",
+        "![i](https://a.example/i.png)", "&amp;", "\\*", "line\nbreak", "hard  \nbreak",
+    ]
+)  # fmt: skip
+PARAGRAPH = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
+
+
+def indent(text: str, by: str) -> str:
+    """Return the text with each line indented."""
+    return "\n".join(by + line if line else line for line in text.split("\n"))
+
+
+def list_of(items: list[str], marker: str, gap: str) -> str:
+    """Return a list with the items, which may hold blocks themselves."""
+    pad = " " * (len(marker) + 1)
+    return gap.join(f"{marker} {indent(item, pad).lstrip()}" for item in items)
+
+
+def fence(code: str, mark: str, language: str) -> str:
+    """Return a fenced code block."""
+    return f"{mark}{language}\n{code}\n{mark}"
+
+
+CODE = st.lists(
+    st.sampled_from(["def f(x):", "    return '<b>'", "", "# note", "- x", "``", "> q", "| a |"]),
+    max_size=12,
+).map("\n".join)
+FENCE = st.builds(
+    fence, CODE, st.sampled_from(["```", "~~~", "`````"]), st.sampled_from(["", "python", "nope"])
+)
+LEAF = st.one_of(
+    PARAGRAPH,
+    FENCE,
+    st.builds("{} {}".format, st.sampled_from(["#", "###"]), PARAGRAPH),
+    st.builds("{}\n{}".format, PARAGRAPH, st.sampled_from(["===", "---", "-"])),
+    st.sampled_from(
+        ["---", "***", "    indented\n\n    code", "| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |"]
+    ),
+)
+BLOCK = st.recursive(
+    LEAF,
+    lambda inner: st.one_of(
+        st.builds(
+            list_of,
+            st.lists(inner, min_size=1, max_size=4),
+            st.sampled_from(["-", "*", "1.", "7)", "- [x]"]),
+            st.sampled_from(["\n", "\n\n"]),
+        ),
+        inner.map(lambda text: indent(text, "> ")),
+    ),
+    max_leaves=6,
+)
+DOCUMENT = st.builds(
+    lambda blocks, gaps: "".join(a + b for a, b in zip(blocks, gaps, strict=False)),
+    st.lists(BLOCK, max_size=6),
+    st.lists(st.sampled_from(["\n", "\n\n", "\n\n\n", "\r\n\r\n"]), min_size=6, max_size=6),
+)
+
+
+def pieces(text: str, cuts: list[int]) -> list[str]:
+    """Return the text cut at these places."""
+    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
+    return [text[a:b] for a, b in itertools.pairwise(places)]
+
+
+def stream(parts: list[str]) -> str:
+    """Return everything that was closed."""
+    markdown = MarkdownStream()
+    closed = [html for part in parts for html in markdown.feed(part).closed]
+    return "".join([*closed, *markdown.finish().closed])
+
+
+@given(DOCUMENT, st.lists(st.integers(0, 600), max_size=30))
+@example("a\n***b\n\n***\n", [2, 3, 5, 6])
+@example("- a\n- b\n\n  c\n- d\n\npara\n", [4, 9, 12])
+@example("```py\nx\n```\nafter", [1, 2, 3, 8, 11, 12])
+@example("a\r\nb\r\n\r\nc", [2, 5])
+@example("para\n| a | b |\n|---|---|\n| 1 | 2 |\n", [5, 15])
+@example("- a\n - b\n  - c\n   - d\n    - e\n", [4, 9, 15, 22])
+@example("1. a\n2. b\n3) c\n4) d\n\n- x\n* y\n", list(range(32)))
+def test_the_pieces_come_to_the_whole(text: str, cuts: list[int]) -> None:
+    """However the text is cut, what was closed is the rendering of all of it."""
+    assert stream(pieces(text, cuts)) == render_markdown(text)
+
+
+@given(st.text(alphabet="ab \n\r\t`~#*_->|:[]()!1.=\\<&\u202e", max_size=120), st.data())
+def test_any_text_keeps_its_words(text: str, data: st.DataObject) -> None:
+    """Even text that no writer would write loses nothing."""
+    text = text.replace("]:", "] ")
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=20))
+    assert stream(pieces(text, cuts)) == render_markdown(text)
+
+
+def test_a_link_finds_a_definition_that_came_before() -> None:
+    """Definitions are remembered when their block is closed."""
+    text = "[a]: https://a.example\n\nOne.\n\nSee [a].\n\n- [a]\n- [a]\n- x\n"
+    assert stream([text[i : i + 3] for i in range(0, len(text), 3)]) == render_markdown(text)
+
+
+def test_an_incomplete_definition_is_not_remembered() -> None:
+    """The address may still grow."""
+    text = "[a]: https://a.example/one two\n\n[a]: https://b.example\n\nSee [a].\n"
+    assert "https://b.example" in stream(list(text))
+
+
+def test_a_block_is_closed_once_the_next_begins() -> None:
+    """What is closed never changes."""
+    markdown = MarkdownStream()
+    assert markdown.feed("One.\n\n").closed == ()
+    assert markdown.feed("Two.\n").closed == ("<p>One.</p>\n",)
+    assert markdown.feed("still two ").open == "<p>Two.\nstill two</p>\n"
+    assert markdown.finish().closed == ("<p>Two.\nstill two</p>\n",)
+
+
+def test_a_code_block_is_closed_at_its_fence() -> None:
+    """It is plain while it is written and in colour at its end."""
+    markdown = MarkdownStream()
+    update = markdown.feed("```python\nif x:\n    pas")
+    assert update.open == (
+        '<div class="code-block" data-language="python"><pre><code>if x:\n</code></pre></div>\n'
+    )
+    update = markdown.feed("s\n```\n")
+    assert '<span class="k">pass</span>' in update.closed[0]
+    assert update.open == ""
+
+
+def test_the_open_part_shows_whole_words() -> None:
+    """A word appears when it is complete."""
+    markdown = MarkdownStream()
+    shown = [re.sub("<.*?>", "", markdown.feed(c).open).strip() for c in "Hello wor1d, you all. "]
+    assert set(shown) == {"", "Hello", "Hello wor1d,", "Hello wor1d, you", "Hello wor1d, you all."}
+
+
+def test_scripts_without_spaces_are_shown_as_they_come() -> None:
+    """Chinese has no spaces to wait for."""
+    assert MarkdownStream().feed("漢字 漢").open == "<p>漢字 漢</p>\n"
+
+
+def test_an_endless_word_is_shown_in_parts() -> None:
+    """Nobody waits for the end of a base64 text."""
+    assert len(MarkdownStream().feed("x" * 5000).open) > 4000
+
+
+@pytest.mark.parametrize("start", ["- ", "-- ", "# ", "1. ", "| ", "|--- ", "> - ", "** "])
+def test_a_line_that_may_become_anything_is_not_shown_yet(start: str) -> None:
+    """Otherwise a paragraph would flash as a heading while a list begins below it."""
+    assert MarkdownStream().feed(f"Text.\n{start}").open == "<p>Text.</p>\n"
+
+
+def test_a_list_grows_item_by_item() -> None:
+    """What is shown of an open list is one list, with all its items."""
+    markdown = MarkdownStream()
+    markdown.feed("3. one\n4. two\n   - inner\n")
+    shown = markdown.feed("5. three and ").open
+    assert shown.startswith('<ol start="3">\n<li>one</li>\n<li>two')
+    assert shown.endswith("<li>three and</li>\n</ol>\n")
+    assert shown.count("<ol") == 1
+
+
+@given(DOCUMENT)
+def test_what_is_shown_is_safe_at_every_moment(text: str) -> None:
+    """The open part passes the same walls as the closed ones."""
+    markdown = MarkdownStream()
+    for piece in re.findall(r"(?s).{1,7}", text + "\n<script>x</script> [a](javascript:x) "):
+        assert not re.search(r"<script|href=\"j|<img|<b>", markdown.feed(piece).open)
+
+
+def sample(kind: str, size: int) -> str:
+    """Return a text of about so many characters."""
+    words = ["the quick brown fox and `code` with **bold** text"] * 3
+    sentence = " ".join(words)
+    block = {
+        "mixed": f"## A\n\n{sentence}\n\n- {sentence}\n- b\n\n```py\nx = 1\n```\n\n> {words[0]}\n\n",
+        "list": f"- {sentence}\n",
+        "code": "    return x + 1\n",
+        "paragraph": f"{sentence} ",
+        "table": "| x y | z and more |\n",
+    }[kind]
+    head = {"code": "```python\n", "table": "| a | b |\n|---|---|\n"}.get(kind, "")
+    return head + block * (size // len(block))
+
+
+@pytest.mark.parametrize("kind", ["mixed", "list", "code", "paragraph", "table"])
+def test_streaming_takes_about_linear_time(kind: str) -> None:
+    """Four times the text takes about four times as long, not sixteen."""
+
+    def seconds(size: int) -> float:
+        text = sample(kind, size)
+        start = time.process_time()
+        stream([text[i : i + 40] for i in range(0, len(text), 40)])
+        return time.process_time() - start
+
+    seconds(1_000)
+    small = min(seconds(16_000) for _ in range(2))
+    assert seconds(64_000) < max(9 * small, 0.5)
+
+
+def test_random_splits_of_a_long_document_agree() -> None:
+    """A document with thousands of lines takes the paths that short ones do not."""
+    text = "".join(sample(kind, 9_000) + "\n```\n\n" for kind in ("list", "code", "table", "mixed"))
+    rng = random.Random(1)  # noqa: S311 - a test's splits guard nothing
+    assert stream(pieces(text, [rng.randrange(len(text)) for _ in range(900)])) == (
+        render_markdown(text)
+    )
