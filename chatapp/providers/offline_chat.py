@@ -1,0 +1,88 @@
+"""Decide what the offline stand-in answers; it never pretends to be a language model."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from chatapp.providers.offline_essay import essay_wish, write_essay
+from chatapp.providers.offline_reading import Happening, split_question
+from chatapp.providers.offline_recall import LONGEST_QUOTE, clip, recall, subjects
+from chatapp.providers.offline_tools import Step, next_step
+
+ABOUT = (
+    "I am Palimpsest's offline stand-in: a small program without a language model. I can look "
+    "things up in this conversation, use the read-only tools (“list files”, “read README.md”, "
+    "“read all files”, “search TODO”), and write long texts to fill the context window with "
+    "(“write 2,000 words”), so that you can watch it being condensed. For real answers, add a "
+    "profile with an API key in Profiles."
+)
+SHORTLY = (
+    "I am the offline stand-in and have no language model, so I cannot answer that. For real "
+    "answers, add a profile with an API key in Profiles."
+)
+MOST_SUBJECTS = 6
+NOTHING_FOUND = "I found nothing about that in what I can see of this conversation."
+
+_ABOUT = re.compile(
+    r"\b(?:who|what) are you\b|\bwhat can you do\b|\bare you (?:an? )?(?:ai|llm|model|human|real)"
+    r"|\bhow do (?:you|i) (?:work|use)\b|^\s*help\s*[.!?]*$",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(r"^\s*(?:hi|hello|hey|good (?:morning|evening|day))\b.{0,30}$", re.I)
+_THANKS = re.compile(r"^\s*(?:thanks|thank you|ok|okay|great|good)\b.{0,30}$", re.I)
+_NAME = re.compile(r"\b(?:my name is|call me|i am called) (?P<name>[^\W\d_][\w'-]*)", re.I)
+_ASKS_NAME = re.compile(r"\b(?:what(?: is|'s)|do you know|remember|say) my name\b", re.I)
+_QUESTION = re.compile(
+    r"\?\s*$|^\s*(?:what|who|whose|where|when|which|why|how|did|do|does|is|are|was)\b"
+    r"|^\s*(?:tell me|remind)\b",
+    re.IGNORECASE,
+)
+
+
+def compose(happenings: Sequence[Happening], offered: Collection[str]) -> Step:
+    """Return the next step of the reply to what happened; ``offered`` names the tools."""
+    question, index = split_question(happenings)
+    step = next_step(question, happenings[index + 1 :], offered)
+    if step is not None:
+        return step
+    if wish := essay_wish(question):
+        return Step(write_essay(*wish))
+    return Step(_answer(question, happenings[:index]))
+
+
+def _answer(question: str, before: Sequence[Happening]) -> str:
+    if not question or _ABOUT.search(question):
+        return ABOUT
+    if _ASKS_NAME.search(question) and (name := _name(before)):
+        return f"Your name is {name}: you told me so in this conversation."
+    if _QUESTION.search(question):
+        return _recalled(question, before)
+    if _GREETING.match(question):
+        return f"Hello. {ABOUT}"
+    if _THANKS.match(question):
+        return "You are welcome."
+    return _noted(question)
+
+
+def _name(before: Sequence[Happening]) -> str:
+    for happening in reversed(before):
+        names = _NAME.findall(happening.text) if happening.kind in {"user", "summary"} else ()
+        if names:
+            return str(names[-1])
+    return ""
+
+
+def _recalled(question: str, before: Sequence[Happening]) -> str:
+    found = recall(question, before)
+    if not found:
+        return f"{NOTHING_FOUND} {SHORTLY}"
+    quotes = "\n".join(f"- {one.where}: “{one.text}”" for one in found)
+    return f"From this conversation:\n\n{quotes}"
+
+
+def _noted(statement: str) -> str:
+    words = ", ".join(subjects(statement)[:MOST_SUBJECTS])
+    hint = f" Ask me later about {words}." if words else ""
+    return (
+        f"Noted: “{clip(statement, LONGEST_QUOTE)}”{hint} "
+        "(I am the offline stand-in: I keep what you say, but I cannot think about it.)"
+    )

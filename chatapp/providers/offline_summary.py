@@ -1,0 +1,247 @@
+"""Write a real summary of a conversation from what was said and done, without a model."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import condense
+from chatapp.providers.offline_reading import Happening, read
+from chatapp.providers.offline_recall import clip, keywords, sentences
+
+SHARE, LEAST_TOKENS, MOST_TOKENS = 0.15, 200, 900
+NONE = "None noted."
+SECTIONS = (
+    "Primary Request and Intent",
+    "Key Technical Concepts",
+    "Files and Code Sections",
+    "Errors and Fixes",
+    "Problem Solving",
+    "All User Messages",
+    "Pending Tasks",
+    "Current Work",
+    "Optional Next Step",
+)
+# (items per section, characters per item), from generous to scant; the first that fits is used.
+SIZES = ((14, 220), (10, 160), (8, 120), (6, 100), (5, 80), (4, 60), (3, 50), (2, 40), (1, 30))
+
+_FOCUS = re.compile(r"<focus>\s*(.*?)\s*</focus>", re.DOTALL | re.IGNORECASE)
+_HEADING = re.compile(r"^\s*(\d)\. +([A-Z][\w /]+):[ \t]*(.*)$", re.MULTILINE)
+_CONCEPT = re.compile(r"`([^`\n]{2,40})`|\b([A-Z][a-z]+[A-Z]\w+|[A-Z]{2,}\w*|\w+_\w+)\b")
+_LASTING = re.compile(
+    r"\b(?:remember|always|never|must|my \w+ is|call me|i am|i'm|we use|don't|do not)\b", re.I
+)
+_PENDING = re.compile(r"\b(?:todo|later|next|still (?:have|need)|don't forget|remember to)\b", re.I)
+_TAG = re.compile(r"</?summary>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The material of a summary: items per section, earlier ones first, and the walk-through."""
+
+    sections: tuple[tuple[str, ...], ...]
+    walk: tuple[str, ...]
+
+
+def summarise(messages: Sequence[condense.Message], count: Callable[[str], int]) -> str:
+    """Return analysis and summary of a request's messages, whose last text is the instruction.
+
+    At most 15 % of what is summarised, and 900 tokens by ``count``, unless that is too little for
+    the form itself.
+    """
+    conversation, instruction = _split(messages)
+    happenings = read(conversation)
+    size = sum(count(message.text) + _tool_size(message, count) for message in conversation)
+    limit = max(LEAST_TOKENS, min(MOST_TOKENS, int(size * SHARE)))
+    notes = take_notes(happenings, _focus(instruction))
+    text = ""
+    for items, characters in SIZES:
+        text = _write(notes, items, characters)
+        if count(text) <= limit:
+            break
+    return text
+
+
+def take_notes(happenings: Sequence[Happening], focus: str) -> Notes:
+    """Return what is worth keeping; what matches the ``focus`` comes first."""
+    earlier = _earlier(happenings)
+    users = [one.text for one in happenings if one.kind == "user"]
+    wanted = keywords(focus)
+
+    def ordered(items: Iterable[str]) -> list[str]:
+        return sorted(items, key=lambda item: -len(wanted & keywords(item))) if wanted else [*items]
+
+    found: list[list[str]] = [
+        ordered(_intent(users)),
+        ordered(_concepts(happenings)),
+        ordered(_files(happenings)),
+        ordered(_errors(happenings)),
+        ordered(_answers(happenings)),
+        users,
+        ordered(_pending(users)),
+        _current(happenings),
+        _next(happenings),
+    ]
+    if wanted:
+        kept = [f"Kept on request ({clip(focus, 60)}): {text}" for text in _about(wanted, users)]
+        found[0] = kept + found[0]
+    unfolded = (_once([*old, *new]) for old, new in zip(earlier, found, strict=True))
+    return Notes(tuple(unfolded), tuple(_walk(happenings)))
+
+
+def _split(
+    messages: Sequence[condense.Message],
+) -> tuple[tuple[condense.Message, ...], str]:
+    """Return the conversation, and the instruction, which is the last text of the last message."""
+    *others, last = messages
+    blocks = list(last.blocks)
+    for index in range(len(blocks) - 1, -1, -1):
+        block = blocks[index]
+        if isinstance(block, condense.TextBlock):
+            rest = condense.Message(last.role, tuple(blocks[:index] + blocks[index + 1 :]))
+            return (*others, rest), block.text
+    return tuple(messages), ""
+
+
+def _tool_size(message: condense.Message, count: Callable[[str], int]) -> int:
+    return sum(count(happening.text) for happening in read([message]) if happening.id)
+
+
+def _focus(instruction: str) -> str:
+    found = _FOCUS.findall(instruction)
+    return found[-1] if found else ""
+
+
+def _earlier(happenings: Sequence[Happening]) -> list[list[str]]:
+    """Return the items of earlier summaries, section by section."""
+    sections: list[list[str]] = [[] for _ in SECTIONS]
+    for happening in happenings:
+        if happening.kind != "summary":
+            continue
+        text = _TAG.sub("", happening.text)
+        headings = [*_HEADING.finditer(text)]
+        if not headings:
+            sections[0] += sentences(text)
+        for heading, following in zip(headings, [*headings[1:], None], strict=True):
+            end = following.start() if following else len(text)
+            body = f"{heading[3]}\n{text[heading.end() : end]}"
+            number = int(heading[1]) - 1
+            if 0 <= number < len(SECTIONS):
+                sections[number] += [line for line in _lines(body) if line != NONE]
+    # What was current and next then is neither now.
+    sections[4] += sections[7]
+    sections[7], sections[8] = [], []
+    return sections
+
+
+def _lines(text: str) -> list[str]:
+    return [
+        item for line in text.splitlines() if (item := line.strip().lstrip("-*• ").strip('“”"'))
+    ]
+
+
+def _intent(users: Sequence[str]) -> list[str]:
+    """Return the first and the newest request, and what is to hold for good."""
+    said = [sentence for text in users for sentence in sentences(text)]
+    lasting = [sentence for sentence in said if _LASTING.search(sentence)]
+    ends = [users[0], users[-1]] if users else []
+    return [*lasting, *ends]
+
+
+def _concepts(happenings: Sequence[Happening]) -> list[str]:
+    counts: dict[str, int] = {}
+    for happening in happenings:
+        if happening.kind in {"user", "assistant"}:
+            for quoted, name in _CONCEPT.findall(happening.text):
+                counts[quoted or name] = counts.get(quoted or name, 0) + 1
+    return sorted(counts, key=lambda name: -counts[name])
+
+
+def _files(happenings: Sequence[Happening]) -> list[str]:
+    """Return one line for each file or search, with the beginning of what it gave."""
+    results = {one.id: one for one in happenings if one.kind == "result" and one.id}
+    lines: dict[str, str] = {}
+    for index, call in enumerate(happenings):
+        if call.kind != "call":
+            continue
+        after = happenings[index + 1] if index + 1 < len(happenings) else None
+        result = results.get(call.id) or (after if after and after.kind == "result" else None)
+        said = f": {clip(result.text, 90)}" if result and result.text else ""
+        lines[f"{call.tool} {call.text}"] = f"{call.text or 'the workspace'} ({call.tool}){said}"
+    return list(lines.values())
+
+
+def _errors(happenings: Sequence[Happening]) -> list[str]:
+    return [one.text for one in happenings if one.kind == "error"]
+
+
+def _answers(happenings: Sequence[Happening]) -> list[str]:
+    """Return the first sentence of each answer, the newest first."""
+    answers = (sentences(one.text) for one in reversed(happenings) if one.kind == "assistant")
+    return [found[0] for found in answers if found]
+
+
+def _pending(users: Sequence[str]) -> list[str]:
+    return [one for text in users for one in sentences(text) if _PENDING.search(one)]
+
+
+def _current(happenings: Sequence[Happening]) -> list[str]:
+    last_user = next((one for one in reversed(happenings) if one.kind == "user"), None)
+    last = next((one for one in reversed(happenings) if one.kind != "user"), None)
+    lines = [f"The newest message of the user: “{last_user.text}”"] if last_user else []
+    if last and last.kind == "assistant":
+        lines.append(f"The agent answered: “{last.text}”")
+    elif last and last.kind in {"call", "result", "error"}:
+        lines.append(f"The agent was using its tools: {last.text}")
+    return lines
+
+
+def _next(happenings: Sequence[Happening]) -> list[str]:
+    spoken = [one for one in happenings if one.kind in {"user", "assistant"}]
+    if spoken and spoken[-1].kind == "user":
+        return [f"Answer the user, who wrote: “{spoken[-1].text}”"]
+    return ["Wait for the user's next message."]
+
+
+def _about(wanted: set[str], users: Sequence[str]) -> list[str]:
+    return [one for text in users for one in sentences(text) if wanted & keywords(one)]
+
+
+def _walk(happenings: Sequence[Happening]) -> list[str]:
+    """Return one line for each turn, in order."""
+    lines: list[str] = []
+    for happening in happenings:
+        match happening.kind:
+            case "summary":
+                lines.append("The conversation began with an earlier summary, carried on below.")
+            case "user":
+                lines.append(f"The user wrote: {happening.text}")
+            case "call":
+                lines.append(f"The agent used {happening.tool} {happening.text}".rstrip())
+            case "error":
+                lines.append(f"A tool failed: {happening.text}")
+    return lines
+
+
+def _once(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(" ".join(item.split()) for item in items))
+
+
+def _write(notes: Notes, items: int, characters: int) -> str:
+    sections = "\n\n".join(
+        f"{number}. {title}:\n{_list(found, items, characters)}"
+        for number, (title, found) in enumerate(zip(SECTIONS, notes.sections, strict=True), start=1)
+    )
+    walk = _list(notes.walk, max(1, items // 2), characters // 2)
+    return f"<analysis>\n{walk}\n</analysis>\n\n<summary>\n{sections}\n</summary>"
+
+
+def _list(found: Sequence[str], items: int, characters: int) -> str:
+    """Return at most ``items`` lines: the first and the last ones, and how many are between."""
+    if not found:
+        return f"   {NONE}"
+    lines = [f"   - {clip(item, characters)}" for item in found]
+    if len(lines) > items:
+        head = (items + 1) // 2
+        between = len(lines) - items
+        lines = [*lines[:head], f"   - … {between} more …", *lines[len(lines) - items + head :]]
+    return "\n".join(lines)

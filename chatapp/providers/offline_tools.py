@@ -1,0 +1,170 @@
+"""Use the read-only tools where a message plainly asks for it, one step at a time."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chatapp.providers.offline_reading import Happening
+from chatapp.providers.offline_recall import clip
+
+LIST, READ, SEARCH = "list_files", "read_file", "search_files"
+MOST_CALLS = 200
+QUOTED_LINES, LONGEST_LINE = 6, 160
+
+_LIST = re.compile(r"\b(?:list|show|which|what)\b[^.?!]*\b(?:files|folder|workspace)\b", re.I)
+_READ_ALL = re.compile(r"\bread\b[^.?!]*\b(?:all|every|each)\b[^.?!]*\bfiles?\b", re.I)
+_READ = re.compile(r"\bread\b(?P<rest>[^?!\n]+)", re.I)
+_SEARCH = re.compile(
+    r"\b(?:search|grep)\b(?:\s+(?:the|all|my|in|files?|workspace|through))*"
+    r"(?:\s+for)?\s+(?P<pattern>\"[^\"]+\"|'[^']+'|`[^`]+`|[^\s?!]+)"
+    r"(?:\s+in\s+(?P<path>[\w./-]+))?",
+    re.I,
+)
+_PATH = re.compile(r"[`'\"]?(?P<path>[\w.-]*[\w-](?:/[\w.-]+)*/?)[`'\"]?")
+_ENTRY = re.compile(r"^\s*(?:[-*•]\s+)?(?P<path>[^\s:].*?)(?:\s{2,}.*|\t.*|\s+\(.*\)|,\s.*)?$")
+_NO_ENTRY = re.compile(
+    r"^\s*(?:…|\.\.\.|\[|\(|#|no files|there (?:is|are)|\d+ (?:more|files))", re.I
+)
+_FILLERS = frozenset({"the", "file", "files", "and", "then", "also", "please", "me", "from", "of"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call to make."""
+
+    name: str
+    input: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What comes next: a call with a word about it, or the answer."""
+
+    text: str
+    call: Call | None = None
+
+
+def next_step(question: str, since: Sequence[Happening], offered: Collection[str]) -> Step | None:
+    """Return the next step towards what the question asks of the tools, None where it does not.
+
+    ``since`` is what happened after the question: the calls made for it, and their results.
+    """
+    done = [*_answered(since)]
+    if LIST in offered and READ in offered and _READ_ALL.search(question):
+        return _read_all(done)
+    if SEARCH in offered and (found := _SEARCH.search(question)):
+        path = {"path": found["path"].rstrip(".")} if found["path"] else {}
+        return _one(Call(SEARCH, {"pattern": found["pattern"].strip("\"'`."), **path}), done)
+    if READ in offered and (paths := _paths(question)):
+        return _read_each(paths, done)
+    if LIST in offered and _LIST.search(question):
+        return _one(Call(LIST), done)
+    return None
+
+
+Done = Sequence[tuple[Happening, Happening]]
+
+
+def _answered(since: Sequence[Happening]) -> Iterator[tuple[Happening, Happening]]:
+    """Yield each call with its result; without ids (flattened), in order."""
+    results = [one for one in since if one.kind in {"result", "error"}]
+    by_id = {result.id: result for result in results if result.id}
+    for number, call in enumerate(one for one in since if one.kind == "call"):
+        if call.id in by_id:
+            yield call, by_id[call.id]
+        elif not call.id and number < len(results):
+            yield call, results[number]
+
+
+def _paths(question: str) -> list[str]:
+    found = _READ.search(question)
+    words = found["rest"].split() if found else []
+    matches = (_PATH.fullmatch(word.strip(",;:").rstrip(".")) for word in words)
+    paths = [match["path"] for match in matches if match]
+    named = [path for path in paths if "." in path or "/" in path]
+    loose = [path for path in paths if path.lower() not in _FILLERS]
+    return named or loose[:1]
+
+
+def _one(call: Call, done: Done) -> Step:
+    if not done:
+        return Step(_announce(call), call)
+    return Step(_report(*done[0]))
+
+
+def _read_each(paths: Sequence[str], done: Done) -> Step:
+    if len(done) < len(paths):
+        call = Call(READ, {"path": paths[len(done)]})
+        return Step(_announce(call), call)
+    return Step("\n\n".join(_report(call, result) for call, result in done))
+
+
+def _read_all(done: Done) -> Step:
+    if not done:
+        call = Call(LIST)
+        return Step(_announce(call), call)
+    if done[0][1].kind == "error":
+        return Step(_report(*done[0]))
+    read = {call.text for call, _ in done if call.tool == READ}
+    waiting = [path for path in entries(done[0][1].text) if path not in read]
+    if waiting and len(done) < MOST_CALLS:
+        call = Call(READ, {"path": waiting[0]})
+        return Step(_announce(call), call)
+    return Step(_report_all([pair for pair in done if pair[0].tool == READ]))
+
+
+def entries(listing: str) -> list[str]:
+    """Return the files in a listing, folders left out."""
+    lines = (line for line in listing.splitlines() if line.strip() and not _NO_ENTRY.match(line))
+    found = (match["path"].strip() for line in lines if (match := _ENTRY.match(line)))
+    return [path for path in found if not path.endswith("/")]
+
+
+def _announce(call: Call) -> str:
+    match call.name:
+        case "list_files":
+            return "I look at which files there are."
+        case "read_file":
+            return f"I read `{call.input['path']}`."
+        case _:
+            return f"I search the files for `{call.input['pattern']}`."
+
+
+def _report(call: Happening, result: Happening) -> str:
+    if result.kind == "error":
+        return f"`{call.tool}` failed: {clip(result.text, LONGEST_LINE)}"
+    lines = [line for line in result.text.splitlines() if line.strip()]
+    if not lines:
+        return f"`{call.tool}` answered nothing."
+    match call.tool:
+        case "list_files":
+            opening = f"There are {_count(len(entries(result.text)), 'file')}."
+        case "read_file":
+            words = len(result.text.split())
+            opening = f"`{call.text}` has {_count(len(lines), 'line')} and {_count(words, 'word')}."
+        case _:
+            opening = f"The search for `{call.text}` gave {_count(len(lines), 'line')}."
+    return f"{opening} {_quote(lines)}"
+
+
+def _report_all(done: Done) -> str:
+    failed = [call.text for call, result in done if result.kind == "error"]
+    words = sum(len(result.text.split()) for _, result in done)
+    lines = "\n".join(
+        f"- `{call.text}`: {_count(len(result.text.split()), 'word')}"
+        for call, result in done
+        if result.kind == "result"
+    )
+    text = f"I read {_count(len(done) - len(failed), 'file')}, {_count(words, 'word')} in all.\n\n"
+    problem = f"\n\nI could not read {', '.join(failed)}." if failed else ""
+    return f"{text}{lines}{problem}".strip()
+
+
+def _quote(lines: Sequence[str]) -> str:
+    shown = [line[:LONGEST_LINE].replace("```", "'''") for line in lines[:QUOTED_LINES]]
+    opening = "It begins:" if len(lines) > len(shown) else "Here it is:"
+    return f"{opening}\n\n```text\n" + "\n".join(shown) + "\n```"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
