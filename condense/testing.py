@@ -25,7 +25,7 @@ class ScriptedSummarizer:
     """
 
     def __init__(self, *replies: Reply, supports_images: bool = True) -> None:
-        """Take the replies in order; a call beyond the last raises ScriptExhausted."""
+        """Take the replies in order; a call beyond the last fails with ScriptExhausted."""
         self._replies = list(replies)
         self.supports_images = supports_images
         self.requests: list[SummaryRequest] = []

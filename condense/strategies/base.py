@@ -13,9 +13,6 @@ from condense.tokens import TokenCount, TokenCounter, count_message
 # Roo Code's English sentences, known to its users.
 NOT_ENOUGH = "Not enough messages to condense context"
 RECENTLY = "Context was condensed recently; skipping this attempt"
-# What a forced run aims for, as a share of the size that the provider refused: Roo Code's
-# constant for the same case. The estimate was wrong there, so the budget cannot be trusted alone.
-FORCED_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +84,11 @@ class Gauge:
     @property
     def limit(self) -> float:
         """The estimated tokens that the whole request should hold at most."""
-        allowed = self._situation.budget.allowed / self.scale
-        forced = self._situation.trigger is Trigger.FORCED
-        return min(allowed, FORCED_SHARE * self.before) if forced else allowed
+        budget, scale = self._situation.budget, self.scale
+        if self._situation.trigger is Trigger.FORCED and self.before:
+            # It was refused, so it holds at least what the window leaves beside the reply.
+            scale = max(scale, (budget.window - budget.reserved) / self.before)
+        return budget.allowed / scale
 
     def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
         """Return the size of the whole request before and after hiding."""

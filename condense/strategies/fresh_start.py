@@ -63,7 +63,7 @@ class FreshStart:
         Raises NothingToCondense before any call is made, and SummaryFailed after a failed one.
         """
         gauge = Gauge(situation, kit.counter)
-        split = split_history(situation.effective, gauge)
+        split = split_history(situation, gauge)
         require_enough(situation.effective, split.hidden)
         prompt = self.prompt_for(situation)
         request = flattened_request(
@@ -94,13 +94,14 @@ class FreshStart:
         )
 
 
-def split_history(effective: Sequence[Message], gauge: Gauge) -> Split:
-    """Return what to hide: all that was read, and the unread rest too where it does not fit."""
-    cut = unread_tail(effective)
-    read, unread = tuple(effective[:cut]), tuple(effective[cut:])
+def split_history(situation: Situation, gauge: Gauge) -> Split:
+    """Return what to hide: all that was read, and the unread rest too where it cannot stay."""
+    cut = unread_tail(situation.effective)
+    read, unread = situation.effective[:cut], situation.effective[cut:]
     room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed
-    fits = gauge.size(unread) <= room
-    return Split(read if fits else read + unread, unread, keeps_unread=fits)
+    too_large = situation.is_over or situation.trigger is Trigger.FORCED
+    keeps = not too_large or gauge.size(unread) <= room
+    return Split(read if keeps else read + unread, unread, keeps_unread=keeps)
 
 
 def flattened_request(

@@ -49,8 +49,8 @@ def carry(request: Sequence[Block], room: float, counter: TokenCounter) -> Carri
     images = tuple(block for block in request if isinstance(block, ImageBlock))
     notes: list[str] = []
     if images and counter.count((_headed(text), *images)) > room:
-        notes.append(f"{len(images)} images of the newest request did not fit and are hidden.")
-        text, images = f"{text}\n[{len(images)} images left out]".strip(), ()
+        notes.append(f"The newest request's images ({len(images)}) did not fit and are hidden.")
+        text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
     shortened = _shortened(text, room - counter.count(images), counter)
     if shortened != text:
         notes.append("The newest request did not fit whole; its middle is hidden.")

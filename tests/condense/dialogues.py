@@ -1,0 +1,58 @@
+"""Conversations to condense: a few words say how long they are and how they end."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from condense import (
+    Budget,
+    Message,
+    Situation,
+    TextBlock,
+    TokenCount,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from condense.testing import WordCounter
+
+WORDS = 200
+
+
+def numbered(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages as a stored conversation: ids m1, m2, … and seqs from 1."""
+    return tuple(
+        replace(message, id=f"m{seq}", seq=seq) for seq, message in enumerate(messages, start=1)
+    )
+
+
+def chat(count: int, words: int = WORDS) -> list[Message]:
+    """Return ``count`` messages by user and model in turn, of so many words each."""
+    roles = ("user", "assistant")
+    return [Message(roles[i % 2], f"message{i + 1} " + "word " * (words - 1)) for i in range(count)]
+
+
+def user(text: str) -> Message:
+    """Return what the user says."""
+    return Message("user", text)
+
+
+def call(id_: str = "t1", path: str = "a.py") -> Message:
+    """Return a reply that calls a tool."""
+    blocks = (TextBlock("Let me look."), ToolUseBlock(id_, "read_file", {"path": path}))
+    return Message("assistant", blocks)
+
+
+def result(id_: str = "t1", text: str = "the file") -> Message:
+    """Return what the tool answered."""
+    return Message("user", (ToolResultBlock(id_, text),), tokens=len(text.split()) or None)
+
+
+def situation(messages: Sequence[Message], *, window: int = 10_000, **rest: Any) -> Situation:
+    """Return a situation with a window in words, 100 of them reserved for the reply."""
+    effective = numbered(messages)
+    counter = WordCounter()
+    size = sum(message.tokens or counter.count(message.content) for message in effective)
+    size += counter.count(rest.get("system", ""))
+    budget = Budget(window=window, max_output=100, threshold=rest.pop("threshold", 50))
+    known = {"effective": effective, "tokens": TokenCount(size), "budget": budget}
+    return Situation(**{**known, **rest})

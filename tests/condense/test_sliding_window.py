@@ -1,0 +1,117 @@
+"""Truncation hides the oldest half and calls no model."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from condense import (
+    Kit,
+    Message,
+    NothingToCondense,
+    Reduction,
+    Trigger,
+    effective_history,
+    load_strategy,
+    plan_truncation,
+    truncate,
+)
+from condense.strategies.sliding_window import SlidingWindow
+from condense.testing import ScriptedSummarizer, WordCounter
+from tests.condense.dialogues import call, chat, numbered, result, situation, user
+
+
+async def reduce(
+    messages: Sequence[Message], strategy: SlidingWindow | None = None, **rest: Any
+) -> Reduction:
+    """Return what the strategy makes of a conversation, with a model that may not be called."""
+
+    async def on_text(text: str) -> None:
+        raise AssertionError(text)
+
+    ids = itertools.count(1)
+    kit = Kit(
+        summarizer=ScriptedSummarizer(),
+        counter=WordCounter(),
+        new_id=lambda: f"new{next(ids)}",
+        on_text=on_text,
+    )
+    return await (strategy or SlidingWindow()).reduce(situation(messages, **rest), kit)
+
+
+async def test_the_oldest_half_is_hidden_and_the_first_message_stays() -> None:
+    """What the plan says, no more."""
+    made = await reduce(chat(11))
+    assert made.hidden == tuple(m.id for m in plan_truncation(numbered(chat(11))))
+    assert made.hidden == ("m2", "m3", "m4", "m5")
+    assert made.kind == "truncated"
+    assert made.strategy == "sliding_window"
+
+
+async def test_the_marker_says_how_many_and_stands_where_the_last_one_stood() -> None:
+    """It is the marker that `truncate` would insert."""
+    made = await reduce(chat(11))
+    marker = truncate(numbered(chat(11))).marker
+    assert marker is not None
+    assert made.message.content == marker.content
+    assert made.message.position == marker.position == 5
+    assert made.message.is_truncation_marker
+    assert not made.message.is_summary
+
+
+async def test_it_costs_nothing_and_says_nothing_about_a_summary() -> None:
+    """No model is asked."""
+    made = await reduce(chat(11))
+    assert (made.cost, made.summary, made.prompt, made.usage.total) == (0, "", "", 0)
+    assert load_strategy("sliding_window").prompt_for(situation(chat(11))) == ""
+
+
+async def test_the_size_afterwards_is_that_of_the_visible_messages() -> None:
+    """Hidden messages do not count, the marker does."""
+    made = await reduce(chat(11))
+    assert made.tokens_before.value == 11 * 200
+    assert made.tokens_after.value == 7 * 200 + WordCounter().count(made.message.content)
+    assert made.message.tokens == WordCounter().count(made.message.content)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
+async def test_too_few_messages_are_left_alone(count: int) -> None:
+    """Nothing is hidden, so there is no marker that says "0 messages"."""
+    with pytest.raises(NothingToCondense, match="Not enough messages to truncate context"):
+        await reduce(chat(count))
+
+
+async def test_a_call_and_its_result_go_together() -> None:
+    """The cut moves to where no pair is split."""
+    messages = [user("do it"), call("t1"), result("t1"), call("t2"), result("t2"), *chat(2)]
+    made = await reduce(messages)
+    assert {"m2", "m3"} <= set(made.hidden)
+    assert ("m4" in made.hidden) == ("m5" in made.hidden)
+
+
+async def test_a_forced_run_hides_more_until_the_rest_fits() -> None:
+    """Half is not enough here; the newest message is what has to stay."""
+    made = await reduce(chat(21), window=1_100, trigger=Trigger.FORCED)
+    assert len(made.hidden) > 10
+    assert made.tokens_after.value <= 1_100 * 0.9 - 100
+
+
+async def test_an_automatic_run_hides_no_more_than_half() -> None:
+    """As in Roo; the next request may truncate again."""
+    made = await reduce(chat(21), window=1_100)
+    assert len(made.hidden) == 10
+
+
+async def test_the_fraction_is_the_constructors() -> None:
+    """Configuration is in the constructor."""
+    made = await reduce(chat(21), SlidingWindow(fraction=0.25))
+    assert len(made.hidden) == 4
+
+
+async def test_hidden_messages_are_those_of_the_effective_history() -> None:
+    """After a truncation the next one goes on where it ended."""
+    first = truncate(numbered(chat(13)))
+    effective = effective_history(first.messages)
+    made = await reduce(chat(13), effective=effective)
+    assert not set(made.hidden) & set(first.hidden)
