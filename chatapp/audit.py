@@ -1,5 +1,6 @@
 """The audit trail: every attempt to make the context smaller has a row from its start."""
 
+import time
 import uuid
 from decimal import Decimal
 
@@ -13,6 +14,8 @@ from chatapp import store
 from chatapp.agent import events
 from chatapp.agent.ports import Audience
 from chatapp.models import Condensation, Conversation, ModelCall, Profile, Turn
+
+PROGRESS_INTERVAL = 0.5  # seconds
 
 
 class StoredLog:
@@ -36,6 +39,7 @@ class StoredLog:
         self.turn = turn
         self.focus = focus
         self.failed_once = False
+        self._told = 0.0
 
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done."""
@@ -65,8 +69,11 @@ class StoredLog:
         )
 
     async def progressed(self, _attempt_id: str, tokens_written: int) -> None:
-        """Tell the watchers how far the summary is."""
-        self.audience.publish(events.CondensingProgressed(tokens_written))
+        """Tell the watchers how far the summary is, a few times a second at most."""
+        now = time.monotonic()
+        if now - self._told >= PROGRESS_INTERVAL:
+            self._told = now
+            self.audience.publish(events.CondensingProgressed(tokens_written))
 
     async def succeeded(self, attempt_id: str, reduction: condense.Reduction) -> None:
         """Apply the reduction and complete its record, in one transaction."""
@@ -111,7 +118,7 @@ class StoredLog:
         self.audience.publish(events.CondensingEnded())
 
     def _cancel(self, attempt_id: str) -> None:
-        spent = ModelCall.objects.filter(condensation=attempt_id)
+        spent = ModelCall.objects.filter(condensation=uuid.UUID(attempt_id))
         cost = spent.aggregate(cost=Sum("cost", default=Decimal(0)))["cost"]
         self._finish(attempt_id, Condensation.Status.CANCELLED, cost=cost)
 

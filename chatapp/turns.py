@@ -84,6 +84,11 @@ class Room:
             await self.view.end(ending.status, ending.notice)
             hub.close_idle(self)
 
+    async def ended(self) -> None:
+        """Return when nothing runs any more."""
+        if self.job:
+            await asyncio.wait({self.job})
+
     def stop(self) -> None:
         """Stop what runs; what was written so far is kept."""
         if self.job and not self.job.cancelling():
@@ -97,11 +102,19 @@ class Hub:
         """Know no room yet."""
         self.rooms: dict[uuid.UUID, Room] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
+        self.cleared_up = False
 
     def room(self, conversation_id: uuid.UUID) -> Room:
         """Return the conversation's room, opened when it is not."""
         self.loop = asyncio.get_running_loop()
         return self.rooms.setdefault(conversation_id, Room(conversation_id))
+
+    async def enter(self, conversation_id: uuid.UUID) -> Room:
+        """Return the conversation's room; the first one of a process clears up after a crash."""
+        if not self.cleared_up:
+            self.cleared_up = True
+            await sync_to_async(services.close_interrupted)()
+        return self.room(conversation_id)
 
     def close_idle(self, room: Room) -> None:
         """Forget a room in which nothing happens."""
@@ -118,7 +131,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
     profile = await _profile_of(conversation)
-    room = hub.room(conversation.pk)
+    room = await hub.enter(conversation.pk)
     if room.job and not await sync_to_async(_is_known)(conversation, command.nonce):
         raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
     tokens = await asyncio.to_thread(budgets.counter_for(profile).count, command.text)
@@ -148,7 +161,7 @@ async def _run_turn(room: Room, conversation: Conversation, turn: Turn) -> None:
 async def condense_now(conversation: Conversation, focus: str) -> None:
     """Start a condensation by hand; raise services.Refused while something runs."""
     await _profile_of(conversation)
-    room = hub.room(conversation.pk)
+    room = await hub.enter(conversation.pk)
     if room.job:
         raise services.Refused(_("A turn is running. Stop it first, or wait."))
     room.start(lambda: _run_condensation(room, conversation, focus), None)
@@ -189,7 +202,7 @@ def live_articles(conversation_id: uuid.UUID) -> list[tuple[str, str]]:
 
 async def _profile_of(conversation: Conversation) -> Profile:
     """Return the profile that answers, as it is now; raise services.Refused without one."""
-    profile = await Profile.objects.filter(pk=conversation.profile_id).afirst()
+    profile = await Profile.objects.filter(pk=conversation.profile_id or 0).afirst()
     if profile is None:
         raise services.Refused(_("This conversation has no profile. Choose one in its header."))
     return profile

@@ -13,6 +13,7 @@ from chatapp.services.accounts import (
     redeem_sign_in_token,
 )
 from chatapp.services.conversations import (
+    choose_workspace,
     close_interrupted,
     delete_conversation,
     finish_turn,
@@ -30,11 +31,14 @@ from chatapp.services.history import (
     undo_rewind,
 )
 from chatapp.services.imports import Imported, import_conversation
+from chatapp.services.samples import SAMPLES
 
 __all__ = [
+    "SAMPLES",
     "Imported",
     "Refused",
     "RewindPreview",
+    "choose_workspace",
     "close_interrupted",
     "create_sign_in_token",
     "delete_conversation",

@@ -1,8 +1,10 @@
 """Starting, naming and deleting conversations; the life of a turn."""
 
 import uuid
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -12,6 +14,7 @@ from chatapp import store
 from chatapp.models import Condensation, Conversation, Message, Profile, Turn
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
+from chatapp.services.samples import SAMPLES, lay_out_samples
 
 TITLE_LENGTH = 60
 
@@ -19,13 +22,42 @@ TITLE_LENGTH = 60
 def start_conversation(
     *, owner: Any, profile: Profile | None = None, workspace: str = "", title: str = ""
 ) -> Conversation:
-    """Return a new conversation; ``workspace`` is a folder below WORKSPACES_ROOT."""
+    """Return a new conversation; ``workspace`` is a folder below WORKSPACES_ROOT, or SAMPLES."""
+    if workspace == SAMPLES:
+        lay_out_samples()
     return Conversation.objects.create(
         owner=owner,
         profile=profile or preferences_of(owner).default_profile,
         workspace=workspace,
         title=title[:TITLE_LENGTH],
     )
+
+
+def choose_workspace(*, conversation: Conversation, folder: str) -> None:
+    """Let the tools read another folder below WORKSPACES_ROOT; "" is the conversation's own.
+
+    Refused when there is no such folder, or when it belongs to another conversation.
+    """
+    if folder:
+        _refuse_foreign_folder(folder)
+    Conversation.objects.filter(pk=conversation.pk).update(workspace=folder)
+
+
+def _refuse_foreign_folder(folder: str) -> None:
+    root = Path(settings.WORKSPACES_ROOT).resolve()
+    path = (root / folder).resolve()
+    if root not in path.parents or not path.is_dir():
+        raise Refused(_("There is no folder %(folder)s for workspaces.") % {"folder": folder})
+    if Conversation.objects.filter(pk__in=_ids_in(path.relative_to(root))).exists():
+        raise Refused(_("This folder belongs to a conversation. Choose another."))
+
+
+def _ids_in(path: Path) -> list[uuid.UUID]:
+    """Return the conversation that a path's first folder is named after, if any."""
+    try:
+        return [uuid.UUID(path.parts[0])]
+    except ValueError:
+        return []
 
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:

@@ -81,7 +81,9 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
     budget = budgets.budget_for(profile, preferences_of(conversation.owner))
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     tokens = store.count_context(
-        conversation, store.read_effective(conversation.pk), budgets.overhead_for(profile)
+        conversation,
+        store.read_effective(conversation.pk),
+        budgets.overhead_for(profile.provider).total,
     )
     if budget.exceeds(tokens.value):
         raise Refused(

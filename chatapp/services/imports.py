@@ -10,31 +10,67 @@ from django.db import transaction
 import condense
 from chatapp import budgets, store
 from chatapp.models import Conversation, Profile
+from chatapp.services.accounts import preferences_of
 from chatapp.services.conversations import start_conversation
 from chatapp.services.errors import Refused
 
 BATCH = 500
 
+# The offline provider works in memory, so its window may be as large as any recorded session.
+ROOMY_NAME, ROOMY_WINDOW = "Offline, large window", 2_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A conversation made from a file, and how many messages it holds."""
+    """A conversation made from a file: its messages, and the profile that answers it."""
 
     conversation: Conversation
     messages: int
+    profile: Profile
 
 
 @transaction.atomic
-def import_conversation(
-    *, owner: Any, title: str, messages: Iterable[condense.Message]
-) -> Imported:
-    """Store ``messages`` as a new conversation; refused when there are none."""
+def import_conversation(*, owner: Any, title: str, messages: Iterable[condense.Message]) -> Imported:
+    """Store ``messages`` as a new conversation; refused when there are none.
+
+    The user's default profile answers it if all of it fits there, otherwise another that is large
+    enough; where there is none, an Offline profile with a large window is made.
+    """
     conversation = start_conversation(owner=owner, title=title)
     counter = budgets.counter_for(conversation.profile or Profile(provider="offline"))
-    count = 0
+    count = tokens = 0
     for batch in itertools.batched(messages, BATCH):
         counted = [(one, condense.count_message(one, counter)) for one in batch]
+        tokens += sum(size for _message, size in counted)
         count += store.append_many(conversation.pk, counted)
     if not count:
         raise Refused("The file holds no message that can be used.")
-    return Imported(conversation, count)
+    conversation.profile = profile = _find_profile(owner, tokens)
+    conversation.save(update_fields=["profile"])
+    return Imported(conversation, count, profile)
+
+
+def _find_profile(owner: Any, tokens: int) -> Profile:
+    preferences = preferences_of(owner)
+    default = preferences.default_profile
+    profiles = [default] if default else []
+    profiles += Profile.objects.filter(owner=owner).order_by("context_window")
+    for profile in profiles:
+        overhead = budgets.overhead_for(profile.provider).total
+        if not budgets.budget_for(profile, preferences).exceeds(tokens + overhead):
+            return profile
+    return _make_roomy_profile(owner)
+
+
+def _make_roomy_profile(owner: Any) -> Profile:
+    profile, _made = Profile.objects.get_or_create(
+        owner=owner,
+        name=ROOMY_NAME,
+        defaults={
+            "provider": Profile.Provider.OFFLINE,
+            "model": "offline",
+            "context_window": ROOMY_WINDOW,
+            "max_output": 2_000,
+        },
+    )
+    return profile

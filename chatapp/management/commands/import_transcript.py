@@ -43,7 +43,8 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
         self._report(problems)
         self.stdout.write(
-            f"Imported {imported.messages} messages as conversation {imported.conversation.pk}."
+            f"Imported {imported.messages} messages as conversation {imported.conversation.pk}, "
+            f"answered by the profile {imported.profile}."
         )
 
     def _owner(self, name: str | None) -> Any:

@@ -61,6 +61,7 @@ class Command(BaseCommand):
         """Bring the database up to date and print a link that signs its owner in."""
         try:
             migrate_if_needed()
+            services.close_interrupted()
             user = services.prepare_owner()
             token = services.create_sign_in_token(user=user)
         except DatabaseError as error:

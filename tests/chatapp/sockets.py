@@ -1,0 +1,78 @@
+"""A browser's side of the conversation socket, for tests."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import AnonymousUser, User
+
+from chatapp.models import Conversation
+from chatapp.routing import websocket_urlpatterns
+
+# Seconds: generous, as the machine may be busy; a test that waits this long has failed.
+PATIENCE = 20
+
+
+class Page:
+    """One open page: what it sent, and every frame it got."""
+
+    def __init__(self, communicator: WebsocketCommunicator) -> None:
+        self.communicator = communicator
+        self.frames: list[dict[str, Any]] = []
+
+    async def send(self, type_: str, **fields: Any) -> None:
+        """Send one command."""
+        await self.communicator.send_json_to({"type": type_, **fields})
+
+    async def say(self, text: str, *, nonce: str | None = None, **fields: Any) -> str:
+        """Send a message and return its nonce."""
+        nonce = nonce or str(uuid.uuid4())
+        await self.send("message.send", text=text, nonce=nonce, **fields)
+        return nonce
+
+    async def next(self) -> dict[str, Any]:
+        """Return the next frame."""
+        frame: dict[str, Any] = await self.communicator.receive_json_from(PATIENCE)
+        self.frames.append(frame)
+        return frame
+
+    async def until(self, type_: str, **fields: Any) -> dict[str, Any]:
+        """Return the next frame of a type with these fields."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                frame = await self.next()
+                if frame["type"] == type_ and fields.items() <= frame.items():
+                    return frame
+
+    async def until_idle(self) -> dict[str, Any]:
+        """Return the frame that says that nothing runs any more, after the panel that follows."""
+        idle = await self.until("status.changed", running=False)
+        await self.until("panel.changed")
+        return idle
+
+
+def connect(conversation: Conversation, user: User | AnonymousUser) -> WebsocketCommunicator:
+    """Return a socket that ``user`` opens to the conversation."""
+    communicator = WebsocketCommunicator(
+        URLRouter(websocket_urlpatterns), f"/ws/c/{conversation.pk}/"
+    )
+    communicator.scope["user"] = user
+    return communicator
+
+
+@asynccontextmanager
+async def open_page(conversation: Conversation, user: User) -> AsyncIterator[Page]:
+    """Open a page of the conversation, past its snapshot; close it in the end."""
+    communicator = connect(conversation, user)
+    connected, _protocol = await communicator.connect(PATIENCE)
+    assert connected
+    page = Page(communicator)
+    await page.until("snapshot")
+    try:
+        yield page
+    finally:
+        await communicator.disconnect()
