@@ -1,21 +1,30 @@
 """Conversations to condense: a few words say how long they are and how they end."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from condense import (
     Budget,
+    ImageBlock,
+    Kit,
     Message,
+    Reduction,
     Situation,
+    Summarizer,
+    Tags,
     TextBlock,
     TokenCount,
     ToolResultBlock,
     ToolUseBlock,
+    load_strategy,
 )
-from condense.testing import WordCounter
+from condense.testing import ScriptedSummarizer, WordCounter
 
 WORDS = 200
+IMAGE = ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
+SUMMARY = Message("user", "## Conversation Summary\nS", tags=Tags(condense_id="c1"))
 
 
 def numbered(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -56,3 +65,26 @@ def situation(messages: Sequence[Message], *, window: int = 10_000, **rest: Any)
     budget = Budget(window=window, max_output=100, threshold=rest.pop("threshold", 50))
     known = {"effective": effective, "tokens": TokenCount(size), "budget": budget}
     return Situation(**{**known, **rest})
+
+
+async def start_afresh(
+    messages: Sequence[Message], summarizer: Summarizer | None = None, **rest: Any
+) -> Reduction:
+    """Return what the strategy makes of a conversation; "S" is the summary if nobody says more."""
+
+    async def on_text(text: str) -> None:
+        """Ignore progress."""
+
+    ids = itertools.count(1)
+    kit = Kit(
+        summarizer=summarizer or ScriptedSummarizer("S"),
+        counter=WordCounter(),
+        new_id=lambda: f"new{next(ids)}",
+        on_text=on_text,
+    )
+    return await load_strategy("fresh_start").reduce(situation(messages, **rest), kit)
+
+
+def texts(message: Message) -> list[str]:
+    """Return a message's texts, block by block."""
+    return [block.text for block in message.blocks if isinstance(block, TextBlock)]

@@ -1,77 +1,26 @@
-"""The ladder: which strategy is tried when, what counts as success, and what is on record."""
+"""The ladder: which strategy is tried when, and what is done where nothing helps."""
 
-import asyncio
-import math
-from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from condense import (
     CannotFit,
-    Chunk,
-    CondenseError,
-    Condenser,
     DidNotShrink,
-    Message,
     NothingToCondense,
-    Reduction,
-    Situation,
     SummaryFailed,
-    SummaryRequest,
-    Tags,
     TextChunk,
     TokenCount,
     Trigger,
     Usage,
     UsageChunk,
-    load_strategy,
 )
-from condense.situation import replace_hidden
-from condense.testing import (
-    EchoSummarizer,
-    RecordingLog,
-    ScriptedSummarizer,
-    WordCounter,
-)
-from tests.condense.dialogues import call, chat, result, situation, user
+from tests.condense.bench import Bench
+from tests.condense.dialogues import SUMMARY, call, chat, user
 
 AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
 PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
-SUMMARY = Message("user", "## Conversation Summary\nS", tags=Tags(condense_id="c1"))
 HUGE = "word " * 100_000
-# A window of 2,600 words allows 2,240; chat(11) has 2,200 and chat(12) has 2,400.
-WINDOW = 2_600
-
-
-class Bench:
-    """A condenser with a scripted model and a log to look into."""
-
-    def __init__(self, *replies: Any, **rest: Any) -> None:
-        """Script the model's replies."""
-        self.summarizer = ScriptedSummarizer(*replies)
-        self.log = RecordingLog()
-        summarizer = rest.pop("summarizer", self.summarizer)
-        self.condenser = Condenser(summarizer, WordCounter(), log=self.log, **rest)
-
-    async def fit(self, messages: Sequence[Message], **rest: Any) -> Reduction | None:
-        """Fit a conversation, in a window of 2,600 words unless the test says otherwise."""
-        return await self.condenser.fit(situation(messages, **{"window": WINDOW, **rest}))
-
-    @property
-    def calls(self) -> int:
-        """How often the model was asked."""
-        return len(self.summarizer.requests)
-
-    @property
-    def failures(self) -> list[tuple[type, str | None]]:
-        """The failed attempts: what was raised, and what was tried next."""
-        return [(type(error), following) for error, following in self.log.of("failed")]
-
-
-# When something is done.
 
 
 async def test_below_the_threshold_an_automatic_run_does_nothing() -> None:
@@ -116,9 +65,6 @@ async def test_the_switch_does_not_bind_a_manual_run() -> None:
     made = await Bench("S").fit(chat(4), automatic=False, trigger=MANUAL)
     assert made is not None
     assert made.kind == "condensed"
-
-
-# One rung down.
 
 
 async def test_over_the_limit_a_failed_summary_falls_back_to_truncation() -> None:
@@ -203,9 +149,6 @@ async def test_sizes_are_reported_in_the_callers_unit() -> None:
     assert made.tokens_after == TokenCount(2 * (made.message.tokens or 0))
 
 
-# When nothing helps.
-
-
 async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
     """A person can see which part is too large."""
     bench = Bench()
@@ -242,176 +185,3 @@ async def test_a_forced_run_never_lets_the_same_request_go_again() -> None:
     """It was refused already."""
     with pytest.raises(CannotFit):
         await Bench().fit([user("word " * 100)], trigger=FORCED)
-
-
-# The record.
-
-
-async def test_an_attempt_says_what_was_tried_and_why() -> None:
-    """All that a row needs, before anything is done."""
-    bench = Bench("S")
-    await bench.fit(chat(12), prompt="Be brief.")
-    attempt = bench.log.of("started")[0]
-    assert (attempt.strategy, attempt.kind, attempt.trigger) == ("fresh_start", "condensed", AUTO)
-    assert (attempt.threshold, attempt.threshold_source) == (50, "global")
-    assert (attempt.tokens_before, attempt.prompt) == (TokenCount(2_400), "Be brief.")
-
-
-async def test_each_attempt_has_its_own_id() -> None:
-    """Rows are told apart by it."""
-    bench = Bench(OSError("no"))
-    await bench.fit(chat(12))
-    first, second = bench.log.of("started")
-    assert first.id != second.id
-
-
-async def test_ids_can_be_given() -> None:
-    """A test knows them beforehand."""
-    numbers = iter("abcdef")
-    bench = Bench("S", new_id=lambda: next(numbers))
-    made = await bench.fit(chat(12))
-    assert made is not None
-    assert [attempt.id for attempt in bench.log.of("started")] == ["a"]
-    assert {made.message.id, made.message.tags.condense_id} == {"b", "c"}
-
-
-async def test_progress_grows_with_the_summary() -> None:
-    """In tokens, by the rule of four characters each."""
-    bench = Bench([TextChunk("12345"), TextChunk("678"), PAID])
-    await bench.fit(chat(12))
-    assert bench.log.of("progressed") == [2, 2]
-
-
-async def test_the_reduction_that_is_returned_is_the_one_on_record() -> None:
-    """The log is where it is applied."""
-    bench = Bench("S")
-    made = await bench.fit(chat(12))
-    assert bench.log.of("succeeded") == [made]
-
-
-class HangingSummarizer:
-    """Begins to answer and never goes on."""
-
-    supports_images = True
-
-    def __init__(self) -> None:
-        """Remember whether the call was closed."""
-        self.began = asyncio.Event()
-        self.closed = False
-
-    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:  # noqa: ARG002
-        """Yield a word and wait for ever."""
-        try:
-            yield TextChunk("S")
-            self.began.set()
-            await asyncio.Event().wait()
-        finally:
-            self.closed = True
-
-
-async def test_cancelling_is_on_record_and_closes_the_call() -> None:
-    """The caller sees the cancellation, and no further token is paid for."""
-    summarizer = HangingSummarizer()
-    bench = Bench(summarizer=summarizer)
-    running = asyncio.ensure_future(bench.fit(chat(12)))
-    await summarizer.began.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert bench.log.names == ["started", "cancelled"]
-    assert summarizer.closed
-
-
-class BrokenLog(RecordingLog):
-    """Cannot keep up with progress."""
-
-    async def progressed(self, attempt_id: str, tokens_written: int) -> None:  # noqa: ARG002
-        """Fail."""
-        raise RuntimeError("database is gone")
-
-
-async def test_an_error_of_the_application_is_raised_and_no_attempt_stays_open() -> None:
-    """It is no failure of the model, so nothing falls back; a spinner would never end."""
-    log = BrokenLog()
-    condenser = Condenser(ScriptedSummarizer("S"), WordCounter(), log=log)
-    with pytest.raises(RuntimeError, match="database is gone"):
-        await condenser.fit(situation(chat(12), window=WINDOW))
-    assert log.names == ["started", "failed"]
-    assert log.of("failed")[0][0].details == "Error: database is gone"
-
-
-# Strategies.
-
-
-async def test_strategies_are_named_or_given() -> None:
-    """A registered name, a dotted path, or an object of one's own."""
-    path = "condense.strategies.sliding_window.SlidingWindow"
-    for strategy in ("sliding_window", path, load_strategy("sliding_window")):
-        bench = Bench(strategies=[strategy])
-        made = await bench.fit(chat(12))
-        assert made is not None
-        assert made.strategy == "sliding_window"
-
-
-def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
-    """A typo in the settings is found at once."""
-    with pytest.raises(LookupError, match="'slidng'; there are fresh_start, sliding_window"):
-        load_strategy("slidng")
-
-
-# Whatever the model answers.
-
-ANSWERS: dict[str, Any] = {
-    "raises": OSError("no"),
-    "raises in the stream, with cost": [PAID, TextChunk("half"), OSError("no")],
-    "raises nothing printable": [PAID, TimeoutError()],
-    "nothing": "",
-    "white space": " \n\t ",
-    "analysis only": "<analysis>hm</analysis>",
-    "an unclosed tag": "<summary>S",
-    "huge": HUGE,
-    "no chunk at all": [],
-    "a summary": [TextChunk("S"), PAID],
-}
-CONVERSATIONS: dict[str, list[Message]] = {
-    "a long chat": chat(12),
-    "tool calls": [user("go"), *[m for i in range(20) for m in (call(f"t{i}"), result(f"t{i}"))]],
-    "one huge message": [user("word " * 9_000)],
-    "a huge result": [*chat(2), call(), result(text="word " * 9_000)],
-    "just condensed": [SUMMARY, user("next")],
-    "nothing": [],
-}
-
-
-@pytest.mark.parametrize("trigger", Trigger)
-@pytest.mark.parametrize("automatic", [True, False])
-@pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=CONVERSATIONS)
-@pytest.mark.parametrize("answer", [*ANSWERS.values(), None], ids=[*ANSWERS, "an echo"])
-async def test_every_answer_ends_in_a_smaller_context_or_a_reason(
-    answer: Any, messages: list[Message], automatic: bool, trigger: Trigger
-) -> None:
-    """Never in a lost message, an open attempt, or a context that grew."""
-    bench = Bench(answer) if answer is not None else Bench(summarizer=EchoSummarizer())
-    made = None
-    with suppress(CondenseError):
-        made = await bench.fit(messages, automatic=automatic, trigger=trigger)
-    assert_closed(bench.log)
-    assert bench.calls <= 1
-    if made:
-        assert_smaller(situation(messages, window=WINDOW), made)
-
-
-def assert_closed(log: RecordingLog) -> None:
-    """Fail unless each attempt that started has ended, once."""
-    names = log.names
-    assert names[::2] == ["started"] * math.ceil(len(names) / 2)
-    assert set(names[1::2]) <= {"succeeded", "failed"}
-    assert len(names) % 2 == 0
-
-
-def assert_smaller(before: Situation, made: Reduction) -> None:
-    """Fail unless the reduction hides something and its sizes are those of the histories."""
-    after = replace_hidden(before.effective, made.hidden, made.message)
-    size = sum(message.tokens or WordCounter().count(message.content) for message in after)
-    assert made.hidden
-    assert made.tokens_after.value == size < made.tokens_before.value

@@ -1,0 +1,44 @@
+"""A condenser to try things on, with a scripted model and a log to look into."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from condense import (
+    Condenser,
+    Message,
+    Reduction,
+)
+from condense.testing import (
+    RecordingLog,
+    ScriptedSummarizer,
+    WordCounter,
+)
+from tests.condense.dialogues import situation
+
+# A window of 2,600 words allows 2,240; chat(11) has 2,200 and chat(12) has 2,400.
+WINDOW = 2_600
+
+
+class Bench:
+    """A condenser with a scripted model and a log to look into."""
+
+    def __init__(self, *replies: Any, **rest: Any) -> None:
+        """Script the model's replies."""
+        self.summarizer = ScriptedSummarizer(*replies)
+        self.log = RecordingLog()
+        summarizer = rest.pop("summarizer", self.summarizer)
+        self.condenser = Condenser(summarizer, WordCounter(), log=self.log, **rest)
+
+    async def fit(self, messages: Sequence[Message], **rest: Any) -> Reduction | None:
+        """Fit a conversation, in a window of 2,600 words unless the test says otherwise."""
+        return await self.condenser.fit(situation(messages, **{"window": WINDOW, **rest}))
+
+    @property
+    def calls(self) -> int:
+        """How often the model was asked."""
+        return len(self.summarizer.requests)
+
+    @property
+    def failures(self) -> list[tuple[type, str | None]]:
+        """The failed attempts: what was raised, and what was tried next."""
+        return [(type(error), following) for error, following in self.log.of("failed")]

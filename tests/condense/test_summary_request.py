@@ -1,0 +1,111 @@
+"""What a fresh start asks of the model, and what it makes of a failed answer."""
+
+from decimal import Decimal
+
+import pytest
+
+from condense import (
+    Message,
+    OpaqueBlock,
+    SummaryFailed,
+    TextBlock,
+    TextChunk,
+    ToolResultBlock,
+    Usage,
+    UsageChunk,
+    condense_instruction,
+    summary_system,
+)
+from condense.testing import ScriptedSummarizer
+from tests.condense.api_rules import assert_valid_request
+from tests.condense.dialogues import (
+    IMAGE,
+    call,
+    chat,
+    result,
+    start_afresh,
+    texts,
+    user,
+)
+
+
+async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction() -> None:
+    """Calls, results and open calls are plain text."""
+    summarizer = ScriptedSummarizer("S")
+    messages = [user("go"), call("t1"), result("t1", "file a"), call("t2"), *chat(2)]
+    await start_afresh(messages, summarizer)
+    request = summarizer.requests[0]
+    assert_valid_request([m.to_api() for m in request.messages], tools_present=False)
+    assert texts(request.messages[-1])[-1] == condense_instruction()
+    assert request.system == summary_system()
+    sent = "\n".join(message.text for message in request.messages)
+    assert "[Tool Use: read_file]\npath: a.py" in sent
+    assert "[Tool Result]\nfile a" in sent
+    assert "Context condensation triggered. Tool execution deferred." in sent
+
+
+async def test_the_summary_may_take_what_is_reserved_for_a_reply() -> None:
+    """The window has that much room by definition."""
+    summarizer = ScriptedSummarizer("S")
+    await start_afresh(chat(10), summarizer)
+    assert summarizer.requests[0].max_output == 100
+
+
+@pytest.mark.parametrize("supports_images", [True, False])
+async def test_images_are_sent_only_to_a_model_that_sees(supports_images: bool) -> None:
+    """Others get a placeholder; images in tool results are text either way."""
+    summarizer = ScriptedSummarizer("S", supports_images=supports_images)
+    shown = Message("user", (TextBlock("look"), IMAGE))
+    nested = Message("user", (ToolResultBlock("t1", (IMAGE,)),))
+    await start_afresh([shown, call(), nested, *chat(2)], summarizer)
+    blocks = [block for m in summarizer.requests[0].messages for block in m.blocks]
+    assert (IMAGE in blocks) is supports_images
+    said = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+    assert ("[Referenced image in conversation]" in said) is not supports_images
+    assert "[Tool Result]\n[Image]" in said
+
+
+async def test_thinking_is_not_sent() -> None:
+    """Its signature holds for the model and the settings that wrote it."""
+    summarizer = ScriptedSummarizer("S")
+    thought = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
+    await start_afresh([user("go"), Message("assistant", (thought, TextBlock("done")))], summarizer)
+    assert thought not in summarizer.requests[0].messages[1].blocks
+
+
+async def test_own_prompt_and_focus_reach_the_model_and_the_record() -> None:
+    """What was asked can be read afterwards."""
+    summarizer = ScriptedSummarizer("S")
+    made = await start_afresh(chat(10), summarizer, prompt=" Be brief. ", focus="names")
+    assert made.prompt == condense_instruction("Be brief.", "names")
+    assert texts(summarizer.requests[0].messages[-1])[-1] == made.prompt
+
+
+async def test_usage_and_cost_are_those_reported_last() -> None:
+    """A later report replaces an earlier one."""
+    chunks = [
+        UsageChunk(Usage(input=10), Decimal(1)),
+        TextChunk("S"),
+        UsageChunk(Usage(input=10, output=2), Decimal(2)),
+    ]
+    made = await start_afresh(chat(10), ScriptedSummarizer(chunks))
+    assert (made.cost, made.usage) == (Decimal(2), Usage(input=10, output=2))
+
+
+async def test_an_error_in_the_stream_keeps_the_cost_so_far() -> None:
+    """A failed attempt is not free."""
+    chunks = [UsageChunk(Usage(), Decimal("0.5")), TextChunk("half"), OSError("cut off")]
+    with pytest.raises(SummaryFailed, match=r"^Condensing API call failed: cut off$") as caught:
+        await start_afresh(chat(10), ScriptedSummarizer(chunks))
+    assert caught.value.cost == Decimal("0.5")
+    assert caught.value.details == "Error: cut off"
+
+
+@pytest.mark.parametrize("answer", ["", "  \n\t", "<analysis>only this</analysis>"])
+async def test_an_answer_without_a_summary_is_a_failure(answer: str) -> None:
+    """The sentence is Roo's; what was answered is in the details."""
+    chunks = [TextChunk(answer), UsageChunk(Usage(), Decimal(1))]
+    with pytest.raises(SummaryFailed, match=r"^Failed to condense context$") as caught:
+        await start_afresh(chat(10), ScriptedSummarizer(chunks))
+    assert caught.value.cost == 1
+    assert answer.strip() in caught.value.details
