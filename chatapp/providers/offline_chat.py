@@ -5,7 +5,15 @@ from collections.abc import Collection, Sequence
 
 from chatapp.providers.offline_essay import essay_wish, write_essay
 from chatapp.providers.offline_reading import Happening, split_question
-from chatapp.providers.offline_recall import LONGEST_QUOTE, clip, recall, subjects
+from chatapp.providers.offline_recall import (
+    FOUND,
+    LONGEST_QUOTE,
+    NOT_FOUND,
+    NOTED,
+    clip,
+    recall,
+    subjects,
+)
 from chatapp.providers.offline_tools import Step, next_step
 
 ABOUT = (
@@ -20,7 +28,7 @@ SHORTLY = (
     "answers, add a profile with an API key in Profiles."
 )
 MOST_SUBJECTS = 6
-NOTHING_FOUND = "I found nothing about that in what I can see of this conversation."
+NOTHING_FOUND = f"{NOT_FOUND} in what I can see of this conversation."
 
 _ABOUT = re.compile(
     r"\b(?:who|what) are you\b|\bwhat can you do\b|\bare you (?:an? )?(?:ai|llm|model|human|real)"
@@ -76,13 +84,13 @@ def _recalled(question: str, before: Sequence[Happening]) -> str:
     if not found:
         return f"{NOTHING_FOUND} {SHORTLY}"
     quotes = "\n".join(f"- {one.where}: “{one.text}”" for one in found)
-    return f"From this conversation:\n\n{quotes}"
+    return f"{FOUND}\n\n{quotes}"
 
 
 def _noted(statement: str) -> str:
     words = ", ".join(subjects(statement)[:MOST_SUBJECTS])
     hint = f" Ask me later about {words}." if words else ""
     return (
-        f"Noted: “{clip(statement, LONGEST_QUOTE)}”{hint} "
+        f"{NOTED} “{clip(statement, LONGEST_QUOTE)}”{hint} "
         "(I am the offline stand-in: I keep what you say, but I cannot think about it.)"
     )

@@ -11,6 +11,9 @@ SHORTEST_WORD = 2
 LEAST_SHARE = 0.34
 LONGEST_QUOTE = 240
 
+NOTED, FOUND, NOT_FOUND = "Noted:", "From this conversation:", "I found nothing about that"
+CANNED = (NOTED, FOUND, NOT_FOUND, "Hello. I am", "I am Palimpsest's", "You are welcome.")
+
 # Where two sentences match equally, the user's own words count most.
 _RANK: dict[Kind, int] = {"user": 4, "summary": 3, "result": 2, "assistant": 1}
 _WHERE: dict[Kind, str] = {
@@ -57,6 +60,11 @@ def recall(question: str, happenings: Sequence[Happening]) -> list[Found]:
     return list(best.values())[:MOST]
 
 
+def is_canned(text: str) -> bool:
+    """Whether this is one of the stand-in's own phrases, which only repeat what others said."""
+    return text.startswith(CANNED)
+
+
 def keywords(text: str) -> set[str]:
     """Return the words that carry meaning, without their commonest endings."""
     return set(map(_stem, subjects(text)))
@@ -85,15 +93,16 @@ def clip(text: str, length: int) -> str:
 
 def _sentences(happenings: Sequence[Happening]) -> Iterator[tuple[Kind, str]]:
     for happening in happenings:
-        if happening.kind not in _RANK:
+        if happening.kind not in _RANK or is_canned(happening.text):
             continue
         for sentence in sentences(happening.text):
-            if not (happening.kind == "user" and sentence.endswith("?")):
+            asks = happening.kind == "user" and sentence.endswith("?")
+            if not asks and not is_canned(sentence):
                 yield happening.kind, sentence
 
 
 def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s", "e"):
+    for ending in ("ments", "ment", "ing", "ed", "es", "s", "e"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > SHORTEST_WORD:
             return stem

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import condense
 from chatapp.providers.offline_reading import Happening, read
-from chatapp.providers.offline_recall import clip, keywords, sentences
+from chatapp.providers.offline_recall import clip, is_canned, keywords, sentences
 
-SHARE, LEAST_TOKENS, MOST_TOKENS = 0.15, 200, 900
+SHARE, MOST_TOKENS = 0.15, 900
+# Of a short conversation the form alone is more than its share.
+SHORT_SHARE, SHORT_TOKENS = 0.4, 350
 NONE = "None noted."
 SECTIONS = (
     "Primary Request and Intent",
@@ -22,7 +24,7 @@ SECTIONS = (
     "Optional Next Step",
 )
 # (items per section, characters per item), from generous to scant; the first that fits is used.
-SIZES = ((14, 220), (10, 160), (8, 120), (6, 100), (5, 80), (4, 60), (3, 50), (2, 40), (1, 30))
+SIZES = ((14, 220), (10, 160), (8, 120), (6, 100), (5, 80), (4, 60), (3, 60), (2, 60), (1, 60))
 
 _FOCUS = re.compile(r"<focus>\s*(.*?)\s*</focus>", re.DOTALL | re.IGNORECASE)
 _HEADING = re.compile(r"^\s*(\d)\. +([A-Z][\w /]+):[ \t]*(.*)$", re.MULTILINE)
@@ -45,13 +47,13 @@ class Notes:
 def summarise(messages: Sequence[condense.Message], count: Callable[[str], int]) -> str:
     """Return analysis and summary of a request's messages, whose last text is the instruction.
 
-    At most 15 % of what is summarised, and 900 tokens by ``count``, unless that is too little for
-    the form itself.
+    At most 15 % of what is summarised and 900 tokens by ``count``; of a short conversation more,
+    and never less than the form itself takes.
     """
     conversation, instruction = _split(messages)
     happenings = read(conversation)
     size = sum(count(message.text) + _tool_size(message, count) for message in conversation)
-    limit = max(LEAST_TOKENS, min(MOST_TOKENS, int(size * SHARE)))
+    limit = min(MOST_TOKENS, max(size * SHARE, min(SHORT_TOKENS, size * SHORT_SHARE)))
     notes = take_notes(happenings, _focus(instruction))
     text = ""
     for items, characters in SIZES:
@@ -126,7 +128,7 @@ def _earlier(happenings: Sequence[Happening]) -> list[list[str]]:
             body = f"{heading[3]}\n{text[heading.end() : end]}"
             number = int(heading[1]) - 1
             if 0 <= number < len(SECTIONS):
-                sections[number] += [line for line in _lines(body) if line != NONE]
+                sections[number] += _lines(body)
     # What was current and next then is neither now.
     sections[4] += sections[7]
     sections[7], sections[8] = [], []
@@ -177,7 +179,7 @@ def _errors(happenings: Sequence[Happening]) -> list[str]:
 def _answers(happenings: Sequence[Happening]) -> list[str]:
     """Return the first sentence of each answer, the newest first."""
     answers = (sentences(one.text) for one in reversed(happenings) if one.kind == "assistant")
-    return [found[0] for found in answers if found]
+    return [found[0] for found in answers if found and not is_canned(found[0])]
 
 
 def _pending(users: Sequence[str]) -> list[str]:
@@ -231,7 +233,7 @@ def _write(notes: Notes, items: int, characters: int) -> str:
         f"{number}. {title}:\n{_list(found, items, characters)}"
         for number, (title, found) in enumerate(zip(SECTIONS, notes.sections, strict=True), start=1)
     )
-    walk = _list(notes.walk, max(1, items // 2), characters // 2)
+    walk = _list(notes.walk, max(1, items // 2), max(40, characters // 2))
     return f"<analysis>\n{walk}\n</analysis>\n\n<summary>\n{sections}\n</summary>"
 
 

@@ -1,0 +1,66 @@
+"""Short ways to write requests and to listen to replies."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.ports import ModelRequest, Provider, Purpose, ToolSpec
+
+SECRET_KEY = "sk-secret-0123456789"
+TOOLS = tuple(
+    ToolSpec(name, f"The tool {name}.", {"type": "object", "properties": {}})
+    for name in ("list_files", "read_file", "search_files")
+)
+
+
+def user(*content: Any) -> condense.Message:
+    """Return a user's message of texts and blocks."""
+    return condense.Message("user", tuple(map(_block, content)))
+
+
+def assistant(*content: Any) -> condense.Message:
+    """Return a reply of texts and blocks."""
+    return condense.Message("assistant", tuple(map(_block, content)))
+
+
+def call(name: str, id_: str = "call_1", **input_: Any) -> condense.ToolUseBlock:
+    """Return a tool call."""
+    return condense.ToolUseBlock(id_, name, input_)
+
+
+def result(text: str, id_: str = "call_1", *, is_error: bool = False) -> condense.ToolResultBlock:
+    """Return a tool's answer."""
+    return condense.ToolResultBlock(id_, text, is_error)
+
+
+def request(
+    *messages: condense.Message | str,
+    system: str = "You are kind.",
+    tools: Sequence[ToolSpec] = (),
+    purpose: Purpose = Purpose.CHAT,
+) -> ModelRequest:
+    """Return a request; texts are the user's messages."""
+    written = tuple(user(one) if isinstance(one, str) else one for one in messages)
+    return ModelRequest(system, written, tuple(tools), purpose)
+
+
+async def listen(provider: Provider, asked: ModelRequest) -> list[events.StreamEvent]:
+    """Return all events of one call."""
+    return [event async for event in provider.stream(asked)]
+
+
+async def reply(provider: Provider, asked: ModelRequest) -> events.ReplyCompleted:
+    """Return the event that ends a call, having checked that it does."""
+    *_, last = await listen(provider, asked)
+    assert isinstance(last, events.ReplyCompleted)
+    return last
+
+
+def text_of(content: Sequence[condense.Block]) -> str:
+    """Return the texts of a reply."""
+    return condense.Message("assistant", tuple(content)).text
+
+
+def _block(one: Any) -> condense.Block:
+    return condense.TextBlock(one) if isinstance(one, str) else one

@@ -1,0 +1,173 @@
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent.ports import Model, Purpose
+from chatapp.providers.anthropic import AnthropicProvider
+from chatapp.providers.anthropic_request import BINDING_BETA
+from tests.chatapp.providers.requests import (
+    SECRET_KEY,
+    TOOLS,
+    assistant,
+    call,
+    reply,
+    request,
+    result,
+    user,
+)
+from tests.standin.behaviours import Reply
+from tests.standin.server import Standin
+
+MARK = {"type": "ephemeral"}
+
+
+def marks(value: Any) -> int:
+    """Count the cache marks anywhere in a request."""
+    if isinstance(value, dict):
+        return ("cache_control" in value) + sum(map(marks, value.values()))
+    return sum(map(marks, value)) if isinstance(value, list) else 0
+
+
+async def test_a_request_holds_what_the_api_needs_and_no_more(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """Model, limit, prompt, tools; messages have a role and content only."""
+    await reply(claude, request(user("One"), assistant("Two"), user("Three"), tools=TOOLS))
+    body = anthropic_standin.requests[0].body
+    assert (body["model"], body["max_tokens"], body["stream"]) == ("claude-opus-5-5", 1_000, True)
+    assert body["system"][0]["text"] == "You are kind."
+    assert [tool["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
+    assert all(message.keys() == {"role", "content"} for message in body["messages"])
+    assert anthropic_standin.problems == []
+
+
+async def test_the_last_two_user_messages_the_prompt_and_the_tools_are_marked(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """Four marks, which is all the API allows."""
+    history = (user("1"), assistant("2"), user("3"), assistant("4"), user("5", "6"))
+    await reply(claude, request(*history, tools=TOOLS))
+    body = anthropic_standin.requests[0].body
+    assert marks(dict(body)) == 4
+    assert body["system"][-1]["cache_control"] == body["tools"][-1]["cache_control"] == MARK
+    assert [marks(message) for message in body["messages"]] == [0, 0, 1, 0, 1]
+    assert body["messages"][-1]["content"][-1]["cache_control"] == MARK
+
+
+async def test_marks_in_the_history_are_replaced(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """Blocks imported with marks of their own do not push a request over the limit."""
+    marked = condense.TextBlock("old", {"cache_control": MARK})
+    inner = condense.ToolResultBlock("call_1", (marked,), extra={"cache_control": MARK})
+    history = (user(marked), assistant(call("list_files", cache_control="mine")), user(inner))
+    await reply(claude, request(*history, tools=TOOLS))
+    body = anthropic_standin.requests[0].body
+    assert marks(body["messages"][0]) == marks(body["messages"][2]) == 1
+    assert body["messages"][1]["content"][0]["input"] == {"cache_control": "mine"}
+
+
+async def test_plain_text_is_marked_as_a_block(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """Content that is a string has no place for a mark until it is a block."""
+    await reply(claude, request(condense.Message("user", "Hello"), system=" "))
+    body = anthropic_standin.requests[0].body
+    assert body["messages"][0]["content"] == [
+        {"type": "text", "text": "Hello", "cache_control": MARK}
+    ]
+    assert "system" not in body
+
+
+async def test_tools_of_the_past_are_declared_but_cannot_be_called(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """The API refuses tool blocks without tools, also where none may be used any more."""
+    history = (user("Go"), assistant(call("fetch", url="x")), user(result("ok"), "Sum up"))
+    await reply(claude, request(*history, purpose=Purpose.SUMMARY))
+    body = anthropic_standin.requests[0].body
+    assert [tool["name"] for tool in body["tools"]] == ["fetch"]
+    assert body["tool_choice"] == {"type": "none"}
+    assert anthropic_standin.problems == []
+
+
+async def test_a_second_call_reads_the_first_one_s_prompt_from_the_cache(
+    claude: AnthropicProvider,
+) -> None:
+    """The marks make a growing conversation cheap: only what is new is written."""
+    opening = user("word " * 3_000)
+    first = (await reply(claude, request(opening))).usage
+    second = (await reply(claude, request(opening, assistant("Yes."), user("And?")))).usage
+    assert (first.cache_read, first.input) == (0, 0)
+    assert first.cache_write > 3_000
+    assert second.cache_read == first.cache_write
+    assert 0 < second.cache_write < 50
+
+
+async def test_a_thinking_block_survives_the_round_trip(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """Unknown blocks come back as they went out, in their place, signature included."""
+    anthropic_standin.reply("Let me see.", thinking="Hm.")
+    said = await reply(claude, request("Why?"))
+    block, _ = said.content
+    assert isinstance(block, condense.OpaqueBlock)
+    assert block.data["thinking"] == "Hm."
+    await reply(claude, request("Why?", assistant(*said.content), "Go on"))
+    assert anthropic_standin.requests[1].body["messages"][1]["content"][0] == block.data
+
+
+async def test_a_condensed_history_may_hold_thinking_from_before(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """What stood before the block is gone: the API is asked to leave the block out."""
+    anthropic_standin.reply("Let me see.", thinking="Hm.")
+    said = await reply(claude, request("A long story.", tools=TOOLS))
+    await reply(claude, request("Its summary.", assistant(*said.content), "Go on"))
+    sent = anthropic_standin.requests[1]
+    assert sent.headers["anthropic-beta"] == BINDING_BETA
+    assert anthropic_standin.problems == []
+
+
+async def test_thinking_is_left_out_where_a_server_refuses_it(anthropic_standin: Standin) -> None:
+    """A model the catalog does not know may bind thinking too: the call is made without."""
+    model = Model("claude-later", 200_000, 1_000)
+    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    anthropic_standin.then(Reply("Let me see.", thinking="Hm."))
+    said = await reply(provider, request("A long story."))
+    again = await reply(provider, request("Its summary.", assistant(*said.content), "Go on"))
+    assert again.content == (condense.TextBlock("You said: Go on"),)
+    refused, taken = anthropic_standin.requests[1:]
+    assert "bound to a different conversation" in refused.problems[0]
+    assert [block["type"] for block in taken.body["messages"][1]["content"]] == ["text"]
+
+
+@pytest.mark.parametrize("purpose", list(Purpose))
+async def test_the_prompt_s_size_is_measured_by_the_vendor(
+    claude: AnthropicProvider, anthropic_standin: Standin, purpose: Purpose
+) -> None:
+    """The count is the one a call then reports."""
+    asked = request("How long is this?", tools=TOOLS, purpose=purpose)
+    counted = await claude.count_tokens(asked)
+    assert counted == (await reply(claude, asked)).usage.prompt
+    assert anthropic_standin.counts[0].problems == ()
+
+
+async def test_a_failing_count_is_no_error(anthropic_standin: Standin) -> None:
+    """None tells the caller to estimate instead."""
+    model = Model("m", 200_000, 1_000)
+    anthropic_standin.key = "other"
+    nobody = AnthropicProvider(model, api_key="k", base_url="http://127.0.0.1:9")
+    wrong = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    keyless = AnthropicProvider(model, api_key="")
+    for provider in (nobody, wrong, keyless):
+        assert await provider.count_tokens(request("Hi")) is None
+
+
+async def test_other_servers_get_the_key_where_they_look_for_it(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """Compatible servers may know only the header of the older API version."""
+    await reply(claude, request("Hi"))
+    assert anthropic_standin.requests[0].headers["x-api-key"] == SECRET_KEY
