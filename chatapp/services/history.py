@@ -85,14 +85,16 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
         store.read_effective(conversation.pk),
         budgets.overhead_for(profile.provider).total,
     )
-    if budget.exceeds(tokens.value):
+    # The tenth that the budget keeps free is for estimates; a request may still use it.
+    fits = budget.window - budget.reserved
+    if tokens.value > fits:
         raise Refused(
             _(
-                "The originals don't fit: about %(tokens)s tokens, where %(allowed)s are allowed. "
+                "The originals don't fit: about %(tokens)s tokens, where %(allowed)s fit. "
                 "Choose a profile with a larger window, or rewind to before instead."
             )
             % {
                 "tokens": number_format(tokens.value, use_l10n=True, force_grouping=True),
-                "allowed": number_format(int(budget.allowed), use_l10n=True, force_grouping=True),
+                "allowed": number_format(fits, use_l10n=True, force_grouping=True),
             }
         )
