@@ -51,7 +51,7 @@ def carry(request: Sequence[Block], room: float, counter: TokenCounter) -> Carri
     if images and counter.count((_headed(text), *images)) > room:
         notes.append(f"The newest request's images ({len(images)}) did not fit and are hidden.")
         text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
-    shortened = _shortened(text, room - counter.count(images), counter)
+    shortened = _shortened(text, room, counter)
     if shortened != text:
         notes.append("The newest request did not fit whole; its middle is hidden.")
     if not text and not images:

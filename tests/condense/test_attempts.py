@@ -19,7 +19,6 @@ from condense import (
 )
 from condense.testing import (
     RecordingLog,
-    ScriptedSummarizer,
     WordCounter,
 )
 from tests.condense.bench import WINDOW, Bench
@@ -114,12 +113,13 @@ class BrokenLog(RecordingLog):
 
 async def test_an_error_of_the_application_is_raised_and_no_attempt_stays_open() -> None:
     """It is no failure of the model, so nothing falls back; a spinner would never end."""
-    log = BrokenLog()
-    condenser = Condenser(ScriptedSummarizer("S"), WordCounter(), log=log)
+    log, summarizer = BrokenLog(), HangingSummarizer()
+    condenser = Condenser(summarizer, WordCounter(), log=log)
     with pytest.raises(RuntimeError, match="database is gone"):
         await condenser.fit(situation(chat(12), window=WINDOW))
     assert log.names == ["started", "failed"]
     assert log.of("failed")[0][0].details == "Error: database is gone"
+    assert summarizer.closed
 
 
 async def test_strategies_are_named_or_given() -> None:

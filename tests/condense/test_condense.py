@@ -13,6 +13,7 @@ from condense import (
     condense,
     effective_history,
     shape_request,
+    truncate,
     undo,
 )
 from condense.testing import EchoSummarizer, ScriptedSummarizer, WordCounter
@@ -42,6 +43,15 @@ async def test_a_whole_history_is_condensed_without_losing_a_message() -> None:
     assert_valid_request([m.to_api() for m in shape_request(seen)])
     back = undo(made.messages, made.reduction.message.tags.condense_id or "")
     assert [m.id for m in effective_history(back)] == [m.id for m in history]
+
+
+async def test_directives_that_a_truncation_hid_survive() -> None:
+    """They are looked for in the whole history."""
+    told = user('<command name="a">A</command>')
+    history = truncate(numbered([*chat(2), told, *chat(9), user("go on")])).messages
+    assert told.content not in [m.content for m in effective_history(history)]
+    made = await made_of(history, "S")
+    assert '<command name="a">A</command>' in effective_history(made.messages)[0].text
 
 
 async def test_a_run_that_is_not_due_gives_the_same_history() -> None:

@@ -16,7 +16,7 @@ from condense import (
     UsageChunk,
 )
 from tests.condense.bench import Bench
-from tests.condense.dialogues import SUMMARY, call, chat, user
+from tests.condense.dialogues import SUMMARY, call, chat, start_afresh, user
 
 AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
 PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
@@ -122,6 +122,14 @@ async def test_a_summary_that_does_not_shrink_is_rolled_back() -> None:
     assert made.kind == "truncated"
     assert bench.failures == [(DidNotShrink, "sliding_window")]
     assert bench.log.of("failed")[0][0].cost == Decimal("0.25")
+
+
+async def test_a_summary_as_large_as_what_it_hides_is_rolled_back() -> None:
+    """Smaller means at least by a token."""
+    frame = (await start_afresh(chat(2))).tokens_after.value - 1
+    bench = Bench("word " * (400 - frame))
+    with pytest.raises(DidNotShrink, match="would not get smaller: 400 → 400 tokens"):
+        await bench.fit(chat(2), trigger=MANUAL)
 
 
 async def test_a_forced_summary_that_is_still_too_large_is_rolled_back() -> None:

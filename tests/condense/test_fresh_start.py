@@ -5,7 +5,9 @@ import pytest
 from condense import (
     Message,
     NothingToCondense,
+    Tags,
     TextBlock,
+    Trigger,
     effective_history,
     truncate,
 )
@@ -46,6 +48,13 @@ async def test_the_request_being_worked_on_is_carried_word_for_word() -> None:
     """Its message is hidden, but the turn is not over."""
     made = await start_afresh([*chat(8), user("Fix  the\nbug!"), call(), result()])
     assert texts(made.message)[1] == "## Newest Request, Verbatim\nFix  the\nbug!"
+
+
+async def test_a_truncation_marker_is_no_request() -> None:
+    """It is the engine's, and the request stands before it."""
+    marker = Message("user", "[4 messages hidden]", tags=Tags(truncation_id="t"))
+    made = await start_afresh([user("Fix it"), *chat(8)[1:], marker, call(), result()])
+    assert "[4 messages hidden]" not in texts(made.message)[1]
 
 
 async def test_a_second_condensation_in_one_turn_carries_the_request_on() -> None:
@@ -111,8 +120,27 @@ async def test_unread_messages_that_do_not_fit_are_hidden_and_that_is_said() -> 
 
 async def test_below_the_limit_nothing_unread_is_hidden() -> None:
     """It fits, or the request would be over the limit."""
-    made = await start_afresh([*chat(4, words=20), user("word " * 700)], window=1_000)
-    assert made.hidden == ("m1", "m2", "m3", "m4")
+    made = await start_afresh([*chat(2, words=20), user("word " * 750)], window=1_000)
+    assert made.hidden == ("m1", "m2")
+
+
+async def test_over_the_limit_unread_messages_stay_only_with_room_for_a_summary() -> None:
+    """760 of 800 words would fit, but not beside what stands for the rest."""
+    rest = chat(4, words=50)
+    made = await start_afresh([*rest, user("word " * 700)], window=1_000)
+    assert len(made.hidden) == 4
+    made = await start_afresh([*rest, user("word " * 760)], window=1_000)
+    assert len(made.hidden) == 5
+
+
+async def test_a_refused_request_is_taken_to_be_as_large_as_the_window() -> None:
+    """Estimated at 500 words, it holds 900 at least, so of 420 unread ones too much is left."""
+    messages = [*chat(2, words=40), user("word " * 420)]
+    made = await start_afresh(messages, window=1_000, trigger=Trigger.FORCED)
+    assert len(made.hidden) == 3
+    messages = [*chat(2, words=120), user("word " * 260)]
+    made = await start_afresh(messages, window=1_000, trigger=Trigger.FORCED)
+    assert len(made.hidden) == 2
 
 
 async def test_a_truncated_message_is_neither_summarised_nor_hidden_again() -> None:
@@ -141,7 +169,14 @@ async def test_two_messages_are_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    "rest", [[], [user("next")], [user("next"), user("and")], [call(), result()]]
+    "rest",
+    [
+        [],
+        [Message("assistant", "ok")],
+        [user("next")],
+        [user("next"), user("and")],
+        [call(), result()],
+    ],
 )
 async def test_right_after_a_condensation_there_is_nothing_to_do(rest: list[Message]) -> None:
     """A summary of a summary says nothing new."""

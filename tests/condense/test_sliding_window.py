@@ -97,6 +97,12 @@ async def test_a_forced_run_hides_more_until_the_rest_fits() -> None:
     assert made.tokens_after.value <= 1_100 * 0.9 - 100
 
 
+async def test_a_forced_run_hides_no_more_than_needed() -> None:
+    """Half is enough here."""
+    made = await reduce(chat(21), trigger=Trigger.FORCED)
+    assert len(made.hidden) == 10
+
+
 async def test_an_automatic_run_hides_no_more_than_half() -> None:
     """As in Roo; the next request may truncate again."""
     made = await reduce(chat(21), window=1_100)

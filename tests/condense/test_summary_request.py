@@ -101,6 +101,12 @@ async def test_an_error_in_the_stream_keeps_the_cost_so_far() -> None:
     assert caught.value.details == "Error: cut off"
 
 
+async def test_an_error_without_words_is_named() -> None:
+    """A timeout says nothing about itself."""
+    with pytest.raises(SummaryFailed, match=r"^Condensing API call failed: TimeoutError$"):
+        await start_afresh(chat(10), ScriptedSummarizer(TimeoutError()))
+
+
 @pytest.mark.parametrize("answer", ["", "  \n\t", "<analysis>only this</analysis>"])
 async def test_an_answer_without_a_summary_is_a_failure(answer: str) -> None:
     """The sentence is Roo's; what was answered is in the details."""
