@@ -78,7 +78,7 @@ def assemble(
         toolbox=toolbox,
         budget=budget,
         system=SYSTEM_PROMPT,
-        overhead=overhead_for(profile),
+        overhead=overhead_for(profile.provider).total,
         wishes=Wishes(
             automatic=preferences.auto_condense, prompt=preferences.condensing_prompt, focus=focus
         ),

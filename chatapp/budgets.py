@@ -2,6 +2,7 @@
 
 import functools
 import json
+from dataclasses import dataclass
 
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
@@ -9,12 +10,12 @@ from chatapp.models import Preferences, Profile
 from chatapp.tools import WorkspaceToolbox
 
 # The offline provider counts with the same tokenizer, so its estimates need no safety margin.
-_FACTORS = {Profile.Provider.OFFLINE: 1.0}
+_FACTORS: dict[str, float] = {Profile.Provider.OFFLINE: 1.0}
 
 
 def counter_for(profile: Profile) -> condense.TokenCounter:
     """Return the token counter for a profile's model; loads its vocabulary on first use."""
-    return _counter(_FACTORS.get(Profile.Provider(profile.provider)))
+    return _counter(_FACTORS.get(profile.provider))
 
 
 @functools.cache
@@ -32,19 +33,22 @@ def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
     )
 
 
-@functools.cache
-def system_tokens(counter: condense.TokenCounter) -> int:
-    """Return the estimated tokens of the system prompt."""
-    return counter.count(SYSTEM_PROMPT)
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """Estimated tokens of what every request repeats."""
+
+    system: int
+    tools: int
+
+    @property
+    def total(self) -> int:
+        """System prompt and tools together."""
+        return self.system + self.tools
 
 
 @functools.cache
-def tools_tokens(counter: condense.TokenCounter) -> int:
-    """Return the estimated tokens of the tools' specifications."""
-    return counter.count(json.dumps([spec.to_api() for spec in WorkspaceToolbox.specs]))
-
-
-def overhead_for(profile: Profile) -> int:
-    """Return the estimated tokens of what every request repeats: system prompt and tools."""
-    counter = counter_for(profile)
-    return system_tokens(counter) + tools_tokens(counter)
+def overhead_for(provider: str) -> Overhead:
+    """Return what system prompt and tools weigh for a provider's models."""
+    counter = _counter(_FACTORS.get(provider))
+    tools = json.dumps([spec.to_api() for spec in WorkspaceToolbox.specs])
+    return Overhead(counter.count(SYSTEM_PROMPT), counter.count(tools))

@@ -25,7 +25,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Accept, then close with a reason the page can show, or start to send frames."""
         await self.accept()
         user = self.scope["user"]
-        if not user.is_authenticated:
+        if user is None or not user.is_authenticated:
             return await self.close(protocol.SIGN_IN_REQUIRED)
         conversation = await self._find(user)
         if conversation is None:

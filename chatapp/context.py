@@ -55,7 +55,9 @@ def context_state(conversation: Conversation) -> ContextState | None:
         return None
     preferences = preferences_of(conversation.owner)
     history = store.read_effective(conversation.pk)
-    tokens = store.count_context(conversation, history, budgets.overhead_for(profile))
+    tokens = store.count_context(
+        conversation, history, budgets.overhead_for(profile.provider).total
+    )
     return _state(tokens, history, profile, preferences)
 
 
@@ -125,11 +127,11 @@ def _segments(
     used: int, history: tuple[condense.Message, ...], profile: Profile, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
-    counter = budgets.counter_for(profile)
+    overhead = budgets.overhead_for(profile.provider)
     summaries = sum(one.tokens or 0 for one in history if one.is_summary)
     estimates = {
-        "system": (_("System prompt"), budgets.system_tokens(counter)),
-        "tools": (_("Tools"), budgets.tools_tokens(counter)),
+        "system": (_("System prompt"), overhead.system),
+        "tools": (_("Tools"), overhead.tools),
         "summary": (_("Summary"), summaries),
         "messages": (_("Messages"), sum(one.tokens or 0 for one in history) - summaries),
     }

@@ -6,6 +6,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.utils.encoding import force_bytes
 
 _PURPOSE = b"palimpsest stored keys"
 
@@ -36,6 +37,6 @@ def _box() -> MultiFernet:
     return MultiFernet([Fernet(_derive(secret)) for secret in secrets])
 
 
-def _derive(secret: str) -> bytes:
+def _derive(secret: str | bytes) -> bytes:
     kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE)
-    return base64.urlsafe_b64encode(kdf.derive(secret.encode()))
+    return base64.urlsafe_b64encode(kdf.derive(force_bytes(secret)))
