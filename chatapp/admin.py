@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile
 
@@ -17,15 +16,15 @@ else:
 class RecordAdmin(ModelAdmin):
     """Shows rows and changes none: the record is only ever written by the application."""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, *_args: Any, **_kwargs: Any) -> bool:
         """Refuse."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, *_args: Any, **_kwargs: Any) -> bool:
         """Refuse."""
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, *_args: Any, **_kwargs: Any) -> bool:
         """Refuse."""
         return False
 

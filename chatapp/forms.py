@@ -1,7 +1,7 @@
 """Forms: what people may enter, and in which bounds."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -33,12 +33,16 @@ def model_defaults() -> dict[str, dict[str, Any]]:
     """Return limits and prices of known models, as the profile form names its fields."""
     return {
         entry.model: {
-            "context_window": entry.context_window,
-            "max_output": entry.max_output,
-            "price_input": plain(entry.price_input),
-            "price_output": plain(entry.price_output),
-            "price_cache_read": plain(entry.price_cache_read),
-            "price_cache_write": plain(entry.price_cache_write),
+            "provider": entry.provider,
+            "name": entry.name,
+            "fields": {
+                "context_window": entry.context_window,
+                "max_output": entry.max_output,
+                "price_input": plain(entry.price_input),
+                "price_output": plain(entry.price_output),
+                "price_cache_read": plain(entry.price_cache_read),
+                "price_cache_write": plain(entry.price_cache_write),
+            },
         }
         for entry in catalog.MODELS
     }
@@ -149,19 +153,21 @@ class ProfileForm(ThresholdChoice):
             "price_cache_read",
             "price_cache_write",
         )
-        widgets = {
+        widgets: ClassVar[dict[str, forms.Widget]] = {
             "model": forms.TextInput(attrs={"list": "known-models", "autocomplete": "off"}),
             "base_url": forms.URLInput(attrs={"placeholder": "https://api.anthropic.com"}),
         }
-        help_texts = {
+        help_texts: ClassVar[dict[str, Any]] = {
             "base_url": _("Leave empty for the provider's own address."),
             "context_window": _("Tokens the model can take in, its answer included."),
             "max_output": _("Tokens kept free for the answer."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Show prices as people write them."""
+        """Show prices as people write them; a new profile is most likely one for Claude."""
         super().__init__(*args, **kwargs)
+        if not self.instance.pk:
+            self.initial["provider"] = Profile.Provider.ANTHROPIC
         for name in self.price_names():
             if isinstance(price := self.initial.get(name), Decimal):
                 self.initial[name] = plain(price)
@@ -218,13 +224,13 @@ class PreferencesForm(PreferencesModelForm):
             "step_limit",
             "shortcuts",
         )
-        labels = {
+        labels: ClassVar[dict[str, Any]] = {
             "auto_condense": _("Condense automatically"),
             "condensing_prompt": _("Condensing prompt"),
             "step_limit": _("Steps per turn"),
             "shortcuts": _("Keyboard shortcuts"),
         }
-        widgets = {
+        widgets: ClassVar[dict[str, forms.Widget]] = {
             "condensing_prompt": forms.Textarea(
                 attrs={"rows": 14, "maxlength": LONGEST_PROMPT, "spellcheck": "false"}
             ),

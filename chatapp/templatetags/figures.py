@@ -18,6 +18,8 @@ SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60
 SIGNIFICANT_DIGITS = 3
 KILO = 1_000
+SHORTEST = 0.1
+NOTHING = "\N{EN DASH}"
 
 
 def grouped(value: float | Decimal, decimals: int | None = 0) -> str:
@@ -27,9 +29,9 @@ def grouped(value: float | Decimal, decimals: int | None = 0) -> str:
 
 @register.filter
 def tokens(count: int | None, measured: bool = True) -> str:
-    """Return a count of tokens, with "≈" before an estimate and "–" for none."""
+    """Return a count of tokens, with "≈" before an estimate and a dash for none."""
     if count is None:
-        return "–"
+        return NOTHING
     return grouped(count) if measured else f"≈ {grouped(count)}"
 
 
@@ -37,7 +39,7 @@ def tokens(count: int | None, measured: bool = True) -> str:
 def usd(amount: Decimal | float | None) -> str:
     """Return dollars with significant digits kept: $0.004 is never $0.00."""
     if amount is None:
-        return "–"
+        return NOTHING
     value = Decimal(str(amount))
     if not value:
         return "$0"
@@ -52,8 +54,10 @@ def usd(amount: Decimal | float | None) -> str:
 def duration(span: timedelta | float | None) -> str:
     """Return a time span in its two largest units: "8.4 s", "1 min 12 s", "2 h 5 min"."""
     if span is None:
-        return "–"
+        return NOTHING
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    if 0 < seconds < SHORTEST:
+        return _("< %s s") % grouped(SHORTEST, 1)
     if round(seconds, 1) < SECONDS_PER_MINUTE:
         return _("%s s") % grouped(seconds, 1)
     minutes, rest = divmod(round(seconds), SECONDS_PER_MINUTE)
@@ -76,7 +80,7 @@ def size(characters: int) -> str:
 def percent(share: float | None) -> str:
     """Return a percentage without decimals, "< 1" where it would round to nothing."""
     if share is None:
-        return "–"
+        return NOTHING
     if 0 < share < 1:
         return _("< 1 %%") % ()
     return _("%s %%") % grouped(int(share))
@@ -109,7 +113,7 @@ def from_the_right(share: float) -> float:
 def moment(when: datetime | None, style: str = "full") -> SafeString:
     """Return a ``<time>`` that the page shows in the reader's zone; UTC until then."""
     if when is None:
-        return format_html("–")
+        return format_html(NOTHING)
     return format_html(
         '<time datetime="{}" data-style="{}">{}</time>',
         when.isoformat(timespec="seconds"),

@@ -25,8 +25,8 @@ def script_texts() -> SafeString:
             "requestFailed": _("That did not work: the server answered {status}."),
             "unreachable": _("The server cannot be reached. Nothing was changed."),
             "hiddenGroup": {
-                "one": _("{count} message the model no longer sees"),
-                "other": _("{count} messages the model no longer sees"),
+                "one": _("{count} message"),
+                "other": _("{count} messages"),
             },
             "showGroup": _("Show"),
             "hideGroup": _("Collapse"),
@@ -46,8 +46,11 @@ def script_texts() -> SafeString:
             "switchedOff": _("{name}: condenses only when you ask for it"),
             "atTokens": _("{words} ({tokens} tokens)"),
             "atLimit": _("{words} ({tokens} tokens: the rest is kept free for the answer)"),
-            "globally": _("Condenses at {percent} % of the window, in every profile that inherits."),
+            "globally": _(
+                "Condenses at {percent} % of the window, in every profile that inherits."
+            ),
             "neverGlobally": _("Nothing condenses by itself."),
+            "thisProfile": _("This profile"),
             "light": _("Light theme"),
             "dark": _("Dark theme"),
             "system": _("Theme of the system"),

@@ -79,9 +79,7 @@ def rewind_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     form = RewindForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("There is no such place in this conversation."))
-    services.rewind_conversation(
-        conversation=conversation, to_seq=form.cleaned_data["to_seq"]
-    )
+    services.rewind_conversation(conversation=conversation, to_seq=form.cleaned_data["to_seq"])
     return announce(request, conversation)
 
 
@@ -100,9 +98,7 @@ def choose_profile(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Let another of the user's profiles answer from now on."""
     conversation = own_conversation(request, pk)
     chosen = request.POST.get("profile", "")
-    profile = get_object_or_404(
-        request.user.profiles, pk=int(chosen) if chosen.isdecimal() else 0
-    )
+    profile = get_object_or_404(request.user.profiles, pk=int(chosen) if chosen.isdecimal() else 0)
     Conversation.objects.filter(pk=pk).update(profile=profile)
     return announce(request, conversation)
 

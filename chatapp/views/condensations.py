@@ -1,6 +1,7 @@
 """The history of condensations, and taking one back."""
 
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
@@ -44,7 +45,7 @@ def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpR
         named = Q(condense_parent=marker.condense_id, condense_parent__isnull=False)
         named |= Q(truncation_parent=marker.truncation_id, truncation_parent__isnull=False)
         found = conversation.messages.filter(named).in_reading_order()
-    context = {"conversation": conversation, "messages_hidden": found}
+    context = {"conversation": conversation, "messages_hidden": with_rows(found)}
     return render(request, "chat/_hidden.html", context)
 
 
@@ -70,9 +71,26 @@ def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) 
     return announce(request, conversation)
 
 
-def list_attempts(
-    mine: QuerySet[Condensation], outcome: str, after: str
-) -> dict[str, Any]:
+def with_rows(found: QuerySet[Message]) -> Iterator[tuple[Message, str]]:
+    """Yield messages with their row's id; results of tools stand in the row of their calls."""
+    row_id = ""
+    for message in found.select_related("condensation"):
+        if attempt := getattr(message, "condensation", None):
+            row_id = f"condensation-{attempt.pk}"
+        elif not holds_results(message):
+            row_id = f"message-{message.seq}"
+        yield message, row_id
+
+
+def holds_results(message: Message) -> bool:
+    """Whether the message only carries results of tools."""
+    content = message.content
+    return isinstance(content, list) and all(
+        block.get("type") == "tool_result" for block in content
+    )
+
+
+def list_attempts(mine: QuerySet[Condensation], outcome: str, after: str) -> dict[str, Any]:
     """Return one page of attempts with the place of each, and the next cursor."""
     found = with_place(mine).select_related("conversation")
     if outcome in Condensation.Status.values:

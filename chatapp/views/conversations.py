@@ -2,12 +2,13 @@
 
 import uuid
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
 from chatapp.forms import NewConversationForm, RenameForm
@@ -50,13 +51,10 @@ EXAMPLES = (
 @signed_in
 def show_home(request: Request) -> HttpResponse:
     """Show what this is and three things to try."""
-    deleted = None
-    if "deleted" in request.GET:
-        gone = Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)
-        deleted = gone.filter(pk=as_uuid(request.GET["deleted"])).first()
+    deleted_pk = as_uuid(request.GET.get("deleted", ""))
     context = {
         "examples": EXAMPLES,
-        "deleted": deleted,
+        "deleted": deleted_pk and deleted_ones(request).filter(pk=deleted_pk).first(),
         "profile": services.preferences_of(request.user).default_profile,
     }
     return render(request, "conversations/home.html", context)
@@ -87,11 +85,13 @@ def create_conversation(request: Request) -> HttpResponse:
     return redirect("chat", conversation.pk)
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @signed_in
 def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Give the conversation another title."""
+    """Give the conversation another title, or show the one it gave itself."""
     conversation = own_conversation(request, pk)
+    if request.method == "GET":
+        return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
     form = RenameForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("A title has at most 200 characters."))
@@ -114,9 +114,13 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Bring a deleted conversation back and show it."""
-    deleted = Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)
-    services.restore_conversation(conversation=get_object_or_404(deleted, pk=pk))
+    services.restore_conversation(conversation=get_object_or_404(deleted_ones(request), pk=pk))
     return redirect("chat", pk)
+
+
+def deleted_ones(request: Request) -> QuerySet[Conversation]:
+    """Return the user's conversations that can be brought back."""
+    return Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)
 
 
 def as_uuid(text: str) -> uuid.UUID | None:

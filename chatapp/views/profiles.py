@@ -22,7 +22,8 @@ def list_profiles(request: Request) -> HttpResponse:
     """List the user's profiles with the threshold that counts for each."""
     preferences = services.preferences_of(request.user)
     inherited = When(threshold=INHERIT, then=Value(preferences.threshold))
-    profiles = request.user.profiles.annotate(effective=Case(inherited, default=F("threshold"), output_field=SmallIntegerField()))
+    effective = Case(inherited, default=F("threshold"), output_field=SmallIntegerField())
+    profiles = request.user.profiles.annotate(effective=effective)
     context = {"profiles": profiles, "preferences": preferences}
     return render(request, "profiles/page.html", context)
 

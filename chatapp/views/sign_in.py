@@ -11,9 +11,7 @@ from chatapp import services
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
-sign_in = LoginView.as_view(
-    template_name="sign_in/page.html", redirect_authenticated_user=True
-)
+sign_in = LoginView.as_view(template_name="sign_in/page.html", redirect_authenticated_user=True)
 sign_out = LogoutView.as_view()
 
 

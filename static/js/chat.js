@@ -7,7 +7,7 @@ import { closeContext, showPanel, startPanel } from "./panel.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
 import { Socket } from "./socket.js";
-import { startTitle } from "./title.js";
+import { refreshTitle, startTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
@@ -32,7 +32,10 @@ const show = {
   "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
   "panel.changed": showPanel,
   "status.changed": ({ text, running }) => composer.show(text, running),
-  "message.accepted": ({ nonce }) => composer.accepted(nonce),
+  "message.accepted"({ nonce }) {
+    composer.accepted(nonce);
+    refreshTitle();
+  },
   refused({ reason, nonce }) {
     toast(reason, "error");
     composer.refused(nonce);

@@ -76,6 +76,7 @@ export class Composer {
   show(words, running) {
     this.running = running;
     this.#status.textContent = words;
+    document.body.classList.toggle("is-running", running);
     this.#buttons();
   }
 

@@ -5,7 +5,12 @@ const provider = document.getElementById("id_provider");
 const key = document.querySelector("[data-needs-key]");
 
 model.addEventListener("input", () => {
-  for (const [name, value] of Object.entries(defaults[model.value] ?? {})) {
+  const known = defaults[model.value];
+  if (known) provider.value = known.provider;
+  const name = document.getElementById("id_name");
+  if (known && !name.value) name.value = known.name;
+  showKey();
+  for (const [name, value] of Object.entries(known?.fields ?? {})) {
     document.getElementById(`id_${name}`).value = value;
   }
 });

@@ -18,7 +18,7 @@ export class Scroll {
     // What grows under the reader's eyes (images, fonts, a taller composer) is followed too.
     const grown = new ResizeObserver(() => this.#following && this.#stick());
     grown.observe(this.#box);
-    grown.observe(document.getElementById("transcript").parentElement.querySelector(".transcript"));
+    grown.observe(document.getElementById("transcript"));
   }
 
   get isFollowing() {
@@ -42,13 +42,16 @@ export class Scroll {
     this.#stick();
   }
 
-  /** Change the page; what is being read stays where it is, the end stays the end. */
+  /**
+   * Change the page; what is being read stays where it is, the end stays the end.
+   * `change` returns the row that takes the place of one it removed, if any.
+   */
   keep(change) {
     const anchor = this.#following ? null : this.#anchor();
     const before = anchor?.getBoundingClientRect().top;
-    change();
+    const heir = change();
     if (this.#following) this.#stick();
-    else this.#restore(anchor, before);
+    else this.#restore(anchor, before, heir);
   }
 
   /** Count a message that arrived below what is being read. */
@@ -58,8 +61,9 @@ export class Scroll {
     this.#show();
   }
 
-  #restore(anchor, before) {
-    const same = anchor?.isConnected ? anchor : document.getElementById(anchor?.id);
+  #restore(anchor, before, heir) {
+    if (!anchor) return;
+    const same = anchor.isConnected ? anchor : (document.getElementById(anchor.id) ?? heir);
     if (same) this.#box.scrollTop += same.getBoundingClientRect().top - before;
   }
 

@@ -44,7 +44,7 @@ function showEffects() {
   for (const set of form.querySelectorAll("[data-threshold]")) {
     const owns = set.querySelector("[value=own]").checked;
     const number = set.querySelector("[type=number]");
-    const name = set.dataset.name || form.querySelector("[name=name]")?.value || "–";
+    const name = set.dataset.name || form.querySelector("[name=name]")?.value || text("thisProfile");
     set.classList.toggle("inherits", !owns);
     if (owns && number.value === "") number.value = set.querySelector("[type=range]").value;
     const percent = owns ? Number(number.value) : globalThreshold();

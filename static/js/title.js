@@ -21,6 +21,14 @@ function close() {
   heading.hidden = false;
 }
 
+/** A conversation names itself after its first message. */
+export async function refreshTitle() {
+  const { form, heading } = parts();
+  if (heading.dataset.untitled === undefined) return;
+  await window.htmx.ajax("GET", form.action, { target: "#title", swap: "outerHTML" });
+  document.title = `${parts().heading.textContent} · Palimpsest`;
+}
+
 export function startTitle() {
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-rename]")) open();

@@ -37,15 +37,19 @@ export class Transcript {
   upsert(id, html) {
     const fresh = parse(html);
     if (!fresh) return;
+    // A row with an estimated height would make the page jump.
+    fresh.classList.add("is-live");
     const old = document.getElementById(id);
     this.#scroll.keep(() => {
       document.getElementById("empty")?.remove();
+      const finished = this.root.querySelector("[data-finished]");
       if (old) this.#replace(old, fresh);
+      else if (finished && fresh.matches(".message-assistant")) finished.replaceWith(fresh);
       else this.root.append(fresh);
-      if (!fresh.classList.contains("is-streaming")) this.#dropFinished();
       this.#dress(fresh.parentElement);
+      return fresh;
     });
-    if (!old && fresh.matches(".message")) this.#scroll.arrived();
+    if (!old && fresh.matches(".message:not(.is-streaming)")) this.#scroll.arrived();
   }
 
   remove(id) {
@@ -103,15 +107,22 @@ export class Transcript {
   }
 
   #swap(fresh) {
-    const old = this.root;
-    const open = [...old.querySelectorAll("details[open]")].map((one) => this.#path(one));
-    const written = [...old.querySelectorAll(".is-streaming:not([data-finished])")];
-    old.replaceWith(fresh);
-    for (const row of written) if (!document.getElementById(row.id)) fresh.append(row);
+    const root = this.root;
+    const open = [...root.querySelectorAll("details[open]")].map((one) => this.#path(one));
+    const written = [...root.querySelectorAll(".is-streaming:not([data-finished])")];
+    if (!this.#scroll.isFollowing) this.#measure(root);
+    root.dataset.revision = fresh.dataset.revision;
+    root.replaceChildren(...fresh.childNodes);
+    for (const row of written) if (!document.getElementById(row.id)) root.append(row);
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
-    window.htmx.process(fresh);
-    this.#dress(fresh);
+    this.#dress(root);
+  }
+
+  /** Lay every row out in full for two frames: the browser then remembers their heights. */
+  #measure(root) {
+    root.classList.add("is-measured");
+    requestAnimationFrame(() => requestAnimationFrame(() => root.classList.remove("is-measured")));
   }
 
   #path(details) {
@@ -125,10 +136,6 @@ export class Transcript {
     const place = fresh.querySelector("[data-stream]");
     if (text && place && !place.hasChildNodes()) place.replaceWith(text);
     old.replaceWith(fresh);
-  }
-
-  #dropFinished() {
-    for (const row of this.root.querySelectorAll("[data-finished]")) row.remove();
   }
 
   #dress(root) {
@@ -154,6 +161,7 @@ export class Transcript {
     const holder = document.createElement("template");
     holder.innerHTML = html;
     this.#scroll.read();
+    this.#measure(this.root);
     this.#scroll.keep(() => {
       box.replaceWith(holder.content);
       this.#dress(this.root);
