@@ -27,7 +27,7 @@ lint: .venv ## Check style, types, layers and migrations
 	$(PYTHON_IN)/ruff check .
 	$(PYTHON_IN)/ruff format --check .
 	$(PYTHON_IN)/mypy
-	$(PYTHON_IN)/lint-imports --no-logo
+	$(PYTHON_IN)/lint-imports --no-logo --no-cache
 	$(PYTHON_IN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: format

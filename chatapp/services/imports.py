@@ -30,7 +30,9 @@ class Imported:
 
 
 @transaction.atomic
-def import_conversation(*, owner: Any, title: str, messages: Iterable[condense.Message]) -> Imported:
+def import_conversation(
+    *, owner: Any, title: str, messages: Iterable[condense.Message]
+) -> Imported:
     """Store ``messages`` as a new conversation; refused when there are none.
 
     The user's default profile answers it if all of it fits there, otherwise another that is large

@@ -98,9 +98,7 @@ def test_a_rewind_is_undone_until_something_new_is_written(
         services.undo_rewind(rewind=record)
 
 
-def test_only_the_latest_of_two_rewinds_can_be_undone(
-    conversation: Conversation, say: Say
-) -> None:
+def test_only_the_latest_of_two_rewinds_can_be_undone(conversation: Conversation, say: Say) -> None:
     """Otherwise a gap would open in between."""
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"text {number}")

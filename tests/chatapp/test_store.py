@@ -49,7 +49,7 @@ class Twin:
             role: condense.Role = "user" if self.counter % 2 else "assistant"
             self.append(condense.Message(role=role, content=f"message {self.counter}"))
 
-    def use_tool(self, answered: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
+    def use_tool(self, answered: bool) -> None:
         """Append a tool call and, if it was answered, its result."""
         self.counter += 1
         name = f"call_{self.counter}"

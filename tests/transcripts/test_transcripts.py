@@ -1,6 +1,5 @@
 """Recorded sessions import, open, condense, and come back exactly as they were."""
 
-import asyncio
 import hashlib
 import json
 import time
@@ -15,8 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import services, store, turns
-from chatapp.models import Condensation, Conversation, Profile
-from tests.standin.rules import violations
+from chatapp.models import Condensation, Conversation
 
 OPENS_WITHIN = 1.0  # seconds
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -104,14 +105,15 @@ class RecordingKeeper:
 
 
 class RecordingAudience:
-    """Remembers every event; ``wait_for`` returns when one of a type has come."""
+    """Remembers every event; ``came[type]`` is set when the first of a type has come."""
 
     def __init__(self) -> None:
         self.events: list[events.TurnEvent] = []
-        self._came = asyncio.Condition()
+        self.came: defaultdict[type[Any], asyncio.Event] = defaultdict(asyncio.Event)
 
     def publish(self, event: events.TurnEvent) -> None:
         self.events.append(event)
+        self.came[type(event)].set()
 
     def of(self, kind: type[Any]) -> list[Any]:
         """Return the events of one type, in order."""

@@ -14,8 +14,8 @@ from tests.chatapp.agent.fakes import (
     ListJournal,
     RecordingAudience,
     RecordingKeeper,
-    ScriptedProvider,
     Script,
+    ScriptedProvider,
     call,
     say,
 )
@@ -90,8 +90,7 @@ async def test_stop_keeps_what_was_streamed() -> None:
     usage = events.UsageReported(condense.Usage(input=10))
     stage = Stage([usage, events.TextStreamed("Once upon"), asyncio.Event()])
     turn = asyncio.create_task(stage.loop.run())
-    while not stage.audience.of(events.TextStreamed):
-        await asyncio.sleep(0)
+    await stage.audience.came[events.TextStreamed].wait()
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
