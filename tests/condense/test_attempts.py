@@ -80,7 +80,7 @@ class HangingSummarizer:
         self.began = asyncio.Event()
         self.closed = False
 
-    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:  # noqa: ARG002
+    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield a word and wait for ever."""
         try:
             yield TextChunk("S")
@@ -106,7 +106,7 @@ async def test_cancelling_is_on_record_and_closes_the_call() -> None:
 class BrokenLog(RecordingLog):
     """Cannot keep up with progress."""
 
-    async def progressed(self, attempt_id: str, tokens_written: int) -> None:  # noqa: ARG002
+    async def progressed(self, attempt_id: str, tokens_written: int) -> None:
         """Fail."""
         raise RuntimeError("database is gone")
 
