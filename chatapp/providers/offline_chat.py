@@ -49,7 +49,10 @@ _QUESTION = re.compile(
 def compose(happenings: Sequence[Happening], offered: Collection[str]) -> Step:
     """Return the next step of the reply to what happened; ``offered`` names the tools."""
     question, index = split_question(happenings)
-    step = next_step(question, happenings[index + 1 :], offered)
+    summary = ""
+    if index and happenings[index].carried:
+        summary = "\n".join(one.text for one in happenings[:index] if one.kind == "summary")
+    step = next_step(question, happenings[index + 1 :], offered, summary=summary)
     if step is not None:
         return step
     if wish := essay_wish(question):

@@ -12,18 +12,25 @@ Kind = Literal["user", "assistant", "call", "result", "error", "summary"]
 _TOOL_USE = re.compile(r"^\[Tool Use: (?P<name>[^\]]+)\]\n?(?P<input>.*)$", re.DOTALL)
 _TOOL_RESULT = re.compile(r"^\[Tool Result(?P<error> \(Error\))?\]\n?(?P<text>.*)$", re.DOTALL)
 _SUMMARY = re.compile(r"^\s*(?:#+ *Conversation Summary|<summary>|1\. Primary Request and Intent:)")
+_HEADING = re.compile(r"^\s*#+ *Conversation Summary\s*\n")
+_CARRIED = re.compile(r"^\s*## Newest Request, Verbatim\n")
+_BRACKETED = re.compile(r"^\[[^\[\]]*\]$")
 _TAGGED = re.compile(r"^\s*<(?P<tag>[\w-]+)>.*</(?P=tag)>\s*$", re.DOTALL)
 _ARGUMENT = re.compile(r"^(?P<key>\w+): (?P<value>.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One thing that happened; ``text`` is what was said, answered, or the main argument."""
+    """One thing that happened; ``text`` is what was said, answered, or the main argument.
+
+    A request that a condensation repeated after its summary is ``carried``.
+    """
 
     kind: Kind
     text: str
     tool: str = ""
     id: str = ""
+    carried: bool = False
 
 
 def read(messages: Sequence[condense.Message]) -> list[Happening]:
@@ -60,9 +67,13 @@ def _of_text(text: str, role: condense.Role) -> Iterator[Happening]:
         yield Happening("call", main_argument(dict(_ARGUMENT.findall(call["input"]))), call["name"])
     elif result := _TOOL_RESULT.match(text):
         yield Happening("error" if result["error"] else "result", result["text"].strip())
-    elif role == "user" and is_summary(text):
-        yield Happening("summary", text)
-    elif role == "assistant" or not _TAGGED.match(text):
+    elif role == "assistant":
+        yield Happening(role, text)
+    elif carried := _CARRIED.match(text):
+        yield Happening(role, text[carried.end() :], carried=True)
+    elif is_summary(text):
+        yield Happening("summary", _body(text))
+    elif not _TAGGED.match(text) and not _BRACKETED.match(text):
         yield Happening(role, text)
 
 
@@ -70,6 +81,12 @@ def is_summary(text: str) -> bool:
     """Whether a user message's text is an earlier summary that the engine put there."""
     preface = " ".join(condense.summary_preface().split())[:40]
     return bool(_SUMMARY.match(text)) or " ".join(text[:80].split()).startswith(preface)
+
+
+def _body(summary: str) -> str:
+    """Return a summary without the words that the engine puts before it."""
+    text = _HEADING.sub("", summary).replace(condense.summary_preface(), "")
+    return re.sub(r"</?summary>", "", text).strip()
 
 
 def main_argument(input_: Any) -> str:

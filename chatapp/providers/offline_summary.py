@@ -33,7 +33,6 @@ _LASTING = re.compile(
     r"\b(?:remember|always|never|must|my \w+ is|call me|i am|i'm|we use|don't|do not)\b", re.I
 )
 _PENDING = re.compile(r"\b(?:todo|later|next|still (?:have|need)|don't forget|remember to)\b", re.I)
-_TAG = re.compile(r"</?summary>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +118,12 @@ def _earlier(happenings: Sequence[Happening]) -> list[list[str]]:
     for happening in happenings:
         if happening.kind != "summary":
             continue
-        text = _TAG.sub("", happening.text)
+        text = happening.text
         headings = [*_HEADING.finditer(text)]
         if not headings:
             sections[0] += sentences(text)
-        for heading, following in zip(headings, [*headings[1:], None], strict=True):
-            end = following.start() if following else len(text)
+        ends = [*(following.start() for following in headings[1:]), len(text)]
+        for heading, end in zip(headings, ends, strict=False):
             body = f"{heading[3]}\n{text[heading.end() : end]}"
             number = int(heading[1]) - 1
             if 0 <= number < len(SECTIONS):

@@ -25,6 +25,7 @@ _ENTRY = re.compile(r"^\s*(?:[-*•]\s+)?(?P<path>[^\s:].*?)(?:\s{2,}.*|\t.*|\s+
 _NO_ENTRY = re.compile(
     r"^\s*(?:…|\.\.\.|\[|\(|#|no files|there (?:is|are)|\d+ (?:more|files))", re.I
 )
+_READ_BEFORE = re.compile(r"(\S+) \(read_file\)")
 _FILLERS = frozenset({"the", "file", "files", "and", "then", "also", "please", "me", "from", "of"})
 
 
@@ -44,14 +45,17 @@ class Step:
     call: Call | None = None
 
 
-def next_step(question: str, since: Sequence[Happening], offered: Collection[str]) -> Step | None:
+def next_step(
+    question: str, since: Sequence[Happening], offered: Collection[str], *, summary: str = ""
+) -> Step | None:
     """Return the next step towards what the question asks of the tools, None where it does not.
 
-    ``since`` is what happened after the question: the calls made for it, and their results.
+    ``since`` is what happened after the question: the calls made for it, and their results;
+    ``summary`` says what happened before that, where a condensation repeated the question.
     """
     done = [*_answered(since)]
     if LIST in offered and READ in offered and _READ_ALL.search(question):
-        return _read_all(done)
+        return _read_all(done, frozenset(_READ_BEFORE.findall(summary)))
     if SEARCH in offered and (found := _SEARCH.search(question)):
         path = {"path": found["path"].rstrip(".")} if found["path"] else {}
         return _one(Call(SEARCH, {"pattern": found["pattern"].strip("\"'`."), **path}), done)
@@ -99,18 +103,19 @@ def _read_each(paths: Sequence[str], done: Done) -> Step:
     return Step("\n\n".join(_report(call, result) for call, result in done))
 
 
-def _read_all(done: Done) -> Step:
-    if not done:
+def _read_all(done: Done, before: frozenset[str]) -> Step:
+    listing = next((result for call, result in done if call.tool == LIST), None)
+    if listing is None:
         call = Call(LIST)
         return Step(_announce(call), call)
-    if done[0][1].kind == "error":
+    if listing.kind == "error":
         return Step(_report(*done[0]))
-    read = {call.text for call, _ in done if call.tool == READ}
-    waiting = [path for path in entries(done[0][1].text) if path not in read]
+    read = before | {call.text for call, _ in done if call.tool == READ}
+    waiting = [path for path in entries(listing.text) if path not in read]
     if waiting and len(done) < MOST_CALLS:
         call = Call(READ, {"path": waiting[0]})
         return Step(_announce(call), call)
-    return Step(_report_all([pair for pair in done if pair[0].tool == READ]))
+    return Step(_report_all([pair for pair in done if pair[0].tool == READ], len(before)))
 
 
 def entries(listing: str) -> list[str]:
@@ -147,7 +152,7 @@ def _report(call: Happening, result: Happening) -> str:
     return f"{opening} {_quote(lines)}"
 
 
-def _report_all(done: Done) -> str:
+def _report_all(done: Done, before: int) -> str:
     failed = [call.text for call, result in done if result.kind == "error"]
     words = sum(len(result.text.split()) for _, result in done)
     lines = "\n".join(
@@ -156,8 +161,9 @@ def _report_all(done: Done) -> str:
         if result.kind == "result"
     )
     text = f"I read {_count(len(done) - len(failed), 'file')}, {_count(words, 'word')} in all.\n\n"
+    earlier = f"\n\nI read {_count(before, 'file')} before the summary." if before else ""
     problem = f"\n\nI could not read {', '.join(failed)}." if failed else ""
-    return f"{text}{lines}{problem}".strip()
+    return f"{text}{lines}{earlier}{problem}".strip()
 
 
 def _quote(lines: Sequence[str]) -> str:

@@ -98,6 +98,7 @@ async def test_a_malformed_input_is_kept_as_text(
 async def test_refusals_become_sentences_and_facts(
     claude: AnthropicProvider,
     anthropic_standin: Standin,
+    *,
     behaviour: Failure,
     status: int,
     retryable: bool,
@@ -165,6 +166,7 @@ async def test_a_declined_reply_is_an_error(
 async def test_a_stream_that_breaks_off_is_retryable_only_unseen(
     claude: AnthropicProvider,
     anthropic_standin: Standin,
+    *,
     text: str,
     broken: str,
     words: str,
@@ -181,12 +183,13 @@ async def test_usage_is_told_even_when_the_stream_breaks_off(
 ) -> None:
     """A call that fails half-way still costs its prompt."""
     anthropic_standin.then(Scripted("One two three four", broken="cut"))
-    told = []
+    stream = claude.stream(request("Hi"))
+    told = await anext(stream)
+    assert isinstance(told, events.UsageReported)
+    assert told.usage.input > 0
+    await anext(stream)
     with pytest.raises(ProviderError):
-        async for event in claude.stream(request("Hi")):
-            told.append(event)  # noqa: PERF401 - kept when the stream raises
-    assert isinstance(told[0], events.UsageReported)
-    assert told[0].usage.input > 0
+        await anext(stream)
 
 
 @pytest.mark.parametrize("limits", [{"silence": 0.05}, {"eventless": 0.05}])

@@ -25,10 +25,12 @@ class Scripted:
         self.script: Iterator[list[events.StreamEvent | BaseException]] = iter(script)
         self.calls = self.closed = 0
 
-    async def count_tokens(self, asked: ModelRequest) -> int | None:
+    async def count_tokens(self, _asked: ModelRequest) -> int | None:
+        """Count every prompt alike."""
         return 7
 
-    async def stream(self, asked: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+    async def stream(self, _asked: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+        """Do what the script says for this call."""
         self.calls += 1
         try:
             for one in next(self.script):
@@ -40,6 +42,7 @@ class Scripted:
 
 
 def passing(retry_after: float | None = None) -> ProviderError:
+    """Return an error that may be gone with the next call."""
     return ProviderError("It is busy.", retryable=True, retry_after=retry_after, details="id 1")
 
 
@@ -50,15 +53,18 @@ class Clock:
         self.slept: list[float] = []
 
     async def __call__(self, seconds: float) -> None:
+        """Remember a wait."""
         self.slept.append(seconds)
 
 
 @pytest.fixture
 def clock() -> Clock:
+    """What the waits are asked of."""
     return Clock()
 
 
 def retrying(clock: Clock, *script: list[events.StreamEvent | BaseException]) -> Retrying:
+    """Wrap a provider that is scripted call by call."""
     return Retrying(Scripted(list(script)), sleep=clock, random=lambda: 1.0)
 
 

@@ -1,0 +1,143 @@
+import re
+
+import pytest
+
+import condense
+from chatapp.agent.ports import Model, Purpose
+from chatapp.providers.offline import OfflineProvider
+from chatapp.providers.offline_essay import write_essay
+from chatapp.providers.offline_summary import SECTIONS
+from tests.chatapp.providers.requests import (
+    assistant,
+    call,
+    reply,
+    request,
+    result,
+    text_of,
+    user,
+)
+
+STORY = (
+    user("My name is Alice. Fix the login bug in `auth.py`."),
+    assistant("I read it.", call("read_file", "a", path="auth.py")),
+    user(result("def login(): raise KeyError", "a")),
+    assistant("And the tests.", call("read_file", "b", path="test_auth.py")),
+    user(result("There is no such file.", "b", is_error=True)),
+    assistant("The login fails with a KeyError. I need the session store."),
+    user("Never touch the session store. Remember to update CHANGELOG.md later."),
+    assistant("Understood."),
+)
+
+
+async def summarise(*messages: condense.Message, focus: str = "") -> str:
+    """Return what the stand-in answers to the engine's own instruction."""
+    offline = OfflineProvider(Model("offline", 200_000, 4_000), delay=0)
+    instruction = user(condense.condense_instruction(focus=focus))
+    asked = condense.shape_request([*messages, instruction])
+    whole = await reply(
+        offline, request(*asked, system=condense.summary_system(), purpose=Purpose.SUMMARY)
+    )
+    assert whole.stop_reason == "end_turn"
+    return text_of(whole.content)
+
+
+def section(text: str, title: str) -> str:
+    """Return what stands under a heading of the summary."""
+    found = re.search(rf"\d\. {title}:\n(.*?)(?=\n\n\d\. |\n</summary>)", text, re.DOTALL)
+    assert found, f"no section {title!r} in {text}"
+    return found[1]
+
+
+def filler(number: int) -> list[condense.Message]:
+    """Return an exchange that takes room."""
+    return [user(f"Question {number}?"), assistant(write_essay(f"topic {number}", 400))]
+
+
+async def test_a_summary_has_an_analysis_and_nine_sections() -> None:
+    """The form that the prompt asks for, in order."""
+    text = await summarise(*STORY)
+    assert text.startswith("<analysis>\n")
+    body = text.partition("<summary>")[2]
+    found = re.findall(r"^(\d)\. (.+):$", body, re.MULTILINE)
+    assert found == [(str(number), title) for number, title in enumerate(SECTIONS, start=1)]
+    assert text.endswith("</summary>")
+
+
+@pytest.mark.parametrize("flattened", [False, True])
+async def test_each_section_holds_what_was_said_and_done(*, flattened: bool) -> None:
+    """Requests, files, errors, wishes; the same from tool blocks and from their text."""
+    extra = [message for number in range(8) for message in filler(number)]
+    story = [*STORY, *extra]
+    text = await summarise(*(map(condense.tools_to_text, story) if flattened else story))
+    assert "My name is Alice." in section(text, "Primary Request and Intent")
+    assert "Never touch the session store." in section(text, "Primary Request and Intent")
+    assert "auth.py" in section(text, "Key Technical Concepts")
+    assert "auth.py (read_file): def login()" in section(text, "Files and Code Sections")
+    assert "There is no such file." in section(text, "Errors and Fixes")
+    assert "Fix the login bug" in section(text, "All User Messages")
+    assert "Question 7?" in section(text, "All User Messages")
+    assert "update CHANGELOG.md later" in section(text, "Pending Tasks")
+    assert "Question 7?" in section(text, "Current Work")
+    assert "The user wrote: My name is Alice." in text.partition("</analysis>")[0]
+
+
+async def test_the_instruction_is_no_message_of_the_user() -> None:
+    """Neither alone nor where it shares a message with the user's last words."""
+    for story in (STORY, (*STORY, user("And now?"))):
+        text = await summarise(*story)
+        assert "system that runs the conversation" not in text
+        assert "summar" not in section(text, "All User Messages").lower()
+
+
+async def test_a_summary_is_bounded() -> None:
+    """At most 15 % of a long conversation, and never more than 900 tokens."""
+    counter = condense.TiktokenCounter(factor=1.0)
+    for exchanges in (8, 40, 120):
+        story = [message for number in range(exchanges) for message in filler(number)]
+        size = sum(counter.count(message.content) for message in story)
+        assert counter.count(await summarise(*story)) <= min(900, 0.15 * size)
+
+
+async def test_a_short_conversation_gets_a_shorter_summary() -> None:
+    """Otherwise condensing it would be no gain."""
+    counter = condense.TiktokenCounter(factor=1.0)
+    story = [message for number in range(2) for message in filler(number)]
+    size = sum(counter.count(message.content) for message in story)
+    assert counter.count(await summarise(*story)) < size / 2
+
+
+async def test_an_earlier_summary_is_carried_on() -> None:
+    """Section by section; what was current then is not current any more."""
+    first = await summarise(*STORY, *filler(0), *filler(1), *filler(2))
+    body = first.partition("<summary>")[2].removesuffix("</summary>")
+    earlier = user(f"{condense.summary_preface()}\n\n{body}")
+    extra = [message for number in range(5, 10) for message in filler(number)]
+    second = await summarise(earlier, assistant("Going on."), *extra)
+    assert "My name is Alice." in section(second, "Primary Request and Intent")
+    assert "auth.py (read_file)" in section(second, "Files and Code Sections")
+    assert "There is no such file." in section(second, "Errors and Fixes")
+    assert "Question 9?" in section(second, "Current Work")
+    assert "Question 2?" not in section(second, "Current Work")
+    assert "This is the earlier part" not in second
+
+
+async def test_a_summary_of_another_form_is_carried_on_too() -> None:
+    """Its sentences are kept where the intent stands."""
+    earlier = user(f"{condense.summary_preface()}\n\nThe gate code is 4711. It is raining.")
+    text = await summarise(earlier, assistant("Yes."), *filler(1), *filler(2), *filler(3))
+    assert "The gate code is 4711." in section(text, "Primary Request and Intent")
+
+
+async def test_a_focus_comes_first() -> None:
+    """What this run should keep above all heads the summary."""
+    story = [*STORY, user("We deploy on Fridays."), assistant("Noted.")]
+    extra = [message for number in range(6) for message in filler(number)]
+    text = await summarise(*story, *extra, focus="the days on which we deploy")
+    first = section(text, "Primary Request and Intent").splitlines()[0]
+    assert "Kept on request" in first
+    assert "We deploy on Fridays." in first
+
+
+async def test_the_same_conversation_gives_the_same_summary() -> None:
+    """Deterministic, as all of the stand-in."""
+    assert await summarise(*STORY) == await summarise(*STORY)
