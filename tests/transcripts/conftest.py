@@ -4,6 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.chatapp.conftest import alice
+from tests.standin.fixtures import anthropic_standin
+
+__all__ = ["alice", "anthropic_standin"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Take the folder of the sessions."""

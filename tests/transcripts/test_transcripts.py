@@ -3,6 +3,8 @@
 import hashlib
 import json
 import time
+import uuid
+from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 
@@ -13,8 +15,9 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services, store, turns
-from chatapp.models import Condensation, Conversation
+from chatapp import protocol, services, store, turns
+from chatapp.models import Condensation, Conversation, Profile, Turn
+from tests.standin.server import Standin
 
 OPENS_WITHIN = 1.0  # seconds
 
@@ -30,6 +33,25 @@ def digest(conversation: Conversation) -> str:
     """Return a hash of what the model sees."""
     seen = [message.to_api() for message in store.read_effective(conversation.pk)]
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
+
+
+def answer_with(conversation: Conversation, standin: Standin) -> None:
+    """Have the conversation answered by a server that speaks Anthropic's API."""
+    profile = Profile(
+        owner=conversation.owner,
+        name="Stand-in",
+        provider=Profile.Provider.ANTHROPIC,
+        model="claude-sonnet-5",
+        base_url=standin.url,
+        context_window=standin.window,
+        max_output=8_000,
+        price_input=Decimal(3),
+        price_output=Decimal(15),
+    )
+    profile.set_key("sk-test")
+    profile.save()
+    Conversation.objects.filter(pk=conversation.pk).update(profile=profile)
+    conversation.refresh_from_db()
 
 
 async def condense_now(conversation: Conversation) -> Condensation:
@@ -65,3 +87,36 @@ def test_a_recorded_session_condenses_offline_and_comes_back_as_it_was(
     assert attempt.tokens_after < attempt.tokens_before
     services.undo_condensation(condensation=attempt)
     assert digest(imported) == before
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_recorded_session_is_condensed_and_continued_by_a_strict_server(
+    imported: Conversation, anthropic_standin: Standin
+) -> None:
+    """Every request on the way is one that the real API would accept."""
+    anthropic_standin.window = 2_000_000
+    answer_with(imported, anthropic_standin)
+    before = digest(imported)
+    assert async_to_sync(continue_with)(imported, "What is the next step?") == "finished"
+    attempt = async_to_sync(condense_now)(imported)
+    assert attempt.status == Condensation.Status.SUCCEEDED, attempt.error
+    assert attempt.cost > 0
+    assert async_to_sync(continue_with)(imported, "And after that?") == "finished"
+    assert anthropic_standin.problems == []
+    services.undo_condensation(condensation=attempt)
+    services.rewind_conversation(conversation=imported, to_seq=first_new(imported))
+    assert digest(imported) == before
+
+
+async def continue_with(conversation: Conversation, text: str) -> str:
+    """Send a message and return how its turn ended."""
+    command = protocol.SendMessage(text, uuid.uuid4())
+    await turns.send_message(conversation, command)
+    await turns.hub.room(conversation.pk).ended()
+    return (await Turn.objects.aget(conversation=conversation, nonce=command.nonce)).status
+
+
+def first_new(conversation: Conversation) -> int:
+    """Return the number of the first message that was not imported."""
+    new = conversation.messages.filter(turn__isnull=False)
+    return new.order_by("seq").values_list("seq", flat=True)[0]
