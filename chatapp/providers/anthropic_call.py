@@ -8,7 +8,13 @@ import anthropic
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.providers.anthropic_errors import BROKE_OFF, FAILURES, ThinkingRefused, explain
+from chatapp.providers.anthropic_errors import (
+    BROKE_OFF,
+    FAILURES,
+    ThinkingRefused,
+    explain,
+    no_reply,
+)
 from chatapp.providers.anthropic_reply import Reply
 from chatapp.providers.anthropic_request import Connection, holds_thinking, without_thinking
 
@@ -54,7 +60,7 @@ async def _listen(
     except FAILURES as error:
         started, shown = reply.started, reply.shown
         raise explain(error, body["model"], to, started=started, shown=shown) from error
-    _check(reply)
+    _check(reply, to)
     yield reply.completed()
 
 
@@ -85,8 +91,10 @@ def _client(to: Connection) -> anthropic.AsyncAnthropic:
     )
 
 
-def _check(reply: Reply) -> None:
+def _check(reply: Reply, to: Connection) -> None:
     """Raise ProviderError where the stream ended and the reply is no use as one."""
+    if not reply.started:
+        raise no_reply(to)
     if not reply.finished:
         raise ProviderError(BROKE_OFF, retryable=not reply.shown)
     if reply.stop_reason == "model_context_window_exceeded":

@@ -53,6 +53,15 @@ def explain(
     return explained
 
 
+def no_reply(to: Connection, details: str = "") -> ProviderError:
+    """Return the error for a server that answers, but not as the Messages API does."""
+    return ProviderError(
+        f"{to.host} answered with something that is no reply of a model. "
+        "Check the base URL in Profiles.",
+        details=details,
+    )
+
+
 def _explain(error: Exception, model: str, to: Connection, *, started: bool) -> ProviderError:
     details = _details(error, model, to)
     if isinstance(error, anthropic.APIStatusError):
@@ -62,8 +71,7 @@ def _explain(error: Exception, model: str, to: Connection, *, started: bool) -> 
     elif started:
         sentence = BROKE_OFF
     elif isinstance(error, ValueError):
-        sentence = f"{to.host} answered with something that is no reply of a model."
-        return ProviderError(sentence, details=details)
+        return no_reply(to, details)
     else:
         sentence = (
             f"The provider could not be reached at {to.host}. "

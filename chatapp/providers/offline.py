@@ -1,6 +1,7 @@
 """A stand-in for a model that needs no network and no key, and says plainly what it is."""
 
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -110,9 +111,16 @@ def _compose(request: ModelRequest) -> tuple[str, condense.ToolUseBlock | None]:
     step = compose(read(request.messages), {spec.name for spec in request.tools})
     if step.call is None:
         return step.text, None
-    number = sum(len(message.tool_uses) for message in request.messages) + 1
-    id_ = f"offline_{len(request.messages)}_{number}"
-    return step.text, condense.ToolUseBlock(id_, step.call.name, dict(step.call.input))
+    return step.text, condense.ToolUseBlock(
+        _call_id(request), step.call.name, dict(step.call.input)
+    )
+
+
+def _call_id(request: ModelRequest) -> str:
+    """Return an id that no other call has, also when the same question is asked once more."""
+    history = [[message.id, message.to_api()] for message in request.messages]
+    digest = hashlib.blake2b(json.dumps(history, default=str).encode(), digest_size=8)
+    return f"offline_{digest.hexdigest()}"
 
 
 def _cut(text: str, limit: int, tokens: int) -> str:

@@ -229,6 +229,15 @@ async def test_an_address_where_nobody_listens_is_named() -> None:
     assert caught.value.retryable
 
 
+async def test_a_server_of_another_kind_is_named(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """A wrong base URL often leads to something that answers, only not with a reply."""
+    error = await failure(claude, anthropic_standin, Failure(200, "page", "Welcome"))
+    assert "no reply of a model. Check the base URL" in str(error)
+    assert not error.retryable
+
+
 async def test_a_missing_key_is_said_without_a_call() -> None:
     """There is nothing to try."""
     with pytest.raises(ProviderError, match="no API key") as caught:
