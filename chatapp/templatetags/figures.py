@@ -22,9 +22,11 @@ SHORTEST = 0.1
 NOTHING = "\N{EN DASH}"
 
 
-def grouped(value: float | Decimal, decimals: int | None = 0) -> str:
-    """Return the number in the reader's locale, with separated thousands."""
-    return number_format(value, decimals, use_l10n=True, force_grouping=True)
+def grouped(value: float | Decimal, decimals: int = 0) -> str:
+    """Return the number rounded, in the reader's locale, with separated thousands."""
+    # Django's own formatting cuts digits off instead of rounding.
+    rounded = Decimal(f"{value:.{decimals}f}")
+    return str(number_format(rounded, decimals, use_l10n=True, force_grouping=True))
 
 
 @register.filter
@@ -47,7 +49,7 @@ def usd(amount: Decimal | float | None) -> str:
         return f"${grouped(value, 2)}"
     places = SIGNIFICANT_DIGITS - 1 - value.adjusted()
     digits = f"{value:.{places}f}".rstrip("0").partition(".")[2]
-    return f"${grouped(Decimal(f'{value:.{places}f}'), max(2, len(digits)))}"
+    return f"${grouped(value, max(2, len(digits)))}"
 
 
 @register.filter
@@ -113,7 +115,7 @@ def from_the_right(share: float) -> float:
 def moment(when: datetime | None, style: str = "full") -> SafeString:
     """Return a ``<time>`` that the page shows in the reader's zone; UTC until then."""
     if when is None:
-        return format_html(NOTHING)
+        return SafeString(NOTHING)
     return format_html(
         '<time datetime="{}" data-style="{}">{}</time>',
         when.isoformat(timespec="seconds"),

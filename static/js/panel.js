@@ -66,7 +66,10 @@ export function showPanel(frame) {
 }
 
 export function startPanel(socket) {
-  condense.addEventListener("click", () => socket.send({ type: "condense.start" }));
+  condense.addEventListener("click", () => {
+    socket.send({ type: "condense.start" });
+    document.getElementById("message").focus();
+  });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel" });
     const retry = event.target.closest("[data-retry]");

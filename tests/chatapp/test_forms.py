@@ -1,0 +1,147 @@
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from chatapp.forms import (
+    NewConversationForm,
+    PreferencesForm,
+    ProfileForm,
+    RewindForm,
+    default_prompt,
+    model_defaults,
+)
+from chatapp.models import Profile
+from chatapp.models.accounts import INHERIT
+from chatapp.services import preferences_of
+
+PROFILE = {
+    "name": "Claude",
+    "provider": "anthropic",
+    "model": "claude-opus-5",
+    "context_window": 200_000,
+    "max_output": 8_192,
+    "price_input": "5",
+    "price_output": "25",
+    "price_cache_read": "0.5",
+    "price_cache_write": "6.25",
+    "mode": "inherit",
+}
+
+
+def profile_form(owner: User, instance: Profile | None = None, **changes: Any) -> ProfileForm:
+    """Return the form as the browser would send it."""
+    return ProfileForm(PROFILE | changes, instance=instance or Profile(owner=owner))
+
+
+def saved(form: ProfileForm) -> Profile:
+    """Return the profile of a valid form."""
+    assert form.is_valid(), form.errors
+    return form.save()
+
+
+def preferences_form(owner: User, **changes: Any) -> PreferencesForm:
+    """Return the settings as the browser would send them."""
+    sent = {"threshold": 80, "step_limit": 50, "condensing_prompt": default_prompt()}
+    return PreferencesForm(sent | changes, instance=preferences_of(owner))
+
+
+def test_a_profile_inherits_unless_it_has_a_value_of_its_own(alice: User) -> None:
+    """Both ways lead to what is stored."""
+    assert saved(profile_form(alice)).threshold == INHERIT
+    own = profile_form(alice, name="Own", mode="own", own_threshold=70)
+    assert saved(own).threshold == 70
+
+
+def test_there_is_a_way_back_to_inheriting(alice: User) -> None:
+    """The number that was there does not stand in the way."""
+    profile = saved(profile_form(alice, mode="own", own_threshold=70))
+    assert saved(profile_form(alice, profile, own_threshold=70)).threshold == INHERIT
+
+
+@pytest.mark.parametrize("value", ["", 4, 101, "half"])
+def test_an_own_threshold_is_a_number_from_5_to_100(alice: User, value: Any) -> None:
+    """Anything else is named at its field."""
+    form = profile_form(alice, mode="own", own_threshold=value)
+    assert list(form.errors) == ["own_threshold"]
+
+
+def test_a_key_is_stored_and_never_shown(alice: User) -> None:
+    """The form that edits the profile does not contain it."""
+    profile = saved(profile_form(alice, key="sk-secret"))
+    assert profile.read_key() == "sk-secret"
+    assert "sk-secret" not in ProfileForm(instance=profile).as_p()
+
+
+def test_a_stored_key_stays_unless_it_is_removed(alice: User) -> None:
+    """An empty field means "as it was"."""
+    profile = saved(profile_form(alice, key="sk-secret"))
+    assert saved(profile_form(alice, profile)).read_key() == "sk-secret"
+    assert not saved(profile_form(alice, profile, remove_key="on")).has_key
+
+
+def test_names_of_profiles_are_unique_per_owner(alice: User, bob: User) -> None:
+    """Bob may have a profile of the same name."""
+    profile = saved(profile_form(alice))
+    assert list(profile_form(alice).errors) == ["name"]
+    assert profile_form(alice, profile).is_valid()
+    assert profile_form(bob).is_valid()
+
+
+def test_an_answer_must_fit_into_the_window(alice: User) -> None:
+    """A reserve as large as the window would leave no room for a prompt."""
+    assert list(profile_form(alice, max_output=200_000).errors) == ["max_output"]
+
+
+def test_prices_are_shown_without_trailing_zeros(alice: User) -> None:
+    """$5, not $5.000000."""
+    profile = saved(profile_form(alice))
+    profile.refresh_from_db()
+    form = ProfileForm(instance=profile)
+    assert [field.value() for field in form.prices()] == ["5", "25", "0.5", "6.25"]
+
+
+def test_the_default_prompt_is_not_stored(alice: User) -> None:
+    """A better default reaches everyone who did not write their own."""
+    form = preferences_form(alice, condensing_prompt=default_prompt().replace("\n", "\r\n"))
+    assert form.save().condensing_prompt == ""
+
+
+def test_an_own_prompt_is_stored(alice: User) -> None:
+    """And shown again."""
+    preferences = preferences_form(alice, condensing_prompt="Be brief.").save()
+    assert preferences.condensing_prompt == "Be brief."
+    shown = PreferencesForm(instance=preferences)["condensing_prompt"].value()
+    assert shown == "Be brief."
+
+
+def test_the_editor_shows_the_default_where_nothing_is_stored(alice: User) -> None:
+    """What is used is what is seen."""
+    form = PreferencesForm(instance=preferences_of(alice))
+    assert form["condensing_prompt"].value() == default_prompt()
+
+
+@pytest.mark.parametrize("value", ["", 4, 101, "x"])
+def test_the_threshold_is_a_number_from_5_to_100(alice: User, value: Any) -> None:
+    """The condenser takes nothing else."""
+    assert list(preferences_form(alice, threshold=value).errors) == ["threshold"]
+
+
+def test_known_models_fill_in_limits_and_prices() -> None:
+    """With the names of the form's fields."""
+    known = model_defaults()["claude-opus-5"]
+    assert known["provider"] == "anthropic"
+    assert set(known["fields"]) < set(ProfileForm.Meta.fields)
+    assert Decimal(known["fields"]["price_input"]) == 5
+
+
+def test_a_rewind_needs_a_place() -> None:
+    """Nothing before the first message."""
+    assert not RewindForm({"to_seq": 0}).is_valid()
+    assert RewindForm({"to_seq": 1}).is_valid()
+
+
+def test_a_conversation_may_start_without_a_prompt() -> None:
+    """The plus button sends none."""
+    assert NewConversationForm({}).is_valid()

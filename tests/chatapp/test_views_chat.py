@@ -1,0 +1,174 @@
+"""The chat page over HTTP: its rows, its parts, and going back."""
+
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services
+from chatapp.models import Conversation, Message, Rewind
+from tests.chatapp.conftest import Say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    """Alice's browser."""
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def stranger(bob: User) -> Client:
+    """Bob's browser."""
+    client = Client()
+    client.force_login(bob)
+    return client
+
+
+def test_the_chat_shows_its_messages(browser: Client, conversation: Conversation, say: Say) -> None:
+    """Each is an article with its number as id."""
+    say("user", "Where is the cut?")
+    say("assistant", "Between two **turns**.")
+    page = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert 'id="message-1"' in page
+    assert "<strong>turns</strong>" in page
+    assert 'role="log"' in page
+    assert 'role="meter"' in page
+
+
+def test_an_empty_chat_says_so(browser: Client, conversation: Conversation) -> None:
+    """Instead of showing nothing at all."""
+    assert "Nothing has been said yet" in browser.get(f"/c/{conversation.pk}/").text
+
+
+@pytest.mark.parametrize("name", ["chat", "transcript", "rewind_preview"])
+def test_what_is_alices_is_not_found_by_bob(
+    stranger: Client, conversation: Conversation, name: str
+) -> None:
+    """He cannot tell it from what does not exist."""
+    assert stranger.get(reverse(name, args=[conversation.pk])).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["rewind", "choose_profile", "rename", "delete", "restore"])
+def test_what_is_alices_is_not_changed_by_bob(
+    stranger: Client, conversation: Conversation, name: str
+) -> None:
+    """Nor by anyone who only knows the address."""
+    address = reverse(name, args=[conversation.pk])
+    assert stranger.post(address, {"to_seq": 1, "title": "Mine"}).status_code == 404
+
+
+def test_a_deleted_conversation_is_not_found(browser: Client, conversation: Conversation) -> None:
+    """Until it is restored."""
+    services.delete_conversation(conversation=conversation)
+    assert browser.get(f"/c/{conversation.pk}/").status_code == 404
+
+
+def test_earlier_messages_come_page_by_page(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """The newest page has a button that fetches the one before."""
+    for number in range(60):
+        say("user", f"Number {number}.")
+    page = browser.get(f"/c/{conversation.pk}/").text
+    assert "Number 59." in page
+    assert "Number 3." not in page
+    before = page.partition("?before=")[2].partition('"')[0]
+    older = browser.get(f"/c/{conversation.pk}/transcript/?before={before}").text
+    assert "Number 3." in older
+    assert "<html" not in older
+
+
+def test_a_link_to_an_old_place_opens_there(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """However far up it is."""
+    for number in range(60):
+        say("user", f"Number {number}.")
+    assert "Number 3." in browser.get(f"/c/{conversation.pk}/?at=4").text
+
+
+def test_the_transcript_alone_carries_its_revision(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """So that a page knows whether it is up to date."""
+    say("user", "Hello.")
+    part = browser.get(f"/c/{conversation.pk}/transcript/").text
+    assert f'data-revision="{Conversation.objects.get().revision}"' in part
+    assert "<html" not in part
+
+
+def test_a_rewind_says_in_advance_what_it_hides(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """In numbers."""
+    for number in range(3):
+        say("user", f"Number {number}.")
+    dialog = browser.get(f"/c/{conversation.pk}/rewind/preview/?to_seq=2", headers=HTMX).text
+    assert "<strong>2 messages</strong>" in dialog
+
+
+def test_a_rewind_hides_and_its_undo_shows_again(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Nothing is deleted."""
+    say("user", "One.")
+    say("user", "Two.")
+    answer = browser.post(f"/c/{conversation.pk}/rewind/", {"to_seq": 2}, headers=HTMX)
+    assert (answer.status_code, answer.headers["HX-Trigger"]) == (204, "transcript-changed")
+    assert Message.objects.get(seq=2).hidden
+    undo = reverse("undo_rewind", args=[conversation.pk, Rewind.objects.get().pk])
+    assert browser.post(undo).status_code == 302
+    assert not Message.objects.get(seq=2).hidden
+
+
+def test_a_refusal_is_a_sentence(browser: Client, conversation: Conversation) -> None:
+    """For scripts as text, for everyone else as a notice on the next page."""
+    address = f"/c/{conversation.pk}/rewind/"
+    answer = browser.post(address, {"to_seq": 9}, headers=HTMX)
+    assert (answer.status_code, answer["Content-Type"]) == (422, "text/plain; charset=utf-8")
+    assert "rewound already" in answer.text
+    page = browser.post(address, {"to_seq": 9}, follow=True).text
+    assert "rewound already" in page
+
+
+def test_a_prompt_is_handed_to_the_page_once(browser: Client) -> None:
+    """Going back to the page does not send it again."""
+    answer = browser.post(reverse("new_conversation"), {"prompt": "Read <this>."})
+    first, second = browser.get(answer["Location"]).text, browser.get(answer["Location"]).text
+    assert "Read &lt;this&gt;." in first
+    assert " data-send" in first
+    assert " data-send" not in second.replace("data-send-", "")
+
+
+def test_another_profile_can_be_chosen(
+    browser: Client, conversation: Conversation, alice: User
+) -> None:
+    """Only one of the user's own."""
+    profile = alice.profiles.create(
+        name="Other", provider="offline", model="offline", context_window=9_000, max_output=900
+    )
+    browser.post(f"/c/{conversation.pk}/profile/", {"profile": profile.pk})
+    conversation.refresh_from_db()
+    assert conversation.profile == profile
+    missing = browser.post(f"/c/{conversation.pk}/profile/", {"profile": "x"})
+    assert missing.status_code == 404
+
+
+def test_a_change_needs_a_post(browser: Client, conversation: Conversation) -> None:
+    """A link never changes anything."""
+    for address in ("rewind/", "delete/", "restore/", "profile/"):
+        assert browser.get(f"/c/{conversation.pk}/{address}").status_code == 405
+
+
+def test_an_unknown_conversation_is_not_found(browser: Client) -> None:
+    """With the page's own words."""
+    answer = browser.get(f"/c/{uuid.uuid4()}/")
+    assert answer.status_code == 404
+    assert "belongs to someone else" in answer.text

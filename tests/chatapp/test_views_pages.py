@@ -1,0 +1,289 @@
+"""The pages beside the chat, over HTTP."""
+
+import uuid
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services
+from chatapp.models import Condensation, Conversation, Message, Profile
+from tests.chatapp.conftest import Say, summarise
+
+PAGES = ["conversations", "condensations", "profiles", "new_profile", "settings", "search"]
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    """Alice's browser."""
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def attempt(conversation: Conversation, **changes: object) -> Condensation:
+    """Store the record of an attempt."""
+    record = {
+        "conversation": conversation,
+        "at_seq": 1,
+        "status": "succeeded",
+        "kind": "condensed",
+        "strategy": "fresh_start",
+        "trigger": "manual",
+        "threshold": 90,
+        "threshold_source": "global",
+        "context_window": 16_000,
+        "allowed": 10_400,
+        "profile_name": "Offline",
+        "model": "offline",
+        "tokens_before": 9_000,
+        "tokens_before_measured": True,
+        "tokens_after": 1_000,
+        "cost": Decimal("0.004"),
+    }
+    return Condensation.objects.create(**record | changes)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_needs_someone_who_is_signed_in(name: str, transactional_db: None) -> None:
+    """And leads back afterwards."""
+    address = reverse(name)
+    assert Client().get(address)["Location"] == f"{reverse('sign_in')}?next={address}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_opens(browser: Client, name: str) -> None:
+    """Without anything in it yet."""
+    assert browser.get(reverse(name)).status_code == 200
+
+
+def test_a_fragment_moves_the_whole_page_to_signing_in(transactional_db: None) -> None:
+    """A sign-in form inside a list would be a riddle."""
+    answer = Client().get(reverse("search"), headers={"HX-Request": "true"})
+    assert answer.headers["HX-Redirect"].startswith(reverse("sign_in"))
+
+
+def test_a_link_signs_in_once(alice: User) -> None:
+    """The second time it leads to the form, with an explanation."""
+    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    client = Client()
+    assert client.get(address)["Location"] == reverse("conversations")
+    assert client.get(reverse("conversations")).status_code == 200
+    again = Client().get(address)
+    assert again.status_code == 403
+    assert "works once" in again.text
+
+
+def test_a_password_signs_in_too(alice: User) -> None:
+    """For accounts made in the admin."""
+    answer = Client().post("/sign-in/", {"username": "alice", "password": "correct horse"})
+    assert answer["Location"] == reverse("conversations")
+
+
+def test_signing_out_ends_the_session(browser: Client) -> None:
+    """And needs a POST."""
+    assert browser.get(reverse("sign_out")).status_code == 405
+    browser.post(reverse("sign_out"))
+    assert browser.get(reverse("conversations")).status_code == 302
+
+
+def test_the_health_check_needs_nothing() -> None:
+    """Not even a database."""
+    assert Client().get("/healthz").text == "ok"
+
+
+def test_the_sidebar_lists_what_is_the_users(browser: Client, alice: User, bob: User) -> None:
+    """Filtered by title on request."""
+    services.start_conversation(owner=alice, title="Trieste")
+    services.start_conversation(owner=alice, title="Venice")
+    services.start_conversation(owner=bob, title="Bob's own")
+    page = browser.get(reverse("conversations")).text
+    assert "Trieste" in page
+    assert "Bob" not in page
+    found = browser.get(reverse("search"), {"q": "tri"}).text
+    assert "Trieste" in found
+    assert "Venice" not in found
+    assert "No title contains" in browser.get(reverse("search"), {"q": "Rome"}).text
+
+
+def test_a_long_list_goes_on_page_by_page(browser: Client, alice: User) -> None:
+    """Without a gap or a repetition."""
+    for number in range(45):
+        services.start_conversation(owner=alice, title=f"Talk {number}.")
+    first = browser.get(reverse("search")).text
+    after = first.partition("after=")[2].partition("&")[0]
+    second = browser.get(f"{reverse('search')}?after={after}").text
+    shown = [
+        number for number in range(45) for page in (first, second) if f"Talk {number}." in page
+    ]
+    assert shown == list(range(45))
+
+
+def test_a_deleted_conversation_can_be_brought_back(
+    browser: Client, conversation: Conversation
+) -> None:
+    """The notice that says so has the button."""
+    page = browser.post(reverse("delete", args=[conversation.pk]), follow=True).text
+    restore = reverse("restore", args=[conversation.pk])
+    assert f'action="{restore}"' in page
+    assert browser.post(restore)["Location"] == f"/c/{conversation.pk}/"
+    assert Conversation.objects.get().deleted_at is None
+
+
+def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversation) -> None:
+    """A blank title is refused in words."""
+    address = reverse("rename", args=[conversation.pk])
+    answer = browser.post(address, {"title": "Trieste"}, headers={"HX-Request": "true"})
+    assert "Trieste" in answer.text
+    blank = browser.post(address, {"title": " "}, headers={"HX-Request": "true"})
+    assert blank.status_code == 422
+
+
+def test_every_attempt_is_listed_with_its_place(
+    browser: Client, conversation: Conversation, bob: User, say: Say
+) -> None:
+    """Failed ones and their cost included, other people's left out."""
+    say("user", "Hello.")
+    first = attempt(conversation)
+    attempt(conversation, status="failed", error="No answer.", tokens_after=None)
+    attempt(services.start_conversation(owner=bob), cost=Decimal(100))
+    page = browser.get(reverse("condensations")).text
+    assert f"/c/{conversation.pk}/?at=1#condensation-{first.pk}" in page
+    assert "No answer." in page
+    assert "$0.008" in page
+
+
+def test_attempts_can_be_filtered_by_outcome(browser: Client, conversation: Conversation) -> None:
+    """An outcome that does not exist shows all."""
+    attempt(conversation, status="failed", error="No answer.")
+    address = reverse("condensations")
+    assert "No answer." in browser.get(address, {"outcome": "failed"}).text
+    assert "None with this outcome" in browser.get(address, {"outcome": "undone"}).text
+    assert "No answer." in browser.get(address, {"outcome": "x"}).text
+
+
+def test_attempts_come_page_by_page(browser: Client, conversation: Conversation) -> None:
+    """Without a gap or a repetition."""
+    made = {str(attempt(conversation).pk) for _ in range(35)}
+    first = browser.get(reverse("condensations")).text
+    after = first.partition("?after=")[2].partition("&")[0]
+    second = browser.get(f"/condensations/?after={after}", headers={"HX-Request": "true"}).text
+    shown = [pk for pk in made for page in (first, second) if f"condensation-{pk}" in page]
+    assert sorted(shown) == sorted(made)
+    assert "<html" not in second
+
+
+def test_a_condensation_lists_what_it_hid(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Each line leads to the message."""
+    say("user", "Where is the cut?")
+    record = attempt(conversation, message=summarise(conversation))
+    part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
+    assert "Where is the cut?" in part
+    assert f"/c/{conversation.pk}/?at=1#message-1" in part
+
+
+def test_a_condensation_can_be_undone(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """The model sees the originals again."""
+    say("user", "Where is the cut?")
+    record = attempt(conversation, message=summarise(conversation))
+    browser.post(reverse("undo_condensation", args=[conversation.pk, record.pk]))
+    assert not Message.objects.get(seq=1).hidden
+
+
+def test_a_rewind_goes_to_before_a_condensation(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """One that left nothing is refused in words."""
+    say("user", "Where is the cut?")
+    record = attempt(conversation, message=summarise(conversation))
+    browser.post(reverse("rewind_condensation", args=[conversation.pk, record.pk]))
+    assert not Message.objects.get(seq=1).hidden
+    failed = attempt(conversation, status="failed")
+    address = reverse("rewind_condensation", args=[conversation.pk, failed.pk])
+    assert browser.post(address, headers={"HX-Request": "true"}).status_code == 422
+
+
+def test_a_condensation_of_another_conversation_is_not_found(
+    browser: Client, conversation: Conversation, bob: User
+) -> None:
+    """Its number does not help."""
+    foreign = attempt(services.start_conversation(owner=bob))
+    for pk in (foreign.pk, uuid.uuid4()):
+        address = reverse("undo_condensation", args=[conversation.pk, pk])
+        assert browser.post(address).status_code == 404
+
+
+def test_settings_are_saved_together(browser: Client, alice: User) -> None:
+    """Preferences and every profile's threshold in one step."""
+    profile = services.preferences_of(alice).default_profile
+    assert profile
+    form = {
+        "threshold": 75,
+        "step_limit": 20,
+        "condensing_prompt": "Be brief.",
+        "profiles-TOTAL_FORMS": 1,
+        "profiles-INITIAL_FORMS": 1,
+        "profiles-0-id": profile.pk,
+        "profiles-0-mode": "own",
+        "profiles-0-own_threshold": 60,
+    }
+    assert browser.post(reverse("settings"), form).status_code == 302
+    alice.preferences.refresh_from_db()
+    profile.refresh_from_db()
+    assert (alice.preferences.threshold, profile.threshold) == (75, 60)
+    assert not alice.preferences.auto_condense
+    wrong = browser.post(reverse("settings"), form | {"threshold": 3})
+    assert wrong.status_code == 422
+
+
+def test_profiles_are_made_changed_and_removed(browser: Client, alice: User) -> None:
+    """And one of them is the default."""
+    form = {
+        "name": "Claude",
+        "provider": "anthropic",
+        "model": "claude-opus-5",
+        "context_window": 200_000,
+        "max_output": 8_192,
+        "price_input": "5",
+        "price_output": "25",
+        "price_cache_read": "0.5",
+        "price_cache_write": "6.25",
+        "mode": "inherit",
+        "key": "sk-secret",
+    }
+    browser.post(reverse("new_profile"), form)
+    profile = Profile.objects.get(name="Claude")
+    page = browser.get(reverse("edit_profile", args=[profile.pk])).text
+    assert "A key is stored" in page
+    assert "sk-secret" not in page
+    browser.post(reverse("default_profile", args=[profile.pk]))
+    assert services.preferences_of(alice).default_profile == profile
+    assert "Keep it" in browser.get(reverse("delete_profile", args=[profile.pk])).text
+    browser.post(reverse("delete_profile", args=[profile.pk]))
+    assert not Profile.objects.filter(pk=profile.pk).exists()
+
+
+def test_a_profile_of_someone_else_is_not_found(browser: Client, bob: User) -> None:
+    """Neither to see nor to change."""
+    profile = services.preferences_of(bob).default_profile
+    assert profile
+    for name in ("edit_profile", "delete_profile"):
+        assert browser.get(reverse(name, args=[profile.pk])).status_code == 404
+
+
+def test_the_admin_shows_the_record_and_changes_none(
+    alice: User, conversation: Conversation
+) -> None:
+    """Not even for the owner of the server."""
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    client = Client()
+    client.force_login(alice)
+    assert client.get("/admin/chatapp/conversation/").status_code == 200
+    assert client.get("/admin/chatapp/conversation/add/").status_code == 403
