@@ -138,9 +138,7 @@ class Message(models.Model):
     objects = MessageQuerySet.as_manager()
 
     class Meta:
-        constraints = (
-            models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),
-        )
+        constraints = (models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),)
         indexes = (
             models.Index(fields=("conversation", "position", "seq"), name="message_reading"),
             models.Index(
@@ -243,3 +241,8 @@ class Rewind(models.Model):
     def __str__(self) -> str:
         """Name the rewind by its target."""
         return f"Rewind to {self.to_seq}"
+
+    @property
+    def undoable(self) -> bool:
+        """Whether the rewind is in force and nothing new was written since."""
+        return self.undone_at is None and self.last_seq == self.conversation.last_seq

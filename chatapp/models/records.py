@@ -74,9 +74,7 @@ class Condensation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="condensations")
-    message = models.OneToOneField(
-        Message, models.SET_NULL, null=True, related_name="condensation"
-    )
+    message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
     at_seq = models.PositiveIntegerField()
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
     kind = models.CharField(max_length=10, choices=Kind)
@@ -136,9 +134,7 @@ class ModelCall(models.Model):
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="call")
-    condensation = models.ForeignKey(
-        Condensation, models.SET_NULL, null=True, related_name="calls"
-    )
+    condensation = models.ForeignKey(Condensation, models.SET_NULL, null=True, related_name="calls")
     purpose = models.CharField(max_length=10, choices=Purpose)
     profile_name = models.CharField(max_length=80)
     model = models.CharField(max_length=100)

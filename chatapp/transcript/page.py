@@ -4,6 +4,7 @@ import itertools
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Q
 
@@ -206,26 +207,34 @@ class _Builder:
 
     def _fold(self, placed: Iterable[_Placed]) -> Iterator[Row]:
         """Yield rows, each run of rows that one rewind hides as one row."""
-        newest: uuid.UUID | None = None
+        rewinds = self._find_rewinds()
+        undoable = max((one for one in rewinds.values() if one.undoable), default=None, key=_age)
         for rewind_id, run in itertools.groupby(placed, key=lambda one: one.rewind):
             rows = tuple(one.row for one in run)
             if rewind_id is None:
                 yield from rows
                 continue
-            rewind = Rewind.objects.get(pk=rewind_id)
-            newest = newest or self._undoable_rewind()
+            rewind = rewinds[rewind_id]
             yield RewindRow(
                 id=f"rewind-{rewind.pk}-{rows[0].seq}",
                 seq=rows[0].seq,
                 position=rows[0].position,
                 rewind=rewind,
-                undoable=rewind.pk == newest,
+                undoable=rewind == undoable,
                 rows=rows,
             )
 
-    def _undoable_rewind(self) -> uuid.UUID | None:
-        latest = Rewind.objects.filter(conversation=self.conversation).undoable()
-        return latest.order_by("-created_at").values_list("pk", flat=True).first()
+    def _find_rewinds(self) -> dict[uuid.UUID, Rewind]:
+        """Return the rewinds that hide messages of this page, and the latest one."""
+        names = {row.rewind_parent for row in self.messages} - {None}
+        if not names:
+            return {}
+        rows = self.conversation.rewinds.filter(undone_at=None).select_related("conversation")
+        return {row.pk: row for row in rows}
+
+
+def _age(rewind: Rewind) -> datetime:
+    return rewind.created_at
 
 
 def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow:

@@ -12,13 +12,13 @@ from chatapp.models import Conversation, Message
 
 
 @pytest.fixture
-def alice(transactional_db: None) -> User:
+def alice(db: None) -> User:
     """The owner of everything."""
     return User.objects.create_user("alice", password="correct horse")
 
 
 @pytest.fixture
-def bob(transactional_db: None) -> User:
+def bob(db: None) -> User:
     """Somebody else."""
     return User.objects.create_user("bob", password="battery staple")
 

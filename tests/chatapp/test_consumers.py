@@ -2,6 +2,7 @@
 
 import uuid
 
+import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import AnonymousUser, User
 
@@ -10,6 +11,9 @@ from chatapp import protocol, store
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, connect, open_page
+
+# What runs does so in other threads than the test's, which see only what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
 
 LONG = "Write 400 words about condensing."
 

@@ -61,7 +61,7 @@ def test_an_empty_folder_becomes_a_server_with_one_address(tmp_path: Path) -> No
     with serving(data) as (server, url):
         assert SIGN_IN.match(url), url
         origin = url.partition("/sign-in/")[0]
-        with urllib.request.urlopen(f"{origin}/sign-in/") as page:  # noqa: S310 - http, our own
+        with urllib.request.urlopen(f"{origin}/sign-in/") as page:
             assert page.status == 200
         server.send_signal(signal.SIGINT)
         rest, stderr = server.communicate(timeout=20)

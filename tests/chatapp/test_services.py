@@ -11,7 +11,7 @@ from chatapp.models import Condensation, Conversation, Message, Preferences, Pro
 from tests.chatapp.conftest import Say, summarise
 
 
-def test_the_owner_is_made_once(transactional_db: None) -> None:
+def test_the_owner_is_made_once(db: None) -> None:
     """With an Offline profile by default."""
     owner = services.prepare_owner()
     assert services.prepare_owner() == owner

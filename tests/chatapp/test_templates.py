@@ -43,7 +43,7 @@ def test_time_spans_are_shown_in_their_largest_units(span: float, shown: str) ->
 
 
 def test_estimated_tokens_are_marked() -> None:
-    """ "≈" stands before what was not measured."""
+    """What was not measured has ≈ before it."""
     assert figures.tokens(171808) == "171,808"
     assert figures.tokens(171808, False) == "≈ 171,808"
 

@@ -1,0 +1,205 @@
+"""The rows of the transcript page."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+import condense
+from chatapp import services, store, transcript
+from chatapp.models import Condensation, Conversation, Message
+from chatapp.transcript import (
+    CondensationRow,
+    FailureRow,
+    MessageRow,
+    NotePart,
+    RewindRow,
+    TextPart,
+    ToolCard,
+)
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.test_services import record_for
+
+
+def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:
+    """Store a message made of blocks."""
+    message = condense.Message(role=role, content=blocks)
+    return store.append_message(conversation.pk, message, tokens=1)
+
+
+def talk(say: Say, count: int) -> None:
+    """Say ``count`` messages, the roles in turn."""
+    for number in range(1, count + 1):
+        say("user" if number % 2 else "assistant", f"message {number}")
+
+
+def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -> None:
+    """The message that carries it has no row of its own."""
+    append(conversation, "user", condense.TextBlock("Read a.txt"))
+    append(conversation, "assistant", condense.ToolUseBlock("c1", "read_file", {"path": "a.txt"}))
+    append(conversation, "user", condense.ToolResultBlock("c1", "its text"))
+    _user, agent = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    (card,) = agent.parts
+    assert isinstance(card, ToolCard)
+    assert (card.argument, card.result, card.state) == ("a.txt", "its text", "done")
+
+
+def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> None:
+    """The card is open then."""
+    calls = [condense.ToolUseBlock(f"c{n}", "read_file", {}) for n in (1, 2)]
+    append(conversation, "assistant", *calls)
+    append(conversation, "user", condense.ToolResultBlock("c1", "no such file", is_error=True))
+    (agent,) = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    assert [part.state for part in agent.parts if isinstance(part, ToolCard)] == [
+        "failed",
+        "unanswered",
+    ]
+
+
+def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> None:
+    """Nothing of a message is dropped silently."""
+    image = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
+    thinking = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
+    append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
+    (row,) = transcript.page(conversation).rows
+    assert isinstance(row, MessageRow)
+    assert row.parts == (NotePart("Image"), NotePart("Thinking", "Hm."), NotePart("X y"))
+
+
+def test_hostile_markdown_is_harmless(conversation: Conversation) -> None:
+    """Whoever wrote it."""
+    append(conversation, "assistant", condense.TextBlock("<script>x</script> ![](https://e.vil/)"))
+    (row,) = transcript.page(conversation).rows
+    assert isinstance(row, MessageRow)
+    (part,) = row.parts
+    assert isinstance(part, TextPart)
+    assert "<script" not in part.html
+    assert "<img" not in part.html
+
+
+def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
+    conversation: Conversation, say: Say
+) -> None:
+    """The dimmed rows name the row that hides them."""
+    talk(say, 4)
+    say("user", "the newest")
+    attempt = record_for(conversation, summarise(conversation, keep=1))
+    *hidden, fold, newest = transcript.page(conversation).rows
+    assert isinstance(fold, CondensationRow)
+    assert fold.undoable
+    for row in hidden:
+        assert isinstance(row, MessageRow)
+        assert row.hidden_by is not None
+        assert row.hidden_by.row_id == f"condensation-{attempt.pk}" == fold.id
+    assert isinstance(newest, MessageRow)
+    assert newest.hidden_by is None
+
+
+def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
+    conversation: Conversation, say: Say
+) -> None:
+    """The record never disappears."""
+    talk(say, 4)
+    attempt = record_for(conversation, summarise(conversation))
+    services.undo_condensation(condensation=attempt)
+    *rows, fold = transcript.page(conversation).rows
+    assert isinstance(fold, CondensationRow)
+    assert not fold.undoable
+    assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
+
+
+def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Here: half of the messages were truncated instead."""
+    talk(say, 2)
+    failed = record_for(conversation, say("user", "third"))
+    failed.status, failed.message, failed.error = Condensation.Status.FAILED, None, "No luck."
+    failed.save()
+    truncated = record_for(conversation, Message.objects.get(seq=1))
+    truncated.kind, truncated.at_seq = Condensation.Kind.TRUNCATED, failed.at_seq
+    truncated.messages_hidden = 1_200
+    truncated.save()
+    kinds = [type(row) for row in transcript.page(conversation).rows]
+    assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow]
+    row = transcript.page(conversation).rows[2]
+    assert isinstance(row, FailureRow)
+    assert row.instead == "Truncated instead: 1,200 messages hidden."
+
+
+def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say) -> None:
+    """With a way back until something new is written."""
+    talk(say, 6)
+    services.rewind_conversation(conversation=conversation, to_seq=3)
+    *_kept, rewound = transcript.page(conversation).rows
+    assert isinstance(rewound, RewindRow)
+    assert (len(rewound.rows), rewound.undoable) == (4, True)
+    say("user", "something new")
+    rewound = transcript.page(conversation).rows[-2]
+    assert isinstance(rewound, RewindRow)
+    assert not rewound.undoable
+
+
+def test_pages_meet_without_gap_or_overlap(conversation: Conversation, say: Say) -> None:
+    """Whatever stands at their border."""
+    talk(say, 23)
+    summarise(conversation, keep=5)
+    seqs: list[int] = []
+    cursor = ""
+    while True:
+        page = transcript.page(conversation, before=cursor, limit=5)
+        seqs = [row.seq for row in page.rows] + seqs
+        cursor = page.older
+        if not cursor:
+            break
+    whole = transcript.page(conversation, limit=100)
+    assert seqs == [row.seq for row in whole.rows]
+    assert len(set(seqs)) == 24
+
+
+def test_a_page_never_separates_a_call_from_its_result(conversation: Conversation) -> None:
+    """A page that would begin with results reaches back to their call."""
+    for number in range(6):
+        name = f"c{number}"
+        append(conversation, "assistant", condense.ToolUseBlock(name, "read_file", {}))
+        append(conversation, "user", condense.ToolResultBlock(name, "text"))
+    page = transcript.page(conversation, limit=5)
+    cards = [part for row in page.rows if isinstance(row, MessageRow) for part in row.parts]
+    assert [card.state for card in cards if isinstance(card, ToolCard)] == ["done"] * 3
+
+
+def test_a_page_can_reach_back_to_a_place(conversation: Conversation, say: Say) -> None:
+    """For links into the middle of a long conversation."""
+    talk(say, 40)
+    rows = transcript.page(conversation, at=12, limit=5).rows
+    assert rows[0].position <= 12
+    assert rows[-1].position == 40
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "3", "3.x", "-1.2", "9" * 40 + ".1"])
+def test_a_malformed_cursor_is_the_newest_page(
+    conversation: Conversation, say: Say, cursor: str
+) -> None:
+    """It comes from a URL that anybody can type."""
+    talk(say, 3)
+    assert [row.seq for row in transcript.page(conversation, before=cursor).rows] == [1, 2, 3]
+
+
+def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Two rewinds cost no more than one."""
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            transcript.page(conversation)
+        return len(captured)
+
+    talk(say, 4)
+    services.rewind_conversation(conversation=conversation, to_seq=3)
+    few = queries()
+    talk(say, 20)
+    record_for(conversation, summarise(conversation, keep=6))
+    services.rewind_conversation(conversation=conversation, to_seq=20)
+    assert queries() <= few + 1
