@@ -93,6 +93,8 @@ class LiveView:
         if self._presenter:
             await self._presenter
         self._remove_streaming()
+        if self._row:
+            await self._show_row(self._row_seq)
         self._row, self._tools = None, {}
         self.running, self.band, self.notice = False, None, notice
         self._show_status(status)

@@ -1,6 +1,7 @@
 """The audit trail: every condensation that was tried, every model call that was made."""
 
 import uuid
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Self
@@ -122,6 +123,23 @@ class Condensation(models.Model):
         return self.finished_at - self.started_at if self.finished_at else None
 
 
+class ModelCallQuerySet(models.QuerySet["ModelCall"]):
+    """Calls, summed."""
+
+    def per_turn(self) -> Iterator[tuple[uuid.UUID, dict[str, Any]]]:
+        """Yield turns with the number of their calls, their tokens, and their cost in USD."""
+        prompt = models.F("tokens_input") + models.F("tokens_cache_read")
+        sums = self.values("turn").annotate(
+            calls=models.Count("pk"),
+            tokens_in=models.Sum(prompt + models.F("tokens_cache_write")),
+            tokens_out=models.Sum("tokens_output"),
+            total=models.Sum("cost"),
+        )
+        for row in sums:
+            numbers = {name: row[name] for name in ("calls", "tokens_in", "tokens_out")}
+            yield row["turn"], {**numbers, "cost": row["total"]}
+
+
 class ModelCall(models.Model):
     """One request to a model: what it was for, used and cost, failed ones included."""
 
@@ -146,6 +164,8 @@ class ModelCall(models.Model):
     seconds = models.FloatField(default=0)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+
+    objects = ModelCallQuerySet.as_manager()
 
     class Meta:
         indexes = (models.Index(fields=("conversation", "created_at"), name="call_recent"),)

@@ -20,6 +20,7 @@ from chatapp.transcript.rows import (
     Row,
     TextPart,
     ToolCard,
+    TurnCost,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Row",
     "TextPart",
     "ToolCard",
+    "TurnCost",
     "live_row",
     "page",
     "revision",

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from chatapp import store
-from chatapp.models import Condensation, Conversation, Message, Rewind
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
 from chatapp.transcript.parts import LiveTools, Results, parts_of
@@ -22,6 +22,7 @@ from chatapp.transcript.rows import (
     Page,
     RewindRow,
     Row,
+    TurnCost,
 )
 
 Cursor = tuple[int, int]
@@ -55,7 +56,9 @@ def _read(
     conversation: Conversation, upper: Cursor | None, at: int | None, limit: int
 ) -> tuple[list[Message], str]:
     """Return messages in reading order, and the cursor of the page before."""
-    query = Message.objects.filter(conversation=conversation).select_related("call", "condensation")
+    query = Message.objects.filter(conversation=conversation).select_related(
+        "call", "condensation", "turn"
+    )
     if upper:
         query = query.filter(_is_before(upper))
     if at is not None:
@@ -86,7 +89,7 @@ def live_row(
 ) -> tuple[MessageRow, Conversation]:
     """Return one message's row with what its running tools have answered so far."""
     query = Message.objects.filter(conversation=conversation_id, seq__gte=seq)
-    messages = list(query.select_related("call", "condensation").order_by("seq")[:2])
+    messages = list(query.select_related("call", "condensation", "turn").order_by("seq")[:2])
     conversation = Conversation.objects.get(pk=conversation_id)
     return _Builder(conversation, messages).message_row(messages[0], live), conversation
 
@@ -113,6 +116,7 @@ class _Builder:
             for result in message.tool_results
         }
         self.hiders = self._find_hiders()
+        self.turns = self._find_turns()
 
     def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
         """Return what hides messages of this page: id on the tag → the attempt's record."""
@@ -160,10 +164,23 @@ class _Builder:
             created_at=message.created_at,
             source=engine.text,
             call=_call_cost(message),
+            turn=self._turn_cost(message),
             stop_reason=message.stop_reason,
             hidden_by=self._hidden_by(message),
             editable=by_user and bool(engine.text) and message.rewind_parent is None,
         )
+
+    def _turn_cost(self, message: Message) -> TurnCost | None:
+        turn = message.turn
+        return self.turns.get(turn.pk) if turn and turn.last_seq == message.seq else None
+
+    def _find_turns(self) -> dict[uuid.UUID, TurnCost]:
+        """Return what the turns that end on this page took, of those with several calls."""
+        ended = {row.turn_id for row in self.messages if row.turn and row.turn.last_seq == row.seq}
+        if not ended:
+            return {}
+        sums = ModelCall.objects.filter(turn__in=ended).per_turn()
+        return {name: TurnCost(**numbers) for name, numbers in sums if numbers["calls"] > 1}
 
     def _hidden_by(self, message: Message) -> HiddenBy | None:
         name = message.condense_parent or message.truncation_parent

@@ -74,8 +74,21 @@ class CallCost:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnCost:
+    """Measured tokens and USD of all calls of a turn, summaries and failures included."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A message of the user or the agent; an agent's row includes the results of its tools."""
+    """A message of the user or the agent; an agent's row includes the results of its tools.
+
+    ``turn`` is set on the last message of a turn that took more than one call.
+    """
 
     id: str
     seq: int
@@ -85,6 +98,7 @@ class MessageRow:
     created_at: datetime
     source: str = ""
     call: CallCost | None = None
+    turn: TurnCost | None = None
     stop_reason: str = ""
     hidden_by: HiddenBy | None = None
     editable: bool = False

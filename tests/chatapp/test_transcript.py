@@ -1,12 +1,14 @@
 """The rows of the transcript page."""
 
+from decimal import Decimal
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 import condense
 from chatapp import services, store, transcript
-from chatapp.models import Condensation, Conversation, Message
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn
 from chatapp.transcript import (
     CondensationRow,
     FailureRow,
@@ -15,6 +17,7 @@ from chatapp.transcript import (
     RewindRow,
     TextPart,
     ToolCard,
+    TurnCost,
 )
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.test_services import record_for
@@ -203,3 +206,32 @@ def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
     record_for(conversation, summarise(conversation, keep=6))
     services.rewind_conversation(conversation=conversation, to_seq=20)
     assert queries() <= few + 1
+
+
+def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conversation) -> None:
+    """Over all its calls, failed ones included; a turn of one call says it on its message."""
+    turn = Turn.objects.create(conversation=conversation)
+    message = condense.Message(role="assistant", content=(condense.TextBlock("Done."),))
+    store.append_message(conversation.pk, message, tokens=1, turn=turn)
+    services.finish_turn(turn=turn, status=Turn.Status.FINISHED)
+
+    def add_call(cost: str) -> None:
+        ModelCall.objects.create(
+            conversation=conversation,
+            turn=turn,
+            purpose="chat",
+            tokens_input=10,
+            tokens_cache_read=5,
+            tokens_output=2,
+            cost=Decimal(cost),
+        )
+
+    def shown() -> TurnCost | None:
+        (row,) = transcript.page(conversation).rows
+        assert isinstance(row, MessageRow)
+        return row.turn
+
+    add_call("0.01")
+    assert shown() is None
+    add_call("0.02")
+    assert shown() == TurnCost(calls=2, tokens_in=30, tokens_out=4, cost=Decimal("0.03"))
