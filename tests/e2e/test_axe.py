@@ -1,0 +1,65 @@
+"""axe-core finds nothing to complain about, on any page, in either theme."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.e2e.conftest import OpenPage
+
+pytestmark = pytest.mark.browser
+
+PAGES = ["/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/c/missing/"]
+THEMES = ["light", "dark"]
+WIDTHS = [1280, 360]
+
+
+def complaints(page: Page) -> list[str]:
+    """Return one line for each violation."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for one in found
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_are_accessible(open_page: OpenPage, path: str, theme: str) -> None:
+    """Contrast, names, roles, landmarks."""
+    assert complaints(open_page(path, theme=theme)) == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_chat_with_every_kind_of_row_is_accessible(
+    open_page: OpenPage, long_chat: str, theme: str, width: int
+) -> None:
+    """With everything that can be opened, open."""
+    page = open_page(long_chat, theme=theme, width=width)
+    page.evaluate(
+        "for (const one of document.querySelectorAll('#transcript details')) one.open = true"
+    )
+    page.get_by_text("What was hidden").first.click()
+    page.locator(".hidden-list").first.wait_for()
+    assert complaints(page) == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_dialogs_and_menus_are_accessible(open_page: OpenPage, long_chat: str, theme: str) -> None:
+    """The rewind that says what it hides, and the list of shortcuts."""
+    page = open_page(long_chat, theme=theme)
+    page.get_by_role("button", name="Rewind to here").last.click()
+    page.get_by_role("button", name="Rewind", exact=True).wait_for()
+    assert complaints(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    assert complaints(page) == []
+
+
+def test_signing_in_is_accessible(open_page: OpenPage) -> None:
+    """For someone who has no session."""
+    page = open_page("/")
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("heading", name="Sign in").wait_for()
+    assert complaints(page) == []
