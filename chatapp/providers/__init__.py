@@ -7,8 +7,8 @@ from chatapp.agent.ports import Model, Provider
 from chatapp.providers.retrying import Retrying
 
 _FACTORIES = {
-    "anthropic": "chatapp.providers.anthropic:AnthropicProvider",
-    "offline": "chatapp.providers.offline:OfflineProvider",
+    "anthropic": "chatapp.providers.anthropic.provider:AnthropicProvider",
+    "offline": "chatapp.providers.offline.provider:OfflineProvider",
 }
 
 

@@ -27,6 +27,7 @@ from chatapp.transcript.rows import (
 
 Cursor = tuple[int, int]
 PAGE = 50
+_SHOWN_WITH = ("call", "condensation", "turn")
 
 
 def revision(conversation_id: uuid.UUID) -> int:
@@ -56,9 +57,7 @@ def _read(
     conversation: Conversation, upper: Cursor | None, at: int | None, limit: int
 ) -> tuple[list[Message], str]:
     """Return messages in reading order, and the cursor of the page before."""
-    query = Message.objects.filter(conversation=conversation).select_related(
-        "call", "condensation", "turn"
-    )
+    query = Message.objects.filter(conversation=conversation).select_related(*_SHOWN_WITH)
     if upper:
         query = query.filter(_is_before(upper))
     if at is not None:
@@ -89,7 +88,7 @@ def live_row(
 ) -> tuple[MessageRow, Conversation]:
     """Return one message's row with what its running tools have answered so far."""
     query = Message.objects.filter(conversation=conversation_id, seq__gte=seq)
-    messages = list(query.select_related("call", "condensation", "turn").order_by("seq")[:2])
+    messages = list(query.select_related(*_SHOWN_WITH).order_by("seq")[:2])
     conversation = Conversation.objects.get(pk=conversation_id)
     return _Builder(conversation, messages).message_row(messages[0], live), conversation
 

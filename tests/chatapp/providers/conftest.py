@@ -3,7 +3,7 @@
 import pytest
 
 from chatapp.agent.ports import Model
-from chatapp.providers.anthropic import AnthropicProvider
+from chatapp.providers.anthropic.provider import AnthropicProvider
 from tests.chatapp.providers.requests import SECRET_KEY
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin

@@ -2,8 +2,8 @@ import pytest
 
 import condense
 from chatapp.agent import events
-from chatapp.providers.anthropic import AnthropicProvider
-from chatapp.providers.anthropic_reply import Reply
+from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.anthropic.reply import Reply
 from tests.chatapp.providers.requests import TOOLS, listen, reply, request
 from tests.standin.behaviours import (
     ToolCall,

@@ -4,8 +4,8 @@ import pytest
 
 import condense
 from chatapp.agent.ports import Model, Purpose
-from chatapp.providers.anthropic import AnthropicProvider
-from chatapp.providers.anthropic_request import BINDING_BETA
+from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.anthropic.request import BINDING_BETA
 from tests.chatapp.providers.requests import (
     SECRET_KEY,
     TOOLS,

@@ -7,8 +7,8 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
-from chatapp.providers.offline import OfflineProvider
-from chatapp.providers.offline_essay import write_essay
+from chatapp.providers.offline.essay import write_essay
+from chatapp.providers.offline.provider import OfflineProvider
 from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,

@@ -4,9 +4,9 @@ import pytest
 
 import condense
 from chatapp.agent.ports import Model, Purpose
-from chatapp.providers.offline import OfflineProvider
-from chatapp.providers.offline_essay import write_essay
-from chatapp.providers.offline_summary import SECTIONS
+from chatapp.providers.offline.essay import write_essay
+from chatapp.providers.offline.provider import OfflineProvider
+from chatapp.providers.offline.summary import SECTIONS
 from tests.chatapp.providers.requests import (
     assistant,
     call,

@@ -11,9 +11,9 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model, ModelRequest, Purpose
-from chatapp.providers.offline_chat import compose
-from chatapp.providers.offline_reading import read
-from chatapp.providers.offline_summary import summarise
+from chatapp.providers.offline.chat import compose
+from chatapp.providers.offline.reading import read
+from chatapp.providers.offline.summary import summarise
 
 # Some 1,500 words a second: quick, and slow enough to be seen to stream.
 DELAY_SECONDS = 0.003

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import condense
-from chatapp.providers.offline_reading import Happening, read
-from chatapp.providers.offline_recall import clip, is_canned, keywords, sentences
+from chatapp.providers.offline.reading import Happening, read
+from chatapp.providers.offline.recall import clip, is_canned, keywords, sentences
 
 SHARE, MOST_TOKENS = 0.15, 900
 # Of a short conversation the form alone is more than its share.

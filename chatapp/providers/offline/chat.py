@@ -3,9 +3,9 @@
 import re
 from collections.abc import Collection, Sequence
 
-from chatapp.providers.offline_essay import essay_wish, write_essay
-from chatapp.providers.offline_reading import Happening, split_question
-from chatapp.providers.offline_recall import (
+from chatapp.providers.offline.essay import essay_wish, write_essay
+from chatapp.providers.offline.reading import Happening, split_question
+from chatapp.providers.offline.recall import (
     FOUND,
     LONGEST_QUOTE,
     NOT_FOUND,
@@ -14,7 +14,7 @@ from chatapp.providers.offline_recall import (
     recall,
     subjects,
 )
-from chatapp.providers.offline_tools import Step, next_step
+from chatapp.providers.offline.tools import Step, next_step
 
 ABOUT = (
     "I am Palimpsest's offline stand-in: a small program without a language model. I can look "

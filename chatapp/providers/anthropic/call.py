@@ -8,15 +8,15 @@ import anthropic
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.providers.anthropic_errors import (
+from chatapp.providers.anthropic.errors import (
     BROKE_OFF,
     FAILURES,
     ThinkingRefused,
     explain,
     no_reply,
 )
-from chatapp.providers.anthropic_reply import Reply
-from chatapp.providers.anthropic_request import Connection, holds_thinking, without_thinking
+from chatapp.providers.anthropic.reply import Reply
+from chatapp.providers.anthropic.request import Connection, holds_thinking, without_thinking
 
 CONNECT_SECONDS = 15.0
 DECLINED = "The model declined to answer this."

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chatapp.providers.offline_reading import Happening
-from chatapp.providers.offline_recall import clip
+from chatapp.providers.offline.reading import Happening
+from chatapp.providers.offline.recall import clip
 
 LIST, READ, SEARCH = "list_files", "read_file", "search_files"
 MOST_CALLS = 200

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chatapp.providers.offline_reading import Happening, Kind
+from chatapp.providers.offline.reading import Happening, Kind
 
 MOST = 3
 SHORTEST_WORD = 2

@@ -9,7 +9,7 @@ import httpx2
 
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.providers.anthropic_request import Connection
+from chatapp.providers.anthropic.request import Connection
 
 # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
 FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, TimeoutError, ValueError)

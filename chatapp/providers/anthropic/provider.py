@@ -7,7 +7,7 @@ from importlib import import_module
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers.anthropic_request import (
+from chatapp.providers.anthropic.request import (
     DEFAULT_URL,
     Connection,
     write_count,
@@ -51,7 +51,7 @@ class AnthropicProvider:
         if not self._key:
             return None
         await _load_sdk()
-        from chatapp.providers.anthropic_call import count  # noqa: PLC0415 - imports the SDK
+        from chatapp.providers.anthropic.call import count  # noqa: PLC0415 - imports the SDK
 
         return await count(write_count(request, self._model), self._connection)
 
@@ -60,7 +60,7 @@ class AnthropicProvider:
         if not self._key:
             raise ProviderError(NO_KEY)
         await _load_sdk()
-        from chatapp.providers.anthropic_call import listen  # noqa: PLC0415 - imports the SDK
+        from chatapp.providers.anthropic.call import listen  # noqa: PLC0415 - imports the SDK
 
         async for event in listen(
             write_request(request, self._model), self._connection, eventless=self._eventless
@@ -74,4 +74,4 @@ class AnthropicProvider:
 
 async def _load_sdk() -> None:
     """Import the SDK, which takes a second, without holding up the event loop."""
-    await asyncio.to_thread(import_module, "chatapp.providers.anthropic_call")
+    await asyncio.to_thread(import_module, "chatapp.providers.anthropic.call")
