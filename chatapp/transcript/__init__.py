@@ -3,6 +3,7 @@
 ``rows``    what a row consists of
 ``parts``   a message's blocks, made ready to show
 ``labels``  triggers, reasons and outcomes in words
+``builder`` rows of some consecutive messages
 ``page``    one page of rows, in a number of queries that does not depend on its length
 """
 

@@ -1,31 +1,14 @@
 """One page of rows, in a number of queries that does not depend on its length."""
 
-import itertools
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Q
 
-from chatapp import store
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind
-from chatapp.rendering import render_markdown
-from chatapp.transcript import labels
-from chatapp.transcript.parts import LiveTools, Results, parts_of
-from chatapp.transcript.rows import (
-    CallCost,
-    CondensationRow,
-    FailureRow,
-    HiddenBy,
-    MessageRow,
-    Page,
-    RewindRow,
-    Row,
-    TurnCost,
-)
+from chatapp.models import Conversation, Message
+from chatapp.transcript.builder import Builder, Cursor
+from chatapp.transcript.parts import LiveTools
+from chatapp.transcript.rows import MessageRow, Page
 
-Cursor = tuple[int, int]
 PAGE = 50
 _SHOWN_WITH = ("call", "condensation", "turn")
 
@@ -43,7 +26,7 @@ def page(
     fresh = revision(conversation.pk)
     upper = parse_cursor(before)
     messages, older = _read(conversation, upper, at, limit)
-    rows = _Builder(conversation, messages).rows(upper, is_first=not older)
+    rows = Builder(conversation, messages).rows(upper, is_first=not older)
     return Page(rows, older, fresh)
 
 
@@ -90,190 +73,4 @@ def live_row(
     query = Message.objects.filter(conversation=conversation_id, seq__gte=seq)
     messages = list(query.select_related(*_SHOWN_WITH).order_by("seq")[:2])
     conversation = Conversation.objects.get(pk=conversation_id)
-    return _Builder(conversation, messages).message_row(messages[0], live), conversation
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """Something to show, and where in reading order it stands."""
-
-    key: tuple[float, float]
-    row: Row
-    rewind: uuid.UUID | None = None
-
-
-class _Builder:
-    """Builds the rows of some consecutive messages."""
-
-    def __init__(self, conversation: Conversation, messages: Sequence[Message]) -> None:
-        self.conversation = conversation
-        self.messages = messages
-        self.engine = {row.pk: store.to_engine(row) for row in messages}
-        self.results: Results = {
-            result.tool_use_id: result
-            for message in self.engine.values()
-            for result in message.tool_results
-        }
-        self.hiders = self._find_hiders()
-        self.turns = self._find_turns()
-
-    def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
-        """Return what hides messages of this page: id on the tag → the attempt's record."""
-        names = {row.condense_parent or row.truncation_parent for row in self.messages} - {None}
-        if not names:
-            return {}
-        rows = Condensation.objects.filter(
-            Q(message__condense_id__in=names) | Q(message__truncation_id__in=names),
-            conversation=self.conversation,
-        ).select_related("message")
-        return {
-            name: row
-            for row in rows
-            if row.message and (name := row.message.condense_id or row.message.truncation_id)
-        }
-
-    def rows(self, upper: Cursor | None, *, is_first: bool) -> list[Row]:
-        """Return all rows of the page, rewound ones folded into one row a rewind."""
-        placed = [*self._message_rows(), *self._failures(upper, is_first=is_first)]
-        placed.sort(key=lambda one: one.key)
-        return list(self._fold(placed))
-
-    def _message_rows(self) -> Iterator[_Placed]:
-        for message in self.messages:
-            row = self._row(message)
-            if row is not None:
-                yield _Placed((message.position, message.seq), row, message.rewind_parent)
-
-    def _row(self, message: Message) -> Row | None:
-        if message.is_summary or message.is_truncation_marker:
-            return self._condensation_row(message)
-        row = self.message_row(message)
-        return row if row.parts or message.role == Message.Role.ASSISTANT else None
-
-    def message_row(self, message: Message, live: LiveTools | None = None) -> MessageRow:
-        """Return a message's row; the results of its tools are on its cards."""
-        engine = self.engine[message.pk]
-        by_user = message.role == Message.Role.USER
-        return MessageRow(
-            id=f"message-{message.seq}",
-            seq=message.seq,
-            position=message.position,
-            role=message.role,
-            parts=tuple(parts_of(engine, self.results, live)),
-            created_at=message.created_at,
-            source=engine.text,
-            call=_call_cost(message),
-            turn=self._turn_cost(message),
-            stop_reason=message.stop_reason,
-            hidden_by=self._hidden_by(message),
-            editable=by_user and bool(engine.text) and message.rewind_parent is None,
-        )
-
-    def _turn_cost(self, message: Message) -> TurnCost | None:
-        turn = message.turn
-        return self.turns.get(turn.pk) if turn and turn.last_seq == message.seq else None
-
-    def _find_turns(self) -> dict[uuid.UUID, TurnCost]:
-        """Return what the turns that end on this page took, of those with several calls."""
-        ended = {row.turn_id for row in self.messages if row.turn and row.turn.last_seq == row.seq}
-        if not ended:
-            return {}
-        sums = ModelCall.objects.filter(turn__in=ended).per_turn()
-        return {name: TurnCost(**numbers) for name, numbers in sums if numbers["calls"] > 1}
-
-    def _hidden_by(self, message: Message) -> HiddenBy | None:
-        name = message.condense_parent or message.truncation_parent
-        attempt = self.hiders.get(name) if name and message.hidden else None
-        if attempt is None:
-            return None
-        return HiddenBy(labels.hidden_reason(attempt), f"condensation-{attempt.pk}")
-
-    def _condensation_row(self, message: Message) -> CondensationRow | MessageRow:
-        attempt: Condensation | None = getattr(message, "condensation", None)
-        if attempt is None:
-            # A summary without a record, as imports have them, is shown as the message it is.
-            return self.message_row(message)
-        return CondensationRow(
-            id=f"condensation-{attempt.pk}",
-            seq=message.seq,
-            position=message.position,
-            attempt=attempt,
-            summary_html=render_markdown(attempt.summary),
-            analysis_html=render_markdown(attempt.analysis),
-            trigger_text=labels.trigger_text(attempt),
-            saved_percent=labels.saved_percent(attempt),
-            undoable=attempt.status == Condensation.Status.SUCCEEDED and not message.hidden,
-            hidden_by=self._hidden_by(message),
-        )
-
-    def _failures(self, upper: Cursor | None, *, is_first: bool) -> Iterator[_Placed]:
-        """Yield attempts that left no message, after the message that was newest then."""
-        ended = (Condensation.Status.FAILED, Condensation.Status.CANCELLED)
-        rows = Condensation.objects.filter(conversation=self.conversation)
-        if self.messages and not is_first:
-            rows = rows.filter(at_seq__gte=self.messages[0].position)
-        if upper:
-            rows = rows.filter(at_seq__lt=upper[0])
-        attempts = list(rows.order_by("started_at"))
-        for number, attempt in enumerate(attempts):
-            if attempt.status in ended:
-                yield _Placed(
-                    (attempt.at_seq, float("inf")), _failure_row(attempt, attempts[number:])
-                )
-
-    def _fold(self, placed: Iterable[_Placed]) -> Iterator[Row]:
-        """Yield rows, each run of rows that one rewind hides as one row."""
-        rewinds = self._find_rewinds()
-        undoable = max((one for one in rewinds.values() if one.undoable), default=None, key=_age)
-        for rewind_id, run in itertools.groupby(placed, key=lambda one: one.rewind):
-            rows = tuple(one.row for one in run)
-            if rewind_id is None:
-                yield from rows
-                continue
-            rewind = rewinds[rewind_id]
-            yield RewindRow(
-                id=f"rewind-{rewind.pk}-{rows[0].seq}",
-                seq=rows[0].seq,
-                position=rows[0].position,
-                rewind=rewind,
-                undoable=rewind == undoable,
-                rows=rows,
-            )
-
-    def _find_rewinds(self) -> dict[uuid.UUID, Rewind]:
-        """Return the rewinds that hide messages of this page, and the latest one."""
-        names = {row.rewind_parent for row in self.messages} - {None}
-        if not names:
-            return {}
-        rows = self.conversation.rewinds.filter(undone_at=None).select_related("conversation")
-        return {row.pk: row for row in rows}
-
-
-def _age(rewind: Rewind) -> datetime:
-    return rewind.created_at
-
-
-def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow:
-    return FailureRow(
-        id=f"condensation-{attempt.pk}",
-        seq=attempt.at_seq,
-        position=attempt.at_seq,
-        attempt=attempt,
-        trigger_text=labels.trigger_text(attempt),
-        instead=labels.instead_text(attempt, later),
-    )
-
-
-def _call_cost(message: Message) -> CallCost | None:
-    call = getattr(message, "call", None)
-    if call is None:
-        return None
-    cached = call.tokens_cache_read + call.tokens_cache_write
-    return CallCost(
-        tokens_in=call.tokens_input + cached,
-        tokens_cached=call.tokens_cache_read,
-        tokens_out=call.tokens_output,
-        cost=call.cost,
-        seconds=call.seconds,
-        model=call.model,
-    )
+    return Builder(conversation, messages).message_row(messages[0], live), conversation

@@ -102,6 +102,7 @@ class MessageRow:
     stop_reason: str = ""
     hidden_by: HiddenBy | None = None
     editable: bool = False
+    rewindable: bool = False
     template: ClassVar[str] = "chat/rows/message.html"
 
 
