@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from django.db import DatabaseError
@@ -27,10 +27,10 @@ class Ending:
     notice: Notice | None = None
 
 
-async def ending_of(work: Callable[[], Awaitable[None]]) -> Ending:
-    """Do the work and return how it ended; raises nothing."""
+async def ending_of(work: Awaitable[None]) -> Ending:
+    """Wait for the work and return how it ended; raises nothing."""
     try:
-        await work()
+        await work
     except asyncio.CancelledError:
         return Ending(Turn.Status.STOPPED, _("Stopped."))
     except (StepLimitReached, condense.NothingToCondense) as reason:

@@ -38,11 +38,14 @@ class Room:
         self.view = LiveView(conversation_id, self.broadcast)
         self.job: asyncio.Task[None] | None = None
         self.keeper: Keeper | None = None
+        # Held from the check that nothing runs until something does.
+        self.starting = asyncio.Lock()
+        self._work: asyncio.Task[None] | None = None
 
     @property
     def idle(self) -> bool:
         """Whether nobody watches and nothing runs."""
-        return not self.watchers and self.job is None
+        return not (self.watchers or self.job or self.starting.locked())
 
     def broadcast(self, frame: protocol.Frame) -> None:
         """Hand a frame to every watcher; drop those that fell behind."""
@@ -68,20 +71,27 @@ class Room:
 
     def start(self, work: Job, turn: Turn | None) -> None:
         """Run ``work`` as this room's job; ``turn`` is closed with how it ended."""
-        self.job = asyncio.create_task(self._run(work, turn))
+        self._work = asyncio.create_task(self._do(work))
+        self.job = asyncio.create_task(self._run(self._work, turn))
 
-    async def _run(self, work: Job, turn: Turn | None) -> None:
+    async def _do(self, work: Job) -> None:
         await self.view.begin()
-        ending = await ending_of(work)
-        await self._close(ending, turn)
+        await work()
 
-    async def _close(self, ending: Ending, turn: Turn | None) -> None:
+    async def _run(self, work: asyncio.Task[None], turn: Turn | None) -> None:
+        # Stop cancels the work and never this: however it ends, the room is free again.
+        ending = await ending_of(work)
         try:
             if turn:
                 ending = await sync_to_async(_finish)(turn, ending)
         finally:
-            self.job = self.keeper = None
+            await self._close(ending)
+
+    async def _close(self, ending: Ending) -> None:
+        try:
             await self.view.end(ending.status, ending.notice)
+        finally:
+            self.job = self.keeper = self._work = None
             hub.close_idle(self)
 
     async def ended(self) -> None:
@@ -91,8 +101,8 @@ class Room:
 
     def stop(self) -> None:
         """Stop what runs; what was written so far is kept."""
-        if self.job and not self.job.cancelling():
-            self.job.cancel()
+        if self._work and not self._work.cancelling():
+            self._work.cancel()
 
 
 class Hub:
@@ -132,24 +142,36 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
     """
     profile = await _profile_of(conversation)
     room = await hub.enter(conversation.pk)
-    if room.job and not await sync_to_async(_is_known)(conversation, command.nonce):
-        raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
-    tokens = await asyncio.to_thread(budgets.counter_for(profile).count, command.text)
-    started = await sync_to_async(services.start_turn)(
-        conversation=conversation,
-        text=command.text,
-        tokens=tokens,
-        nonce=command.nonce,
-        replaces=command.replaces,
-    )
-    if started is None:
-        return
-    turn, message = started
-    room.start(lambda: _run_turn(room, conversation, turn), turn)
+    async with room.starting:
+        if not await _may_start(room, conversation, command.nonce):
+            return
+        tokens = await asyncio.to_thread(budgets.counter_for(profile).count, command.text)
+        started = await sync_to_async(services.start_turn)(
+            conversation=conversation,
+            text=command.text,
+            tokens=tokens,
+            nonce=command.nonce,
+            replaces=command.replaces,
+        )
+        if started is None:
+            return
+        turn, message = started
+        room.start(lambda: _run_turn(room, conversation, turn), turn)
     if command.replaces:
         await room.view.show_change()
     else:
         room.view.publish(events.MessageAppended(message))
+
+
+async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
+    """Whether a turn may start now; raise services.Refused while another one runs."""
+    if not room.job:
+        # What a full disk kept from being closed would be in the way for ever.
+        await sync_to_async(services.close_interrupted)(conversation)
+        return True
+    if await sync_to_async(_is_known)(conversation, nonce):
+        return False
+    raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
 
 
 async def _run_turn(room: Room, conversation: Conversation, turn: Turn) -> None:
@@ -162,9 +184,11 @@ async def condense_now(conversation: Conversation, focus: str) -> None:
     """Start a condensation by hand; raise services.Refused while something runs."""
     await _profile_of(conversation)
     room = await hub.enter(conversation.pk)
-    if room.job:
-        raise services.Refused(_("A turn is running. Stop it first, or wait."))
-    room.start(lambda: _run_condensation(room, conversation, focus), None)
+    async with room.starting:
+        if room.job:
+            raise services.Refused(_("A turn is running. Stop it first, or wait."))
+        await sync_to_async(services.close_interrupted)(conversation)
+        room.start(lambda: _run_condensation(room, conversation, focus), None)
 
 
 async def _run_condensation(room: Room, conversation: Conversation, focus: str) -> None:

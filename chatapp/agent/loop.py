@@ -120,8 +120,9 @@ class AgentLoop:
                     continue
                 case events.TextStreamed(text):
                     draft.text.append(text)
-                case events.RetryScheduled(reason):
-                    await self.journal.record_call(self._account(Draft(self.clock()), reason))
+                case events.RetryScheduled(reason, seconds):
+                    await self.journal.record_call(self._account(draft, reason))
+                    draft.usage, draft.started = condense.Usage(), self.clock() + seconds
             self.audience.publish(event)
         if draft.reply is None:
             raise ProviderError("The stream ended before the reply was complete.")

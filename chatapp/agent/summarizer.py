@@ -34,6 +34,9 @@ class ProviderSummarizer:
                         yield condense.TextChunk(text)
                     case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
                         yield condense.UsageChunk(usage, self.provider.model.prices.cost(usage))
+                    case events.RetryScheduled(reason, wait):
+                        await self._account(usage, time.monotonic() - started, reason)
+                        usage, started = condense.Usage(), time.monotonic() + wait
             failure = ""
         except Exception as error:
             failure = str(error)

@@ -136,13 +136,17 @@ def finish_turn(*, turn: Turn, status: Turn.Status, error: str = "", details: st
     )
 
 
-def close_interrupted() -> int:
-    """End what a crash left running; return how many turns and attempts there were."""
+def close_interrupted(conversation: Conversation | None = None) -> int:
+    """End what a crash left running; return how many turns and attempts there were.
+
+    With a ``conversation``, only what could not be saved when it ended there.
+    """
     reason, now = _("The server stopped while this was running."), timezone.now()
-    attempts = Condensation.objects.filter(status=Condensation.Status.RUNNING).update(
-        status=Condensation.Status.FAILED, error=reason, finished_at=now
-    )
-    turns = Turn.objects.filter(status=Turn.Status.RUNNING).update(
-        status=Turn.Status.FAILED, error=reason, finished_at=now
-    )
-    return attempts + turns
+    attempts = Condensation.objects.filter(status=Condensation.Status.RUNNING)
+    turns = Turn.objects.filter(status=Turn.Status.RUNNING)
+    if conversation is not None:
+        reason = _("How this ended could not be saved.")
+        attempts = attempts.filter(conversation=conversation)
+        turns = turns.filter(conversation=conversation)
+    ended = attempts.update(status=Condensation.Status.FAILED, error=reason, finished_at=now)
+    return ended + turns.update(status=Turn.Status.FAILED, error=reason, finished_at=now)
