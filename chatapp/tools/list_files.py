@@ -1,0 +1,53 @@
+"""Lists the files of a folder with their sizes."""
+
+import itertools
+from dataclasses import dataclass
+
+from chatapp.agent.ports import ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.workspace import SKIPPED, Entry, Workspace, show_name, show_size
+
+# Lines, and characters in all: a listing is for finding the way, not for reading.
+MAX_LINES = 500
+MAX_TEXT = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Which folder to list."""
+
+    path: str = argument("Folder to list, relative to the workspace.", default=".")
+    recursive: bool = argument("Whether to list the folders inside as well.", default=False)
+
+
+SPEC = ToolSpec(
+    name="list_files",
+    description=(
+        "List files and folders with their sizes, sorted by name. "
+        f"With recursive, {', '.join(sorted(SKIPPED))} are named but not listed; name one as "
+        "path to look into it."
+    ),
+    input_schema=schema_of(Arguments),
+)
+
+
+def run(workspace: Workspace, arguments: Arguments) -> str:
+    """Return one line per entry, folders with a slash at the end."""
+    entries = workspace.walk(arguments.path, recursive=arguments.recursive)
+    lines: list[str] = []
+    length = 0
+    for entry in itertools.islice(entries, MAX_LINES + 1):
+        line = _describe(entry, arguments)
+        length += len(line) + 1
+        if len(lines) == MAX_LINES or length > MAX_TEXT:
+            lines.append(f"[Only the first {len(lines):,} entries. List a folder inside instead.]")
+            break
+        lines.append(line)
+    return "\n".join(lines) or "The folder is empty."
+
+
+def _describe(entry: Entry, arguments: Arguments) -> str:
+    name = show_name(entry.path)
+    if entry.kind == "folder":
+        return f"{name}/ (not listed)" if entry.closed and arguments.recursive else f"{name}/"
+    return f"{name} ({show_size(entry.size)})" if entry.kind == "file" else f"{name} ({entry.kind})"

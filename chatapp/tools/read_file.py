@@ -1,0 +1,75 @@
+"""Reads a text file, or some lines of it, with line numbers."""
+
+from dataclasses import dataclass
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.workspace import Workspace, quote
+
+# One call's share of the context: lines, characters in all, and characters of one line.
+MAX_LINES = 2_000
+MAX_TEXT = 100_000
+MAX_LINE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Which lines of which file to read; both line numbers are included."""
+
+    path: str = argument("File to read, relative to the workspace.")
+    start_line: int = argument("First line to read.", default=1, minimum=1)
+    end_line: int | None = argument("Last line to read.", default=None, minimum=1)
+
+
+SPEC = ToolSpec(
+    name="read_file",
+    description=(
+        "Read a UTF-8 text file; each line comes with its number and a tab before it. "
+        f"One call returns at most {MAX_LINES:,} lines or {MAX_TEXT:,} characters and says how "
+        "to read on."
+    ),
+    input_schema=schema_of(Arguments),
+)
+
+
+def run(workspace: Workspace, arguments: Arguments) -> str:
+    """Return the numbered lines, and a note when there are more."""
+    lines = workspace.read_text(arguments.path).removesuffix("\n").split("\n")
+    if lines == [""]:
+        return "The file is empty."
+    first, last = _choose(arguments, len(lines))
+    numbered = _number(lines[first - 1 : last], first)
+    reached = first + len(numbered) - 1
+    if reached < last:
+        numbered.append(
+            f"[Lines {first:,} to {reached:,} of {len(lines):,}. "
+            f"Read on with start_line={reached + 1}.]"
+        )
+    return "\n".join(numbered)
+
+
+def _choose(arguments: Arguments, total: int) -> tuple[int, int]:
+    """Return the first and the last line to read; raise ToolError when there is none."""
+    first, last = arguments.start_line, min(arguments.end_line or total, total)
+    if first > total:
+        raise ToolError(f"{quote(arguments.path)} has only {total:,} lines.")
+    if first > last:
+        raise ToolError("The argument 'end_line' must not be before 'start_line'.")
+    return first, last
+
+
+def _number(lines: list[str], first: int) -> list[str]:
+    numbered: list[str] = []
+    room = MAX_TEXT
+    for number, line in enumerate(lines[:MAX_LINES], start=first):
+        numbered.append(f"{number:>6}\t{_shorten(line)}")
+        room -= len(numbered[-1]) + 1
+        if room < 0 and len(numbered) > 1:
+            return numbered[:-1]
+    return numbered
+
+
+def _shorten(line: str) -> str:
+    rest = len(line) - MAX_LINE
+    return f"{line[:MAX_LINE]}… [{rest:,} more characters in this line]" if rest > 0 else line

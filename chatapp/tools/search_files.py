@@ -1,0 +1,199 @@
+"""Finds lines in files by a regular expression.
+
+RE2 runs it, in time linear in the text and in bounded memory whatever the pattern is, and without
+holding Python's lock. A pattern it can't take (look-around, back-references) is searched as text.
+"""
+
+import itertools
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # the wheel carries no types
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.workspace import Workspace, is_text, show_name
+
+# One call's share of the context: matching lines, characters in all and of one line.
+MAX_MATCHES = 200
+MAX_TEXT = 50_000
+MAX_LINE = 300
+
+# One call's share of the machine: seconds, and bytes read.
+MAX_SECONDS = 10.0
+MAX_BYTES = 500 * 1024 * 1024
+
+# Lines shown before and after a match.
+CONTEXT = 1
+
+# Characters.
+MAX_PATTERN = 1_000
+
+_Pattern = Any  # re2's compiled pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What to search for, and where."""
+
+    pattern: str = argument("Regular expression (RE2 syntax), matched line by line.")
+    path: str = argument("File or folder to search, relative to the workspace.", default=".")
+    glob: str | None = argument("Search only files like this, such as *.py.", default=None)
+
+
+SPEC = ToolSpec(
+    name="search_files",
+    description=(
+        "Find lines that match a regular expression in the text files of a folder and of the "
+        "folders inside. Case matters; begin the pattern with (?i) if it should not. Look-around "
+        "and back-references are not supported."
+    ),
+    input_schema=schema_of(Arguments),
+)
+
+
+def run(workspace: Workspace, arguments: Arguments) -> str:
+    """Return the matching lines under their files' names, with a line of context around each."""
+    pattern, notes = _compile(arguments.pattern)
+    budget = _Budget()
+    for path, data in _read_files(workspace, arguments, budget):
+        budget.matches += _search(pattern, path, data, budget)
+        if budget.is_used_up():
+            break
+    if budget.skipped:
+        notes.append(f"[{budget.skipped:,} files are no text or too large and were not searched.]")
+    return "\n\n".join([*(budget.found or ["No line matches."]), *notes, *budget.notes])
+
+
+def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
+    """Return the compiled pattern, and a note where it had to be taken as text."""
+    if not pattern or len(pattern) > MAX_PATTERN:
+        raise ToolError(f"The argument 'pattern' must have 1 to {MAX_PATTERN:,} characters.")
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.never_nl = True
+    try:
+        return re2.compile(f"(?m){pattern}", options), []
+    except re2.error:
+        note = "[This is no regular expression that RE2 knows, so it was searched as text.]"
+        return re2.compile(re2.escape(pattern), options), [note]
+    except UnicodeError as error:
+        raise ToolError("The argument 'pattern' is not valid Unicode.") from error
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What was found, and what it has cost so far; the notes say why the search stopped."""
+
+    found: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    matches: int = 0
+    text: int = 0
+    files: int = 0
+    skipped: int = 0
+    bytes: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def is_used_up(self) -> bool:
+        """Whether to stop; says why, once."""
+        if self.matches >= MAX_MATCHES or self.text >= MAX_TEXT:
+            why = f"{self.matches:,} matching lines were found"
+        elif self.bytes >= MAX_BYTES or time.monotonic() - self.started > MAX_SECONDS:
+            why = f"{self.files:,} files were searched"
+        else:
+            return False
+        self.notes = [f"[Stopped after {why}. Narrow the pattern, the path or the glob.]"]
+        return True
+
+
+def _read_files(
+    workspace: Workspace, arguments: Arguments, budget: _Budget
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the text files that the path and the glob mean; what can't be read is passed over."""
+    globs = _expand(arguments.glob or "*")
+    for entry in workspace.walk(arguments.path):
+        if budget.is_used_up():
+            return
+        if entry.kind != "file" or not _is_wanted(entry.path, globs):
+            continue
+        data = _read(workspace, entry.path)
+        if data is None:
+            budget.skipped += 1
+            continue
+        budget.files += 1
+        budget.bytes += len(data)
+        yield entry.path, data
+
+
+def _read(workspace: Workspace, path: str) -> bytes | None:
+    """Return a text file's bytes with plain newlines, None where it can't be searched."""
+    try:
+        data = workspace.read_bytes(path)
+    except ToolError:
+        return None
+    return data.replace(b"\r\n", b"\n") if is_text(data) else None
+
+
+def _expand(glob: str) -> list[str]:
+    """Return the globs that a glob with one {a,b} stands for."""
+    match = re.search(r"\{([^{}]*)\}", glob)
+    if match is None:
+        return [glob]
+    return [glob[: match.start()] + one + glob[match.end() :] for one in match[1].split(",")]
+
+
+def _is_wanted(path: str, globs: list[str]) -> bool:
+    name = path.rpartition("/")[2]
+    return any(
+        fnmatchcase(path, glob) or fnmatchcase(name, glob.removeprefix("**/")) for glob in globs
+    )
+
+
+def _search(pattern: _Pattern, path: str, data: bytes, budget: _Budget) -> int:
+    """Add the file's matching lines to what was found; return how many they are."""
+    numbers = list(itertools.islice(_find_lines(pattern, data), MAX_MATCHES - budget.matches))
+    if numbers:
+        lines = data.decode().split("\n")
+        block = "\n".join([show_name(path), *_with_context(lines, numbers)])
+        budget.found.append(block[:MAX_TEXT])
+        budget.text += len(block)
+    return len(numbers)
+
+
+def _find_lines(pattern: _Pattern, data: bytes) -> Iterator[int]:
+    """Yield the numbers of the lines that match, from 0."""
+    start = number = 0
+    while start < len(data) and (match := pattern.search(data, start)):
+        number += data.count(b"\n", start, match.start())
+        end = data.find(b"\n", match.start())
+        # A match at the very end, after the last newline, is on no line.
+        if match.start() == len(data) and data.endswith(b"\n"):
+            return
+        yield number
+        if end < 0:
+            return
+        start, number = end + 1, number + 1
+
+
+def _with_context(lines: list[str], numbers: list[int]) -> Iterator[str]:
+    """Yield the matching lines as ``12: …``, those around them as ``11- …``, gaps as ``--``."""
+    matching = set(numbers)
+    last = len(lines) - (2 if lines[-1] == "" else 1)
+    shown = -1
+    for number in numbers:
+        first = max(number - CONTEXT, shown + 1, 0)
+        if shown >= 0 and first > shown + 1:
+            yield "--"
+        for one in range(first, min(number + CONTEXT, last) + 1):
+            yield f"{one + 1}{':' if one in matching else '-'} {_shorten(lines[one])}"
+            shown = one
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"

@@ -1,0 +1,209 @@
+"""A folder that tools may read, and that no path a model writes can lead out of.
+
+A path is resolved first, so that links within the folder work, and then opened part by part
+without following links, so that a link put there in between leads nowhere.
+"""
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from chatapp.agent.errors import ToolError
+
+# Bytes; larger files are refused before anything is read.
+MAX_FILE = 10 * 1024 * 1024
+
+# Levels below the folder that is walked, and entries of one folder.
+MAX_DEPTH = 40
+MAX_ENTRIES = 20_000
+
+# Folders that are not walked into unless they are named: thousands of files nobody wrote.
+SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
+
+_SHOWN = 200  # characters of a path that are repeated in an error
+
+_REASONS = {
+    errno.ENOENT: "There is no file or folder {}.",
+    errno.ENOTDIR: "There is no file or folder {}.",
+    errno.EACCES: "The server is not allowed to read {}.",
+    errno.EPERM: "The server is not allowed to read {}.",
+    errno.ELOOP: "The link {} does not lead to a file in the workspace.",
+    errno.ENAMETOOLONG: "The path {} is too long.",
+    errno.ENODEV: "{} is neither a file nor a folder.",
+    errno.ENXIO: "{} is neither a file nor a folder.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something in a folder; ``path`` is relative to the workspace, ``size`` in bytes.
+
+    ``kind`` is "file", "folder", "link" or "other"; ``closed`` says that a folder was not walked.
+    """
+
+    path: str
+    kind: str
+    size: int
+    closed: bool = False
+
+
+class Workspace:
+    """Reads files and folders below ``root``; every failure is a ToolError.
+
+    Errors name a path as it was given, never where it is on this machine.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Remember where the folder is."""
+        self._root = root
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return a whole file of at most ``MAX_FILE`` bytes."""
+        with _explained(path), self._opened(path) as found:
+            info = os.fstat(found)
+            if stat.S_ISDIR(info.st_mode):
+                raise ToolError(f"{quote(path)} is a folder, not a file.")
+            if info.st_size > MAX_FILE:
+                raise ToolError(
+                    f"{quote(path)} has {show_size(info.st_size)}; "
+                    f"files over {show_size(MAX_FILE)} are not read."
+                )
+            with open(found, "rb", closefd=False) as file:
+                return file.read(MAX_FILE)
+
+    def read_text(self, path: str) -> str:
+        """Return a whole text file; lines end with a newline, whatever they ended with."""
+        data = self.read_bytes(path)
+        if not is_text(data):
+            raise ToolError(f"{quote(path)} is not a UTF-8 text file.")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+
+    def walk(self, path: str = ".", *, recursive: bool = True) -> Iterator[Entry]:
+        """Yield what is in a folder and below, sorted by name; a file yields itself."""
+        with _explained(path):
+            parts = self._locate(path)
+            with self._opened(path) as found:
+                info = os.fstat(found)
+                if stat.S_ISDIR(info.st_mode):
+                    yield from _walk(found, "/".join(parts), MAX_DEPTH if recursive else 0)
+                else:
+                    yield Entry("/".join(parts), "file", info.st_size)
+
+    def _locate(self, path: str) -> tuple[str, ...]:
+        """Return the names that lead from the root to what the path means."""
+        if "\0" in path:
+            raise ToolError(f"The path {quote(path)} contains a NUL character.")
+        root = self._root.resolve()
+        found = (root / path).resolve()
+        if Path(path).is_absolute() or not found.is_relative_to(root):
+            raise ToolError(f"{quote(path)} is outside the workspace; paths are relative to it.")
+        return found.relative_to(root).parts
+
+    @contextlib.contextmanager
+    def _opened(self, path: str) -> Iterator[int]:
+        """Open a file or folder below the root, following no link on the way."""
+        found = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in self._locate(path):
+                inner = _open_in(found, part)
+                os.close(found)
+                found = inner
+            yield found
+        finally:
+            os.close(found)
+
+
+def quote(name: str) -> str:
+    """Return a name for a sentence: short, on one line, with every odd character visible."""
+    short = name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
+    return json.dumps(short, ensure_ascii=not short.isprintable())
+
+
+def show_name(name: str) -> str:
+    """Return a name for a list: as it is, or quoted where it would break the line."""
+    return name if name.isprintable() else json.dumps(name)
+
+
+def show_size(size: int) -> str:
+    """Return a number of bytes in words, rounded up."""
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1024:  # noqa: PLR2004 - bytes in a KB
+            return f"{size:,} {unit}"
+        size = -(-size // 1024)
+    return f"{size:,} GB"
+
+
+def is_text(data: bytes) -> bool:
+    """Whether this is UTF-8 without NUL bytes."""
+    if b"\0" in data:
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _open_in(folder: int, name: str) -> int:
+    """Open a file or folder by its name in a folder; opening a device could start something."""
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+        raise OSError(errno.ENODEV, "not a file")
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    found = os.open(name, flags, dir_fd=folder)
+    mode = os.fstat(found).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        os.close(found)
+        raise OSError(errno.ENODEV, "not a file")
+    return found
+
+
+def _walk(folder: int, path: str, depth: int) -> Iterator[Entry]:
+    with os.scandir(folder) as scan:
+        names = sorted(one.name for one in itertools.islice(scan, MAX_ENTRIES))
+    for name in names:
+        inner = f"{path}/{name}" if path else name
+        with contextlib.suppress(FileNotFoundError):
+            info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISDIR(info.st_mode):
+                yield from _walk_into(folder, name, inner, depth)
+            else:
+                yield Entry(inner, _kind_of(info.st_mode), info.st_size)
+
+
+def _walk_into(folder: int, name: str, path: str, depth: int) -> Iterator[Entry]:
+    if depth == 0 or name in SKIPPED:
+        yield Entry(path, "folder", 0, closed=True)
+        return
+    try:
+        found = _open_in(folder, name)
+    except OSError:
+        yield Entry(path, "folder", 0, closed=True)
+        return
+    try:
+        yield Entry(path, "folder", 0)
+        yield from _walk(found, path, depth - 1)
+    finally:
+        os.close(found)
+
+
+def _kind_of(mode: int) -> str:
+    return "file" if stat.S_ISREG(mode) else "link" if stat.S_ISLNK(mode) else "other"
+
+
+@contextlib.contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Turn an error of the operating system into a sentence about the path as it was given."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, "{} can't be read.")
+        raise ToolError(reason.format(quote(path))) from error
+    except (UnicodeError, ValueError, RecursionError) as error:
+        raise ToolError(f"{quote(path)} is not a path.") from error
