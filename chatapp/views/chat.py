@@ -32,7 +32,7 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
         "context": context_state(conversation),
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
-        "prompt": request.session.pop(f"prompt-{pk}", ""),
+        "first": request.session.pop(f"first-{pk}", None),
         "nonce": uuid.uuid4(),
     }
     return render(request, "chat/page.html", context)

@@ -16,17 +16,21 @@ from chatapp.models import Conversation
 from chatapp.views.common import Request, own_conversation, refuse, signed_in
 from chatapp.views.sidebar import list_conversations
 
-# What the first page offers to try: title, what it shows, prompt, whether samples are needed.
+# What the first page offers to try: a prompt, whether it needs the sample files, and whether
+# the page asks for a condensation once it is answered.
 EXAMPLES = (
     {
         "icon": "fold",
         "title": gettext_lazy("See a condensation"),
-        "text": gettext_lazy("A long read fills a small window; watch it fold, then unfold it."),
+        "text": gettext_lazy(
+            "The agent reads some files, then its context is folded; you can unfold it."
+        ),
         "prompt": gettext_lazy(
             "Read every sample file, one after the other, and then tell me in five sentences "
             "what they are about."
         ),
         "samples": True,
+        "condense": True,
     },
     {
         "icon": "folder",
@@ -81,7 +85,8 @@ def create_conversation(request: Request) -> HttpResponse:
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
     if prompt := form.cleaned_data["prompt"]:
-        request.session[f"prompt-{conversation.pk}"] = prompt
+        first = {"prompt": prompt, "condense": form.cleaned_data["condense"]}
+        request.session[f"first-{conversation.pk}"] = first
     return redirect("chat", conversation.pk)
 
 

@@ -11,7 +11,9 @@ import { refreshTitle, startTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
-const { url, signIn } = document.getElementById("composer").dataset;
+const { url, signIn, thenCondense } = document.getElementById("composer").dataset;
+// One of the examples on the first page ends with a condensation.
+let condenseNext = thenCondense !== undefined;
 const socket = new Socket(url);
 const scroll = new Scroll();
 const transcript = new Transcript(scroll);
@@ -31,7 +33,12 @@ const show = {
   "text.streamed": (frame) => transcript.stream(frame),
   "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
   "panel.changed": showPanel,
-  "status.changed": ({ text, running }) => composer.show(text, running),
+  "status.changed"({ text, running }) {
+    const ended = composer.running && !running;
+    composer.show(text, running);
+    if (ended && condenseNext) socket.send({ type: "condense.start" });
+    condenseNext &&= !ended;
+  },
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);
     refreshTitle();
