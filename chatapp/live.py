@@ -84,21 +84,26 @@ class LiveView:
         """Show that something runs, and take events from now on."""
         self.running, self.notice = True, None
         self._show_status(_("Thinking…"))
-        await self._show_panel()
         self._presenter = asyncio.create_task(self._present())
+        await self._show_panel()
 
     async def end(self, status: str, notice: Notice | None) -> None:
         """Show all events that came, then that nothing runs any more, and why."""
         self._queue.put_nowait(None)
-        if self._presenter:
-            await self._presenter
+        # What was stopped before it began has no presenter, but perhaps a message to show.
+        await (self._presenter or self._present())
+        self._presenter = None
         self._remove_streaming()
-        if self._row:
-            await self._show_row(self._row_seq)
-        self._row, self._tools = None, {}
-        self.running, self.band, self.notice = False, None, notice
-        self._show_status(status)
-        await self._show_panel()
+        try:
+            if self._row:
+                await self._show_row(self._row_seq)
+            self._row, self._tools = None, {}
+            self.band, self.notice = None, notice
+            panel = await self._panel()
+        finally:
+            self.running = False
+            self._show_status(status)
+        self._send(panel)
 
     def articles(self) -> list[tuple[str, str]]:
         """Return (element id, HTML) of what is in flight, in the transcript's order."""
@@ -165,6 +170,7 @@ class LiveView:
             self._streaming = Streaming()
             self._send(protocol.article_upserted(self._streaming.id, self._streaming.render()))
             self._show_status(_("Writing…"))
+            await self._end_wait()
         self._streaming.feed(event.text)
 
     @_show.register
@@ -175,6 +181,7 @@ class LiveView:
     @_show.register
     async def _(self, event: events.ToolUseStarted) -> None:
         self._show_status(_("Calling %(tool)s…") % {"tool": event.name})
+        await self._end_wait()
 
     @_show.register(events.ToolStarted)
     @_show.register(events.ToolFinished)
@@ -230,6 +237,12 @@ class LiveView:
         if streaming and streaming.due is not None:
             self._send(streaming.frame(streaming.sent))
             streaming.sent, streaming.due = len(streaming.closed), None
+
+    async def _end_wait(self) -> None:
+        """Take back the notice of a retry that worked."""
+        if self.notice:
+            self.notice = None
+            await self._show_panel()
 
     def _remove_streaming(self) -> None:
         if self._streaming:
