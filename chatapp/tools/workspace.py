@@ -26,6 +26,9 @@ MAX_ENTRIES = 20_000
 # Folders that are not walked into unless they are named: thousands of files nobody wrote.
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules"})
 
+# Characters; resolving a path takes time that grows with the square of its length.
+_MAX_PATH = 4_096
+
 _SHOWN = 200  # characters of a path that are repeated in an error
 
 _REASONS = {
@@ -99,6 +102,8 @@ class Workspace:
         """Return the names that lead from the root to what the path means."""
         if "\0" in path:
             raise ToolError(f"The path {quote(path)} contains a NUL character.")
+        if len(path) > _MAX_PATH:
+            raise ToolError(f"The path {quote(path)} is too long.")
         root = self._root.resolve()
         found = (root / path).resolve()
         if Path(path).is_absolute() or not found.is_relative_to(root):

@@ -186,7 +186,7 @@ def sample(kind: str, size: int) -> str:
     words = ["the quick brown fox and `code` with **bold** text"] * 3
     sentence = " ".join(words)
     block = {
-        "mixed": f"## A\n\n{sentence}\n\n- {sentence}\n- b\n\n```py\nx = 1\n```\n\n> {words[0]}\n\n",
+        "mixed": f"## A\n\n{sentence}\n\n- {sentence}\n- b\n\n```py\nx = 1\n```\n\n> quote\n\n",
         "list": f"- {sentence}\n",
         "code": "    return x + 1\n",
         "paragraph": f"{sentence} ",

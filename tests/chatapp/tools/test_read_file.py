@@ -1,0 +1,84 @@
+"""Reading a file."""
+
+from pathlib import Path
+
+import pytest
+
+from chatapp.agent.errors import ToolError
+from chatapp.tools import read_file
+from chatapp.tools.read_file import MAX_LINE, MAX_LINES, MAX_TEXT, Arguments
+from chatapp.tools.workspace import Workspace
+
+
+def run(root: Path, text: str, start: int = 1, end: int | None = None) -> str:
+    """Write the text to a file and return what is read of it."""
+    (root / "file").write_text(text, encoding="utf-8", newline="")
+    return read_file.run(Workspace(root), Arguments("file", start, end))
+
+
+def test_lines_are_numbered(folder: Path) -> None:
+    """So that the model can name them."""
+    assert run(folder, "one\n\nthree\n") == "     1\tone\n     2\t\n     3\tthree"
+
+
+@pytest.mark.parametrize("text", ["one", "one\n", "one\r\n"])
+def test_the_last_newline_is_no_line(folder: Path, text: str) -> None:
+    """Editors count so too."""
+    assert run(folder, text) == "     1\tone"
+
+
+def test_a_part_is_read(folder: Path) -> None:
+    """Both ends are included, and an end after the last line is the last line."""
+    text = "a\nb\nc\nd\n"
+    assert run(folder, text, 2, 3) == "     2\tb\n     3\tc"
+    assert run(folder, text, 4) == "     4\td"
+    assert run(folder, text, 4, 99) == "     4\td"
+
+
+def test_a_part_that_is_not_there_is_refused(folder: Path) -> None:
+    """The sentence says what there is."""
+    with pytest.raises(ToolError, match='"file" has only 2 lines'):
+        run(folder, "a\nb\n", 3)
+    with pytest.raises(ToolError, match="must not be before"):
+        run(folder, "a\nb\n", 2, 1)
+
+
+@pytest.mark.parametrize("text", ["", "\ufeff"])
+def test_an_empty_file_is_said_to_be_empty(folder: Path, text: str) -> None:
+    """An empty answer would look like a failure."""
+    assert run(folder, text) == "The file is empty."
+
+
+def test_a_long_file_is_cut_with_a_note(folder: Path) -> None:
+    """The next call goes on exactly there."""
+    text = "".join(f"{n}\n" for n in range(1, 2 * MAX_LINES + 2))
+    first = run(folder, text).split("\n")
+    assert len(first) == MAX_LINES + 1
+    assert first[-1] == "[Lines 1 to 2,000 of 4,001. Read on with start_line=2001.]"
+    second = run(folder, text, 2001).split("\n")
+    assert second[0] == "  2001\t2001"
+    assert run(folder, text, 4001) == "  4001\t4001"
+
+
+def test_wide_lines_are_cut_by_characters(folder: Path) -> None:
+    """Each part fits, and nothing is left out between the parts."""
+    text = "".join(f"{n} {'x' * 990}\n" for n in range(1, 301))
+    start, seen = 1, []
+    while start:
+        lines = run(folder, text, start).split("\n")
+        assert sum(map(len, lines)) < MAX_TEXT + 200
+        seen += [int(line[:6]) for line in lines if not line.startswith("[")]
+        start = int(lines[-1].rpartition("=")[2].rstrip(".]")) if lines[-1][0] == "[" else 0
+    assert seen == list(range(1, 301))
+
+
+def test_a_very_long_line_is_cut(folder: Path) -> None:
+    """A minified script is one line."""
+    text = run(folder, "x" * 1_000_000)
+    assert len(text) < MAX_LINE + 100
+    assert text.endswith("… [998,000 more characters in this line]")
+
+
+def test_only_newlines_end_lines(folder: Path) -> None:
+    """Numbers agree with editors and compilers."""
+    assert run(folder, "a\x0cb\u2028c\x85d\n").count("\n") == 0

@@ -1,0 +1,207 @@
+"""Searching files."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from chatapp.agent.errors import ToolError
+from chatapp.tools import search_files
+from chatapp.tools.search_files import MAX_MATCHES, MAX_TEXT, Arguments
+from chatapp.tools.workspace import Workspace
+
+
+def run(root: Path, pattern: str, path: str = ".", glob: str | None = None) -> str:
+    """Return what is found."""
+    return search_files.run(Workspace(root), Arguments(pattern, path, glob))
+
+
+@pytest.fixture
+def root(folder: Path) -> Path:
+    """A small project."""
+    (folder / "src" / "deep").mkdir(parents=True)
+    (folder / "src" / "a.py").write_text("import os\n\n\ndef alpha():\n    return 1\n# end\n")
+    (folder / "src" / "deep" / "b.ts").write_text("const alpha = 1;\r\n")
+    (folder / "c.md").write_text("No such word, ALPHA apart.")
+    return folder
+
+
+def test_matches_come_with_their_place_and_context(root: Path) -> None:
+    """File by file, the matching line marked by a colon."""
+    assert run(root, "alpha") == (
+        "src/a.py\n3- \n4: def alpha():\n5-     return 1\n\nsrc/deep/b.ts\n1: const alpha = 1;"
+    )
+
+
+def test_gaps_are_shown(root: Path) -> None:
+    """Lines that do not follow each other are told apart."""
+    assert run(root, "^import|^#", "src/a.py") == (
+        "src/a.py\n1: import os\n2- \n--\n5-     return 1\n6: # end"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lines"),
+    [
+        ("^def", [4]),
+        ("os$", [1]),
+        ("^$", [2, 3]),
+        (r"\d", [5]),
+        ("(?i)DEF", [4]),
+        ("def|end", [4, 6]),
+        (r"os\s+def", []),
+        ("[^q]*", [1, 2, 3, 4, 5, 6]),
+        ("x*", [1, 2, 3, 4, 5, 6]),
+        ("(?s)os.*end", []),
+    ],
+)
+def test_a_pattern_is_matched_line_by_line(root: Path, pattern: str, lines: list[int]) -> None:
+    """Anchors mean the line, and no match crosses its end."""
+    found = re.findall(r"^(\d+):", run(root, pattern, "src/a.py"), re.MULTILINE)
+    assert [int(number) for number in found] == lines
+
+
+def test_windows_line_ends_do_not_hide_the_end_of_a_line(root: Path) -> None:
+    """`;$` matches before them."""
+    assert "1: const" in run(root, ";$", "src/deep/b.ts")
+
+
+@pytest.mark.parametrize("pattern", ["alpha(", "[", "*", "(?=alpha)", r"(a)\1", "a)|(b", "a{2000}"])
+def test_what_is_no_pattern_is_searched_as_text(folder: Path, pattern: str) -> None:
+    """And that is said."""
+    (folder / "file").write_text(f"one\n{pattern}\n")
+    found = run(folder, pattern)
+    assert f"2: {pattern}" in found
+    assert "searched as text" in found
+
+
+@pytest.mark.parametrize(
+    ("glob", "files"),
+    [
+        ("*.py", ["src/a.py"]),
+        ("**/*.py", ["src/a.py"]),
+        ("src/*", ["src/a.py", "src/deep/b.ts"]),
+        ("*.{py,ts}", ["src/a.py", "src/deep/b.ts"]),
+        ("a.py", ["src/a.py"]),
+        ("*.PY", []),
+        ("**/*.md", ["c.md"]),
+        ("[", []),
+    ],
+)
+def test_a_glob_chooses_the_files(root: Path, glob: str, files: list[str]) -> None:
+    """By name or by path."""
+    found = run(root, "(?i)alpha", glob=glob)
+    assert re.findall(r"^[\w/]+\.\w+$", found, re.MULTILINE) == files
+
+
+def test_nothing_found_is_said(root: Path) -> None:
+    """An empty answer would look like a failure."""
+    assert run(root, "omega") == "No line matches."
+
+
+def test_files_that_are_no_text_are_counted(root: Path) -> None:
+    """The model knows what it has not seen."""
+    (root / "x.bin").write_bytes(b"alpha\0")
+    (root / "y.bin").write_bytes(b"alpha\xff")
+    with (root / "huge").open("wb") as file:
+        file.truncate(100 * 1024**3)
+    found = run(root, "omega")
+    assert "[3 files are no text or too large and were not searched.]" in found
+
+
+def test_links_are_not_followed(root: Path) -> None:
+    """Neither out of the workspace nor to the same file twice."""
+    (root / "link").symlink_to("/etc")
+    (root / "again").symlink_to("src")
+    assert run(root, "alpha").count("def alpha") == 1
+    with pytest.raises(ToolError, match="outside"):
+        run(root, "root", "link")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a+)+$",
+        "(a|aa)+$",
+        "(.*)*x(.*)*y$",
+        "^(([a-z])+.)+[A-Z]([a-z])+$",
+        "(a?){999}a{999}",
+        "((((a{100}){100}){100}){100}){100}",
+        "(" * 499 + ")" * 499,
+        ".{1000}b",
+        "(x*)*" * 100,
+    ],
+)
+def test_no_pattern_can_hang_the_search(folder: Path, pattern: str) -> None:
+    """Nor fill the memory while it is compiled."""
+    (folder / "file").write_text("a" * 200_000 + "!\n")
+    start = time.perf_counter()
+    run(folder, pattern)
+    assert time.perf_counter() - start < 3
+
+
+@pytest.mark.parametrize("glob", ["*a" * 100 + "b", "{a,b}" * 40, "{" * 1000, "[!" * 500])
+def test_no_glob_can_hang_the_search(folder: Path, glob: str) -> None:
+    """Names may be long as well."""
+    (folder / ("a" * 250)).write_text("x")
+    start = time.perf_counter()
+    run(folder, "x", glob=glob)
+    assert time.perf_counter() - start < 3
+
+
+@pytest.mark.parametrize("pattern", ["", "x" * 1_001, "\ud800"])
+def test_an_empty_or_endless_pattern_is_refused(folder: Path, pattern: str) -> None:
+    """It could only be a mistake."""
+    with pytest.raises(ToolError, match="'pattern'"):
+        run(folder, pattern)
+
+
+def test_many_matches_are_cut_with_a_note(folder: Path) -> None:
+    """In one file or in many."""
+    (folder / "a").write_text("x\n" * 150)
+    (folder / "b").write_text("x\n" * 150)
+    (folder / "c").write_text("x\n" * 150)
+    found = run(folder, "x")
+    assert found.count(": x") == MAX_MATCHES
+    assert found.endswith(
+        "[Stopped after 200 matching lines were found. Narrow the pattern, the path or the glob.]"
+    )
+
+
+def test_long_lines_are_cut(folder: Path) -> None:
+    """A minified file has few lines, but long ones."""
+    (folder / "min.js").write_text(("x" * 100_000 + "\n") * 300)
+    assert len(run(folder, "x")) < MAX_TEXT + 20_000
+
+
+def test_a_search_stops_when_its_time_is_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how far it came."""
+    (folder / "a").write_text("x\n")
+    monkeypatch.setattr(search_files, "MAX_SECONDS", -1.0)
+    assert "[Stopped after 0 files were searched." in run(folder, "x")
+
+
+def test_a_search_stops_when_it_has_read_enough(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is shared."""
+    for name in "abc":
+        (folder / name).write_text("x" * 100)
+    monkeypatch.setattr(search_files, "MAX_BYTES", 150)
+    assert "[Stopped after 2 files were searched." in run(folder, "y")
+
+
+def test_names_that_would_break_the_lines_are_quoted(folder: Path) -> None:
+    """No name can pass for a match."""
+    (folder / "a\n9: x").write_text("x\n")
+    assert run(folder, "x") == '"a\\n9: x"\n1: x'
+
+
+def test_many_files_are_searched_fast(folder: Path) -> None:
+    """A repository of 2,000 files takes a moment."""
+    for number in range(2_000):
+        (folder / f"{number}.txt").write_text("some text\n" * 50)
+    start = time.perf_counter()
+    assert run(folder, "needle") == "No line matches."
+    assert time.perf_counter() - start < 5

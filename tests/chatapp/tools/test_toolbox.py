@@ -1,0 +1,139 @@
+"""The toolbox: every call comes back as an outcome, whatever the model writes."""
+
+import asyncio
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatapp.agent import ports
+from chatapp.tools import WorkspaceToolbox, list_files
+from chatapp.tools.workspace import Workspace
+
+
+@pytest.fixture
+def toolbox(folder: Path) -> WorkspaceToolbox:
+    """The tools for a folder with one file."""
+    (folder / "a.txt").write_text("one\ntwo\n")
+    return WorkspaceToolbox(folder)
+
+
+def test_it_is_the_toolbox_that_the_loop_asks_for(toolbox: WorkspaceToolbox) -> None:
+    """Checked by the type checker too."""
+    box: ports.Toolbox = toolbox
+    assert [spec.name for spec in box.specs] == ["list_files", "read_file", "search_files"]
+
+
+def test_the_model_is_told_what_each_argument_is(toolbox: WorkspaceToolbox) -> None:
+    """The schema is what the check goes by."""
+    spec = toolbox.specs[1].to_api()
+    schema = spec["input_schema"]
+    assert schema["required"] == ["path"]
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["start_line"] == {
+        "type": "integer",
+        "description": "First line to read.",
+        "minimum": 1,
+        "default": 1,
+    }
+    assert schema["properties"]["end_line"]["type"] == "integer"
+    for one in toolbox.specs:
+        assert all(about["description"] for about in one.input_schema["properties"].values())
+
+
+async def test_a_call_gives_its_text(toolbox: WorkspaceToolbox) -> None:
+    """Arguments with a default may be left out or null."""
+    for arguments in ({}, {"path": "."}, {"path": None, "recursive": False}):
+        assert await toolbox.run("list_files", arguments) == ports.ToolOutcome("a.txt (8 bytes)")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("rm", {}, 'There is no tool "rm". Tools: list_files, read_file, search_files.'),
+        ("", {}, 'There is no tool "".'),
+        ("x\n" * 5_000, {}, "There is no tool"),
+        ("read_file", {}, "The argument 'path' is missing."),
+        ("read_file", {"path": None}, "The argument 'path' is missing."),
+        ("read_file", {"path": 1}, "The argument 'path' must be a text."),
+        ("read_file", {"path": ["a.txt"]}, "must be a text"),
+        ("read_file", {"path": "a.txt", "start_line": "1"}, "must be a whole number"),
+        ("read_file", {"path": "a.txt", "start_line": 1.5}, "must be a whole number"),
+        ("read_file", {"path": "a.txt", "start_line": True}, "must be a whole number"),
+        ("read_file", {"path": "a.txt", "start_line": 0}, "must be at least 1"),
+        ("read_file", {"path": "a.txt", "start_line": float("nan")}, "must be a whole number"),
+        ("list_files", {"recursive": 1}, "must be true or false"),
+        ("list_files", {"recursive": "true"}, "must be true or false"),
+        ("list_files", {"folder": "."}, "Unknown argument. This tool takes: path, recursive."),
+        ("list_files", {1: "."}, "Unknown argument."),
+        ("list_files", [], "must be a JSON object"),
+        ("list_files", None, "must be a JSON object"),
+        ("list_files", "{}", "must be a JSON object"),
+        ("read_file", {"path": "missing"}, 'There is no file or folder "missing".'),
+    ],
+)
+async def test_a_wrong_call_is_explained(
+    toolbox: WorkspaceToolbox, name: str, arguments: Any, words: str
+) -> None:
+    """The model can correct itself."""
+    outcome = await toolbox.run(name, arguments)
+    assert outcome.is_error
+    assert words in outcome.text
+    assert len(outcome.text) < 600
+
+
+async def test_a_whole_number_may_be_written_with_a_point(toolbox: WorkspaceToolbox) -> None:
+    """JSON knows one kind of number."""
+    outcome = await toolbox.run("read_file", {"path": "a.txt", "start_line": 2.0})
+    assert outcome == ports.ToolOutcome("     2\ttwo")
+
+
+async def test_an_unexpected_error_is_logged_and_not_shown(
+    toolbox: WorkspaceToolbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its text may name folders of the server."""
+
+    def fail(*_args: object) -> str:
+        raise RuntimeError("/somewhere/secret")
+
+    monkeypatch.setattr(list_files, "run", fail)
+    with caplog.at_level(logging.ERROR):
+        outcome = await toolbox.run("list_files", {})
+    assert outcome.is_error
+    assert "secret" not in outcome.text
+    assert "A tool failed" in caplog.text
+
+
+async def test_tools_run_outside_the_event_loop(
+    toolbox: WorkspaceToolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow disk does not stop the server."""
+    release = threading.Event()
+    monkeypatch.setattr(list_files, "run", lambda *_: "late" if release.wait(10) else "stuck")
+    call = asyncio.create_task(toolbox.run("list_files", {}))
+    await asyncio.sleep(0.01)
+    assert not call.done()
+    release.set()
+    assert (await call).text == "late"
+
+
+async def test_cancelling_a_call_is_not_an_outcome(
+    toolbox: WorkspaceToolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stop ends the wait at once."""
+    release = threading.Event()
+    monkeypatch.setattr(list_files, "run", lambda *_: str(release.wait(10)))
+    call = asyncio.create_task(toolbox.run("list_files", {}))
+    await asyncio.sleep(0.01)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    release.set()
+
+
+def test_nothing_is_looked_at_before_a_call(folder: Path) -> None:
+    """A conversation without files costs nothing."""
+    WorkspaceToolbox(folder / "missing")
+    Workspace(folder / "missing")

@@ -1,0 +1,328 @@
+"""The workspace against hostile paths and hostile files."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from chatapp.agent.errors import ToolError
+from chatapp.tools import workspace as module
+from chatapp.tools.workspace import MAX_FILE, Workspace, quote, show_size
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with a file, beside a folder that nobody may see."""
+    root = tmp_path / "host" / "root"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("print('a')\n")
+    (tmp_path / "host" / "secret").mkdir()
+    (tmp_path / "host" / "secret" / "key.txt").write_text("the secret")
+    return root
+
+
+def refuse(root: Path, path: str) -> str:
+    """Return why reading the path is refused, which never tells where the root is."""
+    with pytest.raises(ToolError) as caught:
+        Workspace(root).read_text(path)
+    assert "host" not in str(caught.value).replace(path, "")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["src/a.py", "./src/a.py", "src//a.py", "src/../src/a.py"])
+def test_a_file_is_read_by_any_path_that_stays_inside(root: Path, path: str) -> None:
+    """Detours within the workspace are harmless."""
+    assert Workspace(root).read_text(path) == "print('a')\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..",
+        "../secret/key.txt",
+        "../secret/missing.txt",
+        "src/../../secret/key.txt",
+        "missing/../../secret/key.txt",
+        "/etc/passwd",
+        "//etc/passwd",
+        "/",
+        "../root2",
+        "../" * 50 + "etc/passwd",
+    ],
+)
+def test_a_path_out_of_the_workspace_is_refused(root: Path, path: str) -> None:
+    """Whether there is something outside is not told either."""
+    assert "outside the workspace" in refuse(root, path)
+
+
+def test_an_absolute_path_is_refused_even_into_the_workspace(root: Path) -> None:
+    """The model has no business knowing where it is."""
+    with pytest.raises(ToolError, match="outside the workspace"):
+        Workspace(root).read_text(str(root / "src" / "a.py"))
+
+
+@pytest.mark.parametrize("target", ["../secret/key.txt", "/etc/passwd", "../secret/missing"])
+def test_a_link_out_of_the_workspace_is_refused(root: Path, target: str) -> None:
+    """Whoever unpacks an archive into the workspace may bring links."""
+    (root / "link").symlink_to(target)
+    assert "outside the workspace" in refuse(root, "link")
+
+
+def test_a_linked_folder_out_of_the_workspace_is_refused(root: Path) -> None:
+    """Nor by a path that goes on behind the link."""
+    (root / "folder").symlink_to("../secret")
+    assert "outside the workspace" in refuse(root, "folder/key.txt")
+    assert "outside the workspace" in refuse(root, "src/../folder/key.txt")
+
+
+def test_a_link_within_the_workspace_is_followed(root: Path) -> None:
+    """Packages link their own files."""
+    (root / "link").symlink_to("src")
+    (root / "file").symlink_to("link/a.py")
+    assert Workspace(root).read_text("file") == "print('a')\n"
+
+
+@pytest.mark.parametrize("swapped", ["src", "src/a.py"])
+def test_a_link_that_is_put_there_after_the_check_leads_nowhere(
+    root: Path, swapped: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between resolving a path and opening it, anything may be exchanged for a link."""
+    original = Workspace._locate
+
+    def locate(workspace: Workspace, path: str) -> tuple[str, ...]:
+        parts = original(workspace, path)
+        (root / swapped).rename(root / "moved")
+        (root / swapped).symlink_to(
+            root.parent / "secret" / ("" if swapped == "src" else "key.txt")
+        )
+        return parts
+
+    (root.parent / "secret" / "a.py").write_text("the secret")
+    monkeypatch.setattr(Workspace, "_locate", locate)
+    with pytest.raises(ToolError):
+        Workspace(root).read_text("src/a.py")
+
+
+def test_links_in_a_circle_are_refused(root: Path) -> None:
+    """They lead nowhere."""
+    (root / "a").symlink_to("b")
+    (root / "b").symlink_to("a")
+    assert refuse(root, "a") == 'The link "a" does not lead to a file in the workspace.'
+
+
+def test_a_nul_character_is_refused(root: Path) -> None:
+    """The operating system would end the path there."""
+    assert refuse(root, "src/a.py\0.txt") == (
+        'The path "src/a.py\\u0000.txt" contains a NUL character.'
+    )
+
+
+def test_a_missing_file_is_named_as_it_was_given(root: Path) -> None:
+    """The sentence is one the model can act on."""
+    assert refuse(root, "src/b.py") == 'There is no file or folder "src/b.py".'
+    assert refuse(root, "src/a.py/x") == 'There is no file or folder "src/a.py/x".'
+
+
+def test_a_folder_is_no_file(root: Path) -> None:
+    """It is listed, not read."""
+    assert refuse(root, "src") == '"src" is a folder, not a file.'
+    assert refuse(root, "") == '"" is a folder, not a file.'
+
+
+def test_a_pipe_is_refused_at_once(root: Path) -> None:
+    """Opening it would wait for a writer for ever."""
+    os.mkfifo(root / "pipe")
+    assert refuse(root, "pipe") == '"pipe" is neither a file nor a folder.'
+
+
+def test_a_socket_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing to read in it."""
+    monkeypatch.chdir(root)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        assert refuse(root, "socket") == '"socket" is neither a file nor a folder.'
+
+
+def test_a_device_is_refused() -> None:
+    """/dev/zero never ends, and opening a tape rewinds it."""
+    with pytest.raises(ToolError, match="neither a file nor a folder"):
+        Workspace(Path("/dev")).read_text("zero")
+
+
+def test_a_huge_file_is_refused_before_it_is_read(root: Path) -> None:
+    """A sparse file takes no space, but would take all memory."""
+    with (root / "huge").open("wb") as file:
+        file.truncate(100 * 1024**3)
+    assert refuse(root, "huge") == '"huge" has 100 GB; files over 10 MB are not read.'
+
+
+def test_a_file_that_grows_is_read_to_the_limit(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The size may change after it was looked at."""
+    (root / "log").write_text("x" * 100)
+    monkeypatch.setattr(module.os, "fstat", lambda fd, real=os.fstat: _smaller(real(fd)))
+    monkeypatch.setattr(module, "MAX_FILE", 50)
+    assert len(Workspace(root).read_bytes("log")) == 50
+
+
+def _smaller(info: os.stat_result) -> os.stat_result:
+    return os.stat_result([*info[:6], 0, *info[7:]])
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x00", b"text\x00text", b"\xff\xfe", b"\xc3\x28", b"\xed\xa0\x80", b"\x89PNG\r\n"]
+)
+def test_a_file_that_is_not_utf_8_text_is_refused(root: Path, data: bytes) -> None:
+    """A picture would fill the context with noise."""
+    (root / "binary").write_bytes(data)
+    assert refuse(root, "binary") == '"binary" is not a UTF-8 text file.'
+
+
+def test_the_largest_file_is_read(root: Path) -> None:
+    """The limit is included."""
+    (root / "large").write_bytes(b"x" * MAX_FILE)
+    assert len(Workspace(root).read_bytes("large")) == MAX_FILE
+
+
+def test_windows_line_ends_and_marks_are_taken_off(root: Path) -> None:
+    """They would only cost tokens."""
+    (root / "windows").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
+    assert Workspace(root).read_text("windows") == "a\nb\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_refused(root: Path) -> None:
+    """The server's account decides what it may read."""
+    (root / "src" / "a.py").chmod(0)
+    assert refuse(root, "src/a.py") == 'The server is not allowed to read "src/a.py".'
+
+
+def test_a_refused_permission_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same, for test runs as root."""
+
+    def deny(*_args: object, **_kwargs: object) -> int:
+        raise PermissionError(13, "denied", "/somewhere/host/root")
+
+    monkeypatch.setattr(module.os, "open", deny)
+    assert refuse(root, "src/a.py") == 'The server is not allowed to read "src/a.py".'
+
+
+def test_a_path_that_is_too_long_is_refused(root: Path) -> None:
+    """And is not repeated in full."""
+    assert len(refuse(root, "x" * 5_000)) < 300
+    assert len(refuse(root, "x/" * 50_000)) < 300
+
+
+@pytest.mark.parametrize("path", ["\ud800", "a\ud800/b", "~", "~root/.ssh", "$HOME", "-rf", "*"])
+def test_odd_paths_are_only_names(root: Path, path: str) -> None:
+    """Nothing is expanded."""
+    assert "There is no file or folder" in refuse(root, path) or "not a path" in refuse(root, path)
+
+
+ODD_NAMES = ["a\nb", "\x1b[31mred", "<img src=x onerror=alert(1)>", "\u202egpj.exe", " ", "a'b\"c"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_files_with_odd_names_are_read_and_walked(root: Path, name: str) -> None:
+    """A name may hold anything but a slash and NUL."""
+    (root / name).write_text("x")
+    assert Workspace(root).read_text(name) == "x"
+    assert name in [entry.path for entry in Workspace(root).walk()]
+
+
+def test_a_name_that_is_not_utf_8_is_read_and_walked(root: Path) -> None:
+    """Old archives bring such names."""
+    (Path(os.fsdecode(os.fsencode(root) + b"/\xff.txt"))).write_text("x")
+    (entry,) = (entry for entry in Workspace(root).walk() if entry.path.endswith(".txt"))
+    assert Workspace(root).read_text(entry.path) == "x"
+
+
+def test_a_walk_is_sorted_and_follows_no_link(root: Path) -> None:
+    """Links out, links up and links in circles cost nothing."""
+    (root / "link").symlink_to("../secret")
+    (root / "src" / "up").symlink_to("..")
+    (root / "B").write_text("12")
+    os.mkfifo(root / "pipe")
+    walked = [(entry.path, entry.kind, entry.size) for entry in Workspace(root).walk()]
+    assert [(path, kind) for path, kind, _ in walked] == [
+        ("B", "file"),
+        ("link", "link"),
+        ("pipe", "other"),
+        ("src", "folder"),
+        ("src/a.py", "file"),
+        ("src/up", "link"),
+    ]
+    assert walked[0] == ("B", "file", 2)
+
+
+def test_a_walk_leaves_out_what_nobody_wrote(root: Path) -> None:
+    """It is walked when it is named."""
+    (root / "node_modules" / "x").mkdir(parents=True)
+    (entry, *_) = Workspace(root).walk()
+    assert (entry.path, entry.closed) == ("node_modules", True)
+    assert [entry.path for entry in Workspace(root).walk("node_modules")] == ["node_modules/x"]
+
+
+def test_a_very_deep_tree_is_walked_to_a_limit(root: Path) -> None:
+    """Neither recursion nor open files run out."""
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(600):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    entries = list(Workspace(root).walk())
+    assert max(entry.path.count("d/") for entry in entries) == module.MAX_DEPTH
+    assert sum(entry.closed for entry in entries) == 1
+
+
+def test_a_folder_that_vanishes_during_a_walk_is_no_error(root: Path) -> None:
+    """Others may work in it."""
+    (root / "x").write_text("")
+    walk = Workspace(root).walk()
+    next(walk)
+    (root / "x").unlink()
+    list(walk)
+
+
+def test_a_missing_workspace_is_an_error_for_the_model(tmp_path: Path) -> None:
+    """The folder may have been deleted by hand."""
+    with pytest.raises(ToolError, match="There is no file or folder"):
+        list(Workspace(tmp_path / "missing").walk())
+
+
+def test_no_file_stays_open(root: Path) -> None:
+    """Thousands of refused paths must not use up the server's files."""
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for path in ["src/a.py", "missing", "src/missing", "src", "../x", "src/a.py/x"] * 20:
+        try:
+            Workspace(root).read_text(path)
+            next(Workspace(root).walk(path))
+        except ToolError:
+            continue
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a b", '"a b"'),
+        ("é<", '"é<"'),
+        ("a\nb", '"a\\nb"'),
+        ('"', '"\\""'),
+        ("\ud800", '"\\ud800"'),
+    ],
+)
+def test_a_quoted_name_is_on_one_line(name: str, shown: str) -> None:
+    """No name can pass for a line of the tool's own."""
+    assert quote(name) == shown
+
+
+def test_sizes_are_rounded_up() -> None:
+    """A file with something in it never has 0 KB."""
+    assert [show_size(n) for n in (0, 1023, 1024, 1025, 1024**2, 5 * 1024**3)] == [
+        "0 bytes", "1,023 bytes", "1 KB", "2 KB", "1 MB", "5 GB",
+    ]  # fmt: skip
