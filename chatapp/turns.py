@@ -5,6 +5,7 @@ frames through a queue each; one that can't keep up is dropped and comes back fo
 """
 
 import asyncio
+import contextvars
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -41,6 +42,7 @@ class Room:
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
         self._work: asyncio.Task[None] | None = None
+        self._changes: set[asyncio.Task[None]] = set()
 
     @property
     def idle(self) -> bool:
@@ -94,6 +96,12 @@ class Room:
             self.job = self.keeper = self._work = None
             hub.close_idle(self)
 
+    def show_change(self) -> None:
+        """Have all watchers fetch the transcript and the panel again."""
+        task = asyncio.create_task(self.view.show_change())
+        self._changes.add(task)
+        task.add_done_callback(self._changes.discard)
+
     async def ended(self) -> None:
         """Return when nothing runs any more."""
         if self.job:
@@ -145,6 +153,8 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):
             return
+        # A rewind that can't be undone any more loses its button.
+        settles = await sync_to_async(services.has_undoable_rewind)(conversation)
         tokens = await asyncio.to_thread(budgets.counter_for(profile).count, command.text)
         started = await sync_to_async(services.start_turn)(
             conversation=conversation,
@@ -157,7 +167,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
             return
         turn, message = started
         room.start(lambda: _run_turn(room, conversation, turn), turn)
-    if command.replaces:
+    if command.replaces or settles:
         await room.view.show_change()
     else:
         room.view.publish(events.MessageAppended(message))
@@ -215,7 +225,8 @@ def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
     room = hub.rooms.get(conversation_id)
     if room and hub.loop:
-        asyncio.run_coroutine_threadsafe(room.view.show_change(), hub.loop)
+        # A request's own context ends with it, and takes the threads for its queries along.
+        hub.loop.call_soon_threadsafe(room.show_change, context=contextvars.Context())
 
 
 def live_articles(conversation_id: uuid.UUID) -> list[tuple[str, str]]:

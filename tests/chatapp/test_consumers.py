@@ -5,6 +5,8 @@ import uuid
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import AnonymousUser, User
+from django.test import AsyncClient
+from django.urls import reverse
 
 import condense
 from chatapp import protocol, store
@@ -205,3 +207,17 @@ async def fill(say: Say) -> None:
         role = "user" if number % 2 == 0 else "assistant"
         text = f"Message {number} has quite a few words about topic {number}. " * 20
         await sync_to_async(say)(role, text, tokens=200)
+
+
+async def test_a_change_through_a_form_reaches_every_open_page(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """Transcript and context bar, although the form's request is over by then."""
+    await fill(say)
+    client = AsyncClient()
+    await client.aforce_login(alice)
+    async with open_page(conversation, alice) as page:
+        address = reverse("rewind", args=[conversation.pk])
+        await client.post(address, {"to_seq": 3})
+        await page.until("transcript.changed")
+        await page.until("panel.changed")
