@@ -25,6 +25,7 @@ from chatapp.services.conversations import (
 from chatapp.services.errors import Refused
 from chatapp.services.history import (
     RewindPreview,
+    has_undoable_rewind,
     preview_rewind,
     rewind_conversation,
     undo_condensation,
@@ -43,6 +44,7 @@ __all__ = [
     "create_sign_in_token",
     "delete_conversation",
     "finish_turn",
+    "has_undoable_rewind",
     "import_conversation",
     "preferences_of",
     "prepare_owner",

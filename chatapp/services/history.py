@@ -48,6 +48,11 @@ def undo_rewind(*, rewind: Rewind) -> None:
     store.undo_rewind(rewind)
 
 
+def has_undoable_rewind(conversation: Conversation) -> bool:
+    """Whether the newest thing that happened is a rewind, which can be taken back."""
+    return Rewind.objects.filter(conversation=conversation).undoable().exists()
+
+
 def undo_condensation(*, condensation: Condensation) -> None:
     """Bring the originals back into what the model sees; refused when they would not fit."""
     conversation = condensation.conversation

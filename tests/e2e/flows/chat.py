@@ -1,0 +1,120 @@
+"""The chat page as a person knows it: by roles and names."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.standin.rules import blocks_of
+
+SUMMARY_WANTED = "<summary>"
+HEADING = "## Conversation Summary"
+
+
+class Chat:
+    """One tab that shows one conversation."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        """Open the conversation."""
+        self.page = page
+        self.url = url
+        self.open()
+
+    def open(self) -> None:
+        """Load the page and wait until it can send."""
+        self.page.goto(self.url)
+        expect(self.meter).to_be_visible()
+
+    # What is on the page
+
+    @property
+    def box(self) -> Locator:
+        """The composer."""
+        return self.page.get_by_role("textbox", name="Message", exact=True)
+
+    @property
+    def send(self) -> Locator:
+        """The button that is there while nothing runs."""
+        return self.button("Send")
+
+    @property
+    def stop(self) -> Locator:
+        """The button that is there while something runs."""
+        return self.button("Stop")
+
+    @property
+    def log(self) -> Locator:
+        """The transcript."""
+        return self.page.get_by_role("log", name="Conversation")
+
+    @property
+    def meter(self) -> Locator:
+        """The context bar."""
+        return self.page.get_by_role("meter", name="Context window")
+
+    @property
+    def alert(self) -> Locator:
+        """What went wrong, in words."""
+        return self.page.get_by_role("alert")
+
+    def button(self, name: str) -> Locator:
+        """A button of that exact name."""
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def status(self, text: str) -> Locator:
+        """What is announced as going on, where it says ``text``; the band says it too."""
+        return self.page.get_by_role("status").filter(has_text=text).first
+
+    def rows(self, name: str) -> Locator:
+        """Articles of the transcript: "You", "Agent", "Context condensed" and so on."""
+        return self.log.get_by_role("article", name=name, exact=True)
+
+    def color(self, row: Locator) -> str:
+        """The colour in which a row's words are written."""
+        return str(row.locator("p").first.evaluate("one => getComputedStyle(one).color"))
+
+    # What a person does
+
+    def type(self, text: str) -> None:
+        """Write a message and send it with Enter."""
+        self.box.fill(text)
+        self.box.press("Enter")
+
+    def finished(self, status: str = "Done.") -> None:
+        """Wait until nothing runs any more."""
+        expect(self.status(status)).to_be_visible()
+        expect(self.send).to_be_visible()
+
+    def ask(self, text: str) -> None:
+        """Send a message and wait for the whole answer."""
+        self.type(text)
+        self.finished()
+
+    def act(self, row: Locator, name: str) -> None:
+        """Use a button of a row, which may show only while pointed at."""
+        row.hover()
+        row.get_by_role("button", name=name, exact=True).click()
+
+
+def texts(body: Mapping[str, Any]) -> list[str]:
+    """Return the text of each message of a request."""
+    return [
+        "\n".join(block.get("text", "") for block in blocks_of(message))
+        for message in body["messages"]
+    ]
+
+
+def wants_summary(body: Mapping[str, Any]) -> bool:
+    """Whether a request asks for a summary instead of an answer."""
+    return SUMMARY_WANTED in texts(body)[-1]
+
+
+def figures(row: Locator) -> tuple[int, int]:
+    """Return N and M of a row's "N → M tokens"."""
+    # A row out of view has no inner text: the browser has not laid it out.
+    text = row.text_content() or ""
+    found = re.search(r"([\d,]+) → ([\d,]+) tokens", text)
+    assert found, text
+    before, after = (int(number.replace(",", "")) for number in found.groups())
+    return before, after

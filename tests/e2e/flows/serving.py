@@ -1,0 +1,107 @@
+"""A real server in a process of its own, and the requests a signed-in person's browser makes."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import APIRequestContext, APIResponse
+
+ROOT = Path(__file__).parents[3]
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+PRICES = {
+    "price_input": "4",
+    "price_output": "20",
+    "price_cache_read": "0.4",
+    "price_cache_write": "5",
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: the link it printed, and the file of what it complained about."""
+
+    link: str
+    log: Path
+
+    @property
+    def url(self) -> str:
+        """The address without the sign-in part."""
+        return self.link.partition("/sign-in/")[0]
+
+    def errors(self) -> list[str]:
+        """Return what the server logged as an error so far."""
+        lines = self.log.read_text().splitlines()
+        return [line for line in lines if " ERROR " in line or "Traceback" in line]
+
+
+@contextmanager
+def serving(folder: Path, **environment: str) -> Iterator[Server]:
+    """Run ``manage.py serve`` with data of its own, on a port of its own."""
+    log = folder / "stderr.log"
+    inherited = {"PATH": os.environ["PATH"], "DATA_DIR": str(folder / "data"), "PORT": "0"}
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve"],
+            cwd=ROOT,
+            env=inherited | environment,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
+    assert process.stdout
+    try:
+        link = process.stdout.readline().strip()
+        assert link, log.read_text()
+        yield Server(link, log)
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+class Desk:
+    """What a test arranges without clicking: requests with a person's cookies."""
+
+    def __init__(self, requests: APIRequestContext) -> None:
+        """Take a signed-in request context."""
+        self.requests = requests
+        page = requests.get("/profiles/new/").text()
+        self._token = TOKEN.findall(page)[0]
+
+    def post(self, path: str, **fields: str) -> APIResponse:
+        """Send a form as a page would."""
+        answer = self.requests.post(path, form={"csrfmiddlewaretoken": self._token, **fields})
+        assert answer.ok, answer.text()
+        return answer
+
+    def use_profile(self, address: str, *, window: int, max_output: int, threshold: str) -> None:
+        """Point the profile "Claude" at an address, with limits of its own, as the default."""
+        fields = {
+            "name": "Claude",
+            "provider": "anthropic",
+            "model": "claude-opus-5",
+            "base_url": address,
+            "key": "sk-test",
+            "context_window": str(window),
+            "max_output": str(max_output),
+            "mode": "own" if threshold else "inherit",
+            "own_threshold": threshold,
+            **PRICES,
+        }
+        known = self.profile("Claude")
+        self.post(f"/profiles/{known}/" if known else "/profiles/new/", **fields)
+        self.post(f"/profiles/{self.profile('Claude')}/default/")
+
+    def profile(self, name: str) -> str:
+        """Return the number of the profile of that name, "" without one."""
+        listed = self.requests.get("/profiles/").text()
+        found = re.search(rf'href="/profiles/(\d+)/">{re.escape(name)}</a>', listed)
+        return found[1] if found else ""
+
+    def new_conversation(self) -> str:
+        """Return the address of a conversation in which nothing was said."""
+        return self.post("/c/new/").url

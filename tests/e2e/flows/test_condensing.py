@@ -1,0 +1,102 @@
+"""Condensing as a person sees it: by itself, by hand, cancelled, and undone."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.e2e.flows.chat import HEADING, figures, texts, wants_summary
+from tests.e2e.flows.conftest import OpenChat
+from tests.e2e.flows.words import PASSWORD, SMALL, long, summary
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.server import Standin
+
+
+def test_a_long_conversation_condenses_by_itself_and_goes_on(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The band shows while it runs, the row remains, and the answer comes from the summary."""
+    chat, gate = open_chat(**SMALL), Gate()
+    standin.then(Reply("Noted."), summary(gate), Reply("It is heliotrope-42."))
+    chat.ask(long(PASSWORD))
+    chat.type(long("What is the password?"))
+    expect(chat.status("Condensing context…")).to_be_visible()
+    expect(chat.page.get_by_text("tokens written")).to_be_visible()
+    gate.open()
+    chat.finished()
+    expect(chat.rows("Agent").last).to_contain_text("It is heliotrope-42.")
+    expect(chat.rows("Context condensed")).to_have_count(1)
+    assert wants_summary(standin.requests[1].body)
+    asked = texts(standin.requests[2].body)
+    assert asked[0].startswith(HEADING)
+    assert PASSWORD in asked[0]
+    assert asked[0].endswith(long("What is the password?"))
+
+
+def test_a_condensation_leaves_a_row_with_its_figures_and_its_summary(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Tokens before and after, cost, duration and trigger; what it hides is marked above it."""
+    chat = open_chat(**SMALL)
+    standin.then(Reply("Noted."), summary(), Reply("Well."))
+    chat.ask(long(PASSWORD))
+    chat.ask(long("What is the password?"))
+    row = chat.rows("Context condensed")
+    before, after = figures(row)
+    assert after < before
+    for fact in (r"\$0\.0*[1-9]", r"\d s\b", r"automatic at 30 %: [\d,]+ of 10,000"):
+        expect(row).to_contain_text(re.compile(fact))
+    row.get_by_text("Summary", exact=True).click()
+    expect(row.locator("strong", has_text=PASSWORD)).to_be_visible()
+    expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(1)
+    hidden, seen = chat.rows("You").first, chat.rows("You").last
+    assert chat.color(hidden) != chat.color(seen)
+
+
+def test_condensing_by_hand_can_be_cancelled_and_done_again(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Cancelling ends it at once, is on record, and leaves the conversation as it was."""
+    chat, gate = open_chat(), Gate()
+    standin.then(Reply("Noted."), summary(gate), Reply("Still here."), summary())
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    assert gate.wait_until_reached()
+    chat.button("Cancel").click()
+    expect(chat.rows("Condensation cancelled")).to_be_visible()
+    expect(chat.button("Cancel")).to_have_count(0)
+    chat.finished()
+    chat.ask("Are you there?")
+    assert PASSWORD in texts(standin.requests[2].body)[0]
+    chat.button("Condense context").click()
+    expect(chat.rows("Context condensed")).to_contain_text("by you")
+    chat.finished()
+
+
+def test_a_condensation_by_hand_can_have_a_focus(open_chat: OpenChat, standin: Standin) -> None:
+    """It is typed in the context bar's panel and reaches the model."""
+    chat = open_chat()
+    standin.then(Reply("Noted."), summary())
+    chat.ask(long(PASSWORD))
+    chat.meter.click()
+    chat.page.get_by_role("textbox", name="Dwell on").fill("the vault's password")
+    chat.button("Condense with this focus").click()
+    expect(chat.rows("Context condensed")).to_be_visible()
+    chat.finished()
+    assert "the vault's password" in texts(standin.requests[1].body)[-1]
+
+
+def test_an_undone_condensation_stays_on_record_and_the_originals_are_back(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The model gets them word for word; the row can't be undone a second time."""
+    chat = open_chat()
+    standin.then(Reply("Noted."), summary(), Reply("I see it all again."))
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    row = chat.rows("Context condensed")
+    chat.act(row, "Undo condensation")
+    expect(row).to_contain_text("Undone")
+    expect(chat.button("Undo condensation")).to_have_count(0)
+    expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(0)
+    chat.ask("And now?")
+    assert texts(standin.requests[2].body) == [long(PASSWORD), "Noted.", "And now?"]

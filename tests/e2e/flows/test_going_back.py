@@ -1,0 +1,106 @@
+"""Rewinding and editing, past a condensation and forward again."""
+
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.flows.chat import HEADING, Chat, texts
+from tests.e2e.flows.conftest import OpenChat
+from tests.e2e.flows.words import PASSWORD, long, summary
+from tests.standin.behaviours import Reply
+from tests.standin.server import Standin
+
+
+def condensed(chat: Chat, standin: Standin) -> None:
+    """Have a conversation: a long message, a condensation, and a question after it."""
+    standin.then(Reply("Noted."), summary(), Reply("Heliotrope."))
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    expect(chat.rows("Context condensed")).to_be_visible()
+    chat.finished()
+    chat.ask("Which flower?")
+
+
+def rewind(chat: Chat, row: Locator, name: str, *, hides: str) -> None:
+    """Use a row's rewind button; the dialog says first what that hides."""
+    chat.act(row, name)
+    dialog = chat.page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"Hides {hides}; can be undone")
+    dialog.get_by_role("button", name="Rewind", exact=True).click()
+    expect(dialog).to_be_hidden()
+    expect(chat.rows("Rewound")).to_be_visible()
+
+
+def test_rewinding_to_before_a_condensation_brings_the_originals_back(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The summary and all after it are hidden; the model sees what was said, word for word."""
+    chat = open_chat()
+    condensed(chat, standin)
+    hides = "2 messages and 1 condensation"
+    rewind(chat, chat.rows("Context condensed"), "Rewind to before", hides=hides)
+    expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(0)
+    standin.reply("As before.")
+    chat.ask("Once more.")
+    assert texts(standin.requests[-1].body) == [long(PASSWORD), "Noted.", "Once more."]
+
+
+def test_a_rewind_can_be_undone_until_something_new_is_written(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Undoing it brings the condensation back too."""
+    chat = open_chat()
+    condensed(chat, standin)
+    hides = "2 messages and 1 condensation"
+    rewind(chat, chat.rows("Context condensed"), "Rewind to before", hides=hides)
+    chat.button("Undo rewind").click()
+    expect(chat.rows("Rewound")).to_have_count(0)
+    expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
+    rewind(chat, chat.rows("You").last, "Rewind to here", hides="2 messages")
+    standin.reply("A new way.")
+    chat.ask("Something new.")
+    expect(chat.button("Undo rewind")).to_have_count(0)
+    asked = texts(standin.requests[-1].body)
+    assert asked[0].startswith(HEADING)
+    assert "Which flower?" not in "".join(asked)
+
+
+def test_rewinding_to_a_message_above_the_fold_takes_the_condensation_along(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """It is hidden, so it can only be reached by going back past what hides it."""
+    chat = open_chat()
+    standin.then(Reply("Hello."))
+    chat.ask("Good morning.")
+    condensed(chat, standin)
+    hides = "4 messages and 1 condensation"
+    rewind(chat, chat.rows("You").nth(1), "Rewind to here", hides=hides)
+    standin.reply("Yes?")
+    chat.ask("Start again.")
+    assert texts(standin.requests[-1].body) == ["Good morning.", "Hello.", "Start again."]
+
+
+def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Standin) -> None:
+    """What followed it is hidden behind a row that keeps it; the model sees the new words."""
+    chat = open_chat()
+    condensed(chat, standin)
+    standin.reply("Understood.")
+    chat.act(chat.rows("You").first, "Edit")
+    edit = chat.page.get_by_role("textbox", name="Your edit")
+    expect(edit).to_have_value(long(PASSWORD))
+    edit.fill("There is no vault.")
+    chat.button("Save").click()
+    chat.finished()
+    expect(chat.rows("Rewound")).to_contain_text("4 messages and 1 condensation")
+    expect(chat.rows("Agent").last).to_contain_text("Understood.")
+    assert texts(standin.requests[-1].body) == ["There is no vault."]
+
+
+def test_an_edit_can_be_left_without_a_trace(open_chat: OpenChat, standin: Standin) -> None:
+    """Esc puts the message back and the focus into the composer."""
+    chat = open_chat()
+    chat.ask("Only this.")
+    chat.act(chat.rows("You").first, "Edit")
+    chat.page.get_by_role("textbox", name="Your edit").fill("Something else.")
+    chat.page.keyboard.press("Escape")
+    expect(chat.rows("You")).to_contain_text("Only this.")
+    expect(chat.box).to_be_focused()
+    assert len(standin.requests) == 1
