@@ -1,0 +1,23 @@
+"""Source files as signatures: functions, classes, methods and types with their rows, no bodies.
+
+What a conversation read is shown again in a few lines each, so that the model knows where to look.
+Parsing takes place in a process of its own; importing this package loads no grammar.
+"""
+
+from condense.folding.budget import LIMIT
+from condense.folding.folding import fold_files
+from condense.folding.languages import LANGUAGES
+from condense.folding.reads import files_read
+from condense.folding.record import Folded, Reason, Skipped
+from condense.folding.signatures import definitions
+
+__all__ = [
+    "LANGUAGES",
+    "LIMIT",
+    "Folded",
+    "Reason",
+    "Skipped",
+    "definitions",
+    "files_read",
+    "fold_files",
+]

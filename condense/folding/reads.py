@@ -1,0 +1,73 @@
+"""Which files a conversation shows that the agent read."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from condense.messages import Message, TextBlock, ToolUseBlock
+
+# Tools that read files, by the names they have here and in sessions recorded by other agents.
+READING = frozenset(
+    {"fs_read", "notebookread", "open_file", "read", "read_file", "read_files", "read_many_files",
+     "readfile", "view", "view_file"}
+)  # fmt: skip
+# Tools that read or write, depending on their argument "command".
+READING_OR_WRITING = frozenset({"str_replace_based_edit_tool", "str_replace_editor"})
+_PATHS = ("path", "file_path", "filepath", "filePath", "notebook_path", "files", "paths")
+# A file that the user mentions, and one whose content was put into the message for a mention.
+_MENTION = re.compile(r"(?<!\S)@/((?:\\ |[^\s\\])+)")
+_CONTENT = re.compile(r'<file_content path="([^"\n]+)"')
+_PUNCTUATION = ".,:;!?)]}\"'`"
+
+
+def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the paths the agent read or the user mentioned, newest first, each once.
+
+    What was only edited does not count, and neither does a call that failed.
+    """
+    failed = {
+        result.tool_use_id
+        for message in messages
+        for result in message.tool_results
+        if result.is_error
+    }
+    found = chain.from_iterable(_paths_of(message, failed) for message in reversed(messages))
+    return tuple(dict.fromkeys(found))
+
+
+def _paths_of(message: Message, failed: set[str]) -> Iterator[str]:
+    for block in message.blocks:
+        match block:
+            case ToolUseBlock() if block.id not in failed and _reads(block):
+                yield from _paths_in(block.input)
+            case TextBlock() if message.role == "user":
+                yield from _mentioned(block.text)
+
+
+def _reads(call: ToolUseBlock) -> bool:
+    name = call.name.lower()
+    if name in READING_OR_WRITING:
+        return isinstance(call.input, Mapping) and call.input.get("command") == "view"
+    return name in READING
+
+
+def _paths_in(argument: Any) -> Iterable[str]:
+    """Find the paths in a call's input, however deep in lists they stand."""
+    match argument:
+        case str():
+            return (argument,)
+        case Mapping():
+            return chain.from_iterable(
+                _paths_in(argument[key]) for key in _PATHS if key in argument
+            )
+        case Sequence():
+            return chain.from_iterable(map(_paths_in, argument))
+        case _:
+            return ()
+
+
+def _mentioned(text: str) -> Iterator[str]:
+    yield from _CONTENT.findall(text)
+    for path in _MENTION.findall(text):
+        yield path.replace("\\ ", " ").rstrip(_PUNCTUATION)
