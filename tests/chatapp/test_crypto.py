@@ -10,7 +10,7 @@ from chatapp.crypto import DecryptionFailed, decrypt, encrypt
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_encrypted_can_be_read_again(text: str) -> None:
     """Any text, of any length and script."""
     assert decrypt(encrypt(text)) == text

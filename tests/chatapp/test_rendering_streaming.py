@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatapp.rendering import MarkdownStream, render_markdown
@@ -86,6 +86,7 @@ def stream(parts: list[str]) -> str:
     return "".join([*closed, *markdown.finish().closed])
 
 
+@settings(deadline=None)
 @given(DOCUMENT, st.lists(st.integers(0, 600), max_size=30))
 @example("a\n***b\n\n***\n", [2, 3, 5, 6])
 @example("- a\n- b\n\n  c\n- d\n\npara\n", [4, 9, 12])
@@ -99,6 +100,7 @@ def test_the_pieces_come_to_the_whole(text: str, cuts: list[int]) -> None:
     assert stream(pieces(text, cuts)) == render_markdown(text)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab \n\r\t`~#*_->|:[]()!1.=\\<&\u202e", max_size=120), st.data())
 def test_any_text_keeps_its_words(text: str, data: st.DataObject) -> None:
     """Even text that no writer would write loses nothing."""
@@ -173,6 +175,7 @@ def test_a_list_grows_item_by_item() -> None:
     assert shown.count("<ol") == 1
 
 
+@settings(deadline=None, max_examples=40)
 @given(DOCUMENT)
 def test_what_is_shown_is_safe_at_every_moment(text: str) -> None:
     """The open part passes the same walls as the closed ones."""

