@@ -35,6 +35,7 @@ class Streaming:
 
     id: str = "streaming"
     markdown: MarkdownStream = field(default_factory=MarkdownStream)
+    pending: list[str] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
     open: str = ""
     sent: int = 0
@@ -42,13 +43,15 @@ class Streaming:
 
     def feed(self, text: str) -> None:
         """Take more text; it is due to be sent within ``COALESCE`` seconds."""
-        update = self.markdown.feed(text)
-        self.closed.extend(update.closed)
-        self.open = update.open
+        self.pending.append(text)
         self.due = self.due or time.monotonic() + COALESCE
 
     def frame(self, since: int) -> protocol.Frame:
-        """Return the text from closed block ``since`` on."""
+        """Return the text from closed block ``since`` on, rendering what has come."""
+        update = self.markdown.feed("".join(self.pending))
+        self.pending.clear()
+        self.closed.extend(update.closed)
+        self.open = update.open
         return protocol.text_streamed(
             self.id, index=since, closed=self.closed[since:], open_=self.open
         )
