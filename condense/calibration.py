@@ -1,0 +1,103 @@
+"""Learn from a provider's reports how far its tokenizer is from the engine's estimates."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from condense.tokens import TokenCount
+
+# How many reports are kept, and how much less each older one weighs.
+MEMORY, FADING = 16, 0.85
+# What is believed without any report, as standard deviations: a tokenizer takes between half and
+# twice the estimate, and a vendor adds some hundred tokens of its own to every request.
+SLOPE_DOUBT, CONSTANT_DOUBT = 0.5, 300.0
+# How far estimates scatter around the line: by a share of their size, and by some tokens.
+SCATTER, SCATTER_TOKENS = 0.02, 8.0
+# Reports farther off than this many times the scatter are outliers and lose weight (Huber's
+# constant); so many rounds settle which ones they are.
+OUTLIER, ROUNDS = 1.345, 12
+# No tokenizer is farther off; a report that says so is about something else.
+SLOPES = (0.2, 5.0)
+
+
+class Report(NamedTuple):
+    """The size of one whole prompt in tokens: as estimated, and as the provider measured it."""
+
+    estimated: int
+    measured: int
+
+
+class Line(NamedTuple):
+    """Measured tokens as a constant plus a multiple of the estimate."""
+
+    constant: float
+    slope: float
+
+    def at(self, estimate: float) -> float:
+        """Return the tokens to expect for an estimate."""
+        return self.constant + self.slope * estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A line through the latest reports; without any, estimates are taken as they are.
+
+    The slope is what the tokenizer takes more or less; the constant is what the vendor adds to
+    every request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones
+    weigh most, and outliers hardly anything.
+    """
+
+    reports: tuple[Report, ...] = ()
+
+    def observe(self, estimated: int, measured: int) -> "Calibration":
+        """Return the calibration that knows one more report; an empty prompt says nothing."""
+        if estimated <= 0 or measured <= 0:
+            return self
+        return Calibration((*self.reports, Report(estimated, measured))[-MEMORY:])
+
+    @property
+    def line(self) -> Line:
+        """The line that fits the reports best."""
+        doubts = [1.0] * len(self.reports)
+        line = _fit(self.reports, doubts)
+        for _ in range(ROUNDS if self.reports else 0):
+            doubts = [max(1.0, _surprise(report, line) / OUTLIER) for report in self.reports]
+            line = _fit(self.reports, doubts)
+        return line
+
+    def apply(self, estimate: int) -> TokenCount:
+        """Return the size to expect of a whole prompt that is estimated at ``estimate``."""
+        line = self.line
+        # A constant learned from large prompts must not swallow a small one.
+        expected = max(line.at(estimate), estimate * line.slope / 2)
+        return TokenCount(max(0, round(expected)))
+
+    def extend(self, measured: int, newer: int) -> TokenCount:
+        """Return a measured size with what came since, which is estimated at ``newer``."""
+        added = round(newer * self.line.slope)
+        return TokenCount(measured + added, measured=not newer)
+
+
+def _surprise(report: Report, line: Line) -> float:
+    return abs(report.measured - line.at(report.estimated)) / _scatter(report)
+
+
+def _scatter(report: Report) -> float:
+    return SCATTER * report.estimated + SCATTER_TOKENS
+
+
+def _fit(reports: tuple[Report, ...], doubts: list[float]) -> Line:
+    """Solve the weighted least squares of how far the line is from (0, 1), in two unknowns."""
+    cc, cs, ss = CONSTANT_DOUBT**-2, 0.0, SLOPE_DOUBT**-2
+    c = s = 0.0
+    for age, (report, doubt) in enumerate(zip(reversed(reports), reversed(doubts), strict=True)):
+        weight = FADING**age / (doubt * _scatter(report) ** 2)
+        off = report.measured - report.estimated
+        cc += weight
+        cs += weight * report.estimated
+        ss += weight * report.estimated**2
+        c += weight * off
+        s += weight * report.estimated * off
+    determinant = cc * ss - cs * cs
+    slope = 1 + (cc * s - cs * c) / determinant
+    slope = min(max(slope, SLOPES[0]), SLOPES[1])
+    return Line((c - cs * (slope - 1)) / cc, slope)
