@@ -9,29 +9,16 @@ from condense.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.budget import Budget, Distribution
 from condense.calibration import Calibration, Report
 from condense.commands import command_blocks, extract_command_blocks
-from condense.condenser import LADDER, Condenser
+from condense.condenser import Condensation, Condenser, condense
 from condense.errors import (
     CannotFit,
     CondenseError,
     DidNotShrink,
-    Floor,
     InvalidMessage,
     NothingToCondense,
     SummaryFailed,
-    SummaryOverflow,
     UndoRefused,
     UnknownMessage,
-    Vetoed,
-)
-from condense.hooks import (
-    AttemptFailed,
-    AttemptStarted,
-    AttemptSucceeded,
-    Event,
-    FellBack,
-    Hooks,
-    Plan,
-    Veto,
 )
 from condense.messages import (
     Block,
@@ -50,7 +37,6 @@ from condense.messages import (
     content_to_api,
 )
 from condense.overflow import is_context_overflow
-from condense.policy import Policy
 from condense.prompts import condense_instruction, summary_preface, summary_system
 from condense.shaping import (
     inject_synthetic_results,
@@ -63,18 +49,9 @@ from condense.shaping import (
     tools_to_text,
     validate_tool_results,
 )
-from condense.shortcut import Condensation, condense
-from condense.situation import Environment, Gauge, Reduction, Situation, Trigger, Verdict
+from condense.situation import Environment, Reduction, Situation, Trigger
 from condense.strategies import Kit, Strategy, load_strategy
-from condense.summarizer import (
-    Bill,
-    Chunk,
-    Summarizer,
-    SummaryRequest,
-    TextChunk,
-    ToolCallChunk,
-    UsageChunk,
-)
+from condense.summarizer import Chunk, Summarizer, SummaryRequest, TextChunk, UsageChunk
 from condense.tagging import (
     InForce,
     Truncation,
@@ -101,12 +78,7 @@ from condense.usage import Prices, Usage
 from condense.vocabulary import load_encoding
 
 __all__ = [
-    "LADDER",
     "Attempt",
-    "AttemptFailed",
-    "AttemptStarted",
-    "AttemptSucceeded",
-    "Bill",
     "Block",
     "Budget",
     "CachedCounter",
@@ -122,11 +94,6 @@ __all__ = [
     "DidNotShrink",
     "Distribution",
     "Environment",
-    "Event",
-    "FellBack",
-    "Floor",
-    "Gauge",
-    "Hooks",
     "ImageBlock",
     "InForce",
     "InvalidMessage",
@@ -136,8 +103,6 @@ __all__ = [
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
-    "Plan",
-    "Policy",
     "Prices",
     "PromptCounter",
     "Reduction",
@@ -147,7 +112,6 @@ __all__ = [
     "Strategy",
     "Summarizer",
     "SummaryFailed",
-    "SummaryOverflow",
     "SummaryRequest",
     "Tags",
     "TextBlock",
@@ -155,7 +119,6 @@ __all__ = [
     "TiktokenCounter",
     "TokenCount",
     "TokenCounter",
-    "ToolCallChunk",
     "ToolResultBlock",
     "ToolUseBlock",
     "Trigger",
@@ -164,9 +127,6 @@ __all__ = [
     "UnknownMessage",
     "Usage",
     "UsageChunk",
-    "Verdict",
-    "Veto",
-    "Vetoed",
     "block_from_api",
     "command_blocks",
     "condense",
