@@ -25,6 +25,7 @@ const show = {
     composer.show(frame.status, frame.running);
     showPanel(frame.panel);
     composer.resend();
+    transcript.settle(frame.articles.map(({ id }) => id));
     if (frame.revision !== transcript.revision) await transcript.refetch();
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
   },

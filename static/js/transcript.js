@@ -64,6 +64,13 @@ export class Transcript {
     setTimeout(() => this.#scroll.keep(() => element.remove()), LINGER);
   }
 
+  /** Give up what was written here when the line was lost, unless it still is. */
+  settle(ids) {
+    for (const row of this.root.querySelectorAll(".is-streaming:not([data-finished])")) {
+      if (!ids.includes(row.id)) this.remove(row.id);
+    }
+  }
+
   stream({ id, index, closed, open }) {
     const target = document.getElementById(id)?.querySelector("[data-stream]");
     if (!target) return;

@@ -38,7 +38,7 @@ class Server:
         return done.stdout.strip()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`manage.py serve` on a free port, over a folder of its own."""
     folder = tmp_path_factory.mktemp("data")
@@ -72,7 +72,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def session(server: Server) -> StorageState:
     """The cookies of the owner, who followed the printed link."""
     cookies = CookieJar()
@@ -131,7 +131,7 @@ def page(open_page: OpenPage) -> Page:
 SEED = Path(__file__).with_name("seed.py")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def long_chat(server: Server) -> str:
     """The address of a conversation that has every kind of row."""
     return f"/c/{server.run(SEED.read_text('utf-8'))}/"
