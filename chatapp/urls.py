@@ -9,6 +9,7 @@ one_conversation = [
     path("", chat.show_chat, name="chat"),
     path("transcript/", chat.show_transcript, name="transcript"),
     path("profile/", chat.choose_profile, name="choose_profile"),
+    path("workspace/", chat.choose_workspace, name="choose_workspace"),
     path("rename/", conversations.rename_conversation, name="rename"),
     path("delete/", conversations.delete_conversation, name="delete"),
     path("restore/", conversations.restore_conversation, name="restore"),

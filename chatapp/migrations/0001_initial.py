@@ -11,268 +11,601 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Conversation',
+            name="Conversation",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('title', models.CharField(blank=True, max_length=200, verbose_name='title')),
-                ('workspace', models.CharField(blank=True, max_length=400)),
-                ('last_seq', models.PositiveIntegerField(default=0)),
-                ('revision', models.PositiveIntegerField(default=0)),
-                ('measured_tokens', models.PositiveIntegerField(null=True)),
-                ('measured_seq', models.PositiveIntegerField(null=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('deleted_at', models.DateTimeField(null=True)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='conversations', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("title", models.CharField(blank=True, max_length=200, verbose_name="title")),
+                ("workspace", models.CharField(blank=True, max_length=400)),
+                ("last_seq", models.PositiveIntegerField(default=0)),
+                ("revision", models.PositiveIntegerField(default=0)),
+                ("measured_tokens", models.PositiveIntegerField(null=True)),
+                ("measured_seq", models.PositiveIntegerField(null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("deleted_at", models.DateTimeField(null=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conversations",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Message',
+            name="Message",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('seq', models.PositiveIntegerField()),
-                ('position', models.PositiveIntegerField()),
-                ('role', models.CharField(choices=[('user', 'User'), ('assistant', 'Assistant')], max_length=9)),
-                ('content', models.JSONField()),
-                ('tokens', models.PositiveIntegerField()),
-                ('stop_reason', models.CharField(blank=True, max_length=40)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('hidden', models.BooleanField(default=False)),
-                ('condense_id', models.UUIDField(null=True)),
-                ('condense_parent', models.UUIDField(null=True)),
-                ('truncation_id', models.UUIDField(null=True)),
-                ('truncation_parent', models.UUIDField(null=True)),
-                ('rewind_parent', models.UUIDField(null=True)),
-                ('undone', models.BooleanField(default=False)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='chatapp.conversation')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("seq", models.PositiveIntegerField()),
+                ("position", models.PositiveIntegerField()),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("user", "User"), ("assistant", "Assistant")], max_length=9
+                    ),
+                ),
+                ("content", models.JSONField()),
+                ("tokens", models.PositiveIntegerField()),
+                ("stop_reason", models.CharField(blank=True, max_length=40)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("hidden", models.BooleanField(default=False)),
+                ("condense_id", models.UUIDField(null=True)),
+                ("condense_parent", models.UUIDField(null=True)),
+                ("truncation_id", models.UUIDField(null=True)),
+                ("truncation_parent", models.UUIDField(null=True)),
+                ("rewind_parent", models.UUIDField(null=True)),
+                ("undone", models.BooleanField(default=False)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="chatapp.conversation",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Condensation',
+            name="Condensation",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('at_seq', models.PositiveIntegerField()),
-                ('status', models.CharField(choices=[('running', 'running'), ('succeeded', 'succeeded'), ('failed', 'failed'), ('cancelled', 'cancelled'), ('undone', 'undone')], default='running', max_length=10)),
-                ('kind', models.CharField(choices=[('condensed', 'condensed'), ('truncated', 'truncated')], max_length=10)),
-                ('strategy', models.CharField(max_length=200)),
-                ('trigger', models.CharField(choices=[('auto', 'automatic'), ('forced', 'forced'), ('manual', 'by you')], max_length=10)),
-                ('threshold', models.FloatField()),
-                ('threshold_source', models.CharField(max_length=10)),
-                ('context_window', models.PositiveIntegerField()),
-                ('allowed', models.IntegerField()),
-                ('profile_name', models.CharField(max_length=80)),
-                ('model', models.CharField(max_length=100)),
-                ('prompt', models.TextField(blank=True)),
-                ('focus', models.TextField(blank=True)),
-                ('tokens_before', models.PositiveIntegerField()),
-                ('tokens_before_measured', models.BooleanField()),
-                ('tokens_after', models.PositiveIntegerField(null=True)),
-                ('tokens_after_measured', models.BooleanField(default=False)),
-                ('messages_hidden', models.PositiveIntegerField(default=0)),
-                ('cost', models.DecimalField(decimal_places=10, default=Decimal('0'), max_digits=20)),
-                ('summary', models.TextField(blank=True)),
-                ('analysis', models.TextField(blank=True)),
-                ('notes', models.JSONField(default=list)),
-                ('error', models.TextField(blank=True)),
-                ('details', models.TextField(blank=True)),
-                ('fell_back_to', models.CharField(blank=True, max_length=200)),
-                ('started_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('undone_at', models.DateTimeField(null=True)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='condensations', to='chatapp.conversation')),
-                ('message', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='condensation', to='chatapp.message')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("at_seq", models.PositiveIntegerField()),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("running", "running"),
+                            ("succeeded", "succeeded"),
+                            ("failed", "failed"),
+                            ("cancelled", "cancelled"),
+                            ("undone", "undone"),
+                        ],
+                        default="running",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("condensed", "condensed"), ("truncated", "truncated")],
+                        max_length=10,
+                    ),
+                ),
+                ("strategy", models.CharField(max_length=200)),
+                (
+                    "trigger",
+                    models.CharField(
+                        choices=[("auto", "automatic"), ("forced", "forced"), ("manual", "by you")],
+                        max_length=10,
+                    ),
+                ),
+                ("threshold", models.FloatField()),
+                ("threshold_source", models.CharField(max_length=10)),
+                ("context_window", models.PositiveIntegerField()),
+                ("allowed", models.IntegerField()),
+                ("profile_name", models.CharField(max_length=80)),
+                ("model", models.CharField(max_length=100)),
+                ("prompt", models.TextField(blank=True)),
+                ("focus", models.TextField(blank=True)),
+                ("tokens_before", models.PositiveIntegerField()),
+                ("tokens_before_measured", models.BooleanField()),
+                ("tokens_after", models.PositiveIntegerField(null=True)),
+                ("tokens_after_measured", models.BooleanField(default=False)),
+                ("messages_hidden", models.PositiveIntegerField(default=0)),
+                (
+                    "cost",
+                    models.DecimalField(decimal_places=10, default=Decimal("0"), max_digits=20),
+                ),
+                ("summary", models.TextField(blank=True)),
+                ("analysis", models.TextField(blank=True)),
+                ("notes", models.JSONField(default=list)),
+                ("error", models.TextField(blank=True)),
+                ("details", models.TextField(blank=True)),
+                ("fell_back_to", models.CharField(blank=True, max_length=200)),
+                ("started_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("undone_at", models.DateTimeField(null=True)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="condensations",
+                        to="chatapp.conversation",
+                    ),
+                ),
+                (
+                    "message",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="condensation",
+                        to="chatapp.message",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Profile',
+            name="Profile",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=80, verbose_name='name')),
-                ('provider', models.CharField(choices=[('offline', 'Offline'), ('anthropic', 'Anthropic')], max_length=20, verbose_name='provider')),
-                ('model', models.CharField(max_length=100, verbose_name='model')),
-                ('base_url', models.URLField(blank=True, max_length=300, verbose_name='base URL')),
-                ('encrypted_key', models.TextField(blank=True, editable=False)),
-                ('context_window', models.PositiveIntegerField(validators=[django.core.validators.MinValueValidator(1000)], verbose_name='context window')),
-                ('max_output', models.PositiveIntegerField(validators=[django.core.validators.MinValueValidator(1)], verbose_name='max output tokens')),
-                ('price_input', models.DecimalField(decimal_places=6, default=Decimal('0'), max_digits=12, validators=[django.core.validators.MinValueValidator(Decimal('0'))], verbose_name='input')),
-                ('price_output', models.DecimalField(decimal_places=6, default=Decimal('0'), max_digits=12, validators=[django.core.validators.MinValueValidator(Decimal('0'))], verbose_name='output')),
-                ('price_cache_read', models.DecimalField(decimal_places=6, default=Decimal('0'), max_digits=12, validators=[django.core.validators.MinValueValidator(Decimal('0'))], verbose_name='cache read')),
-                ('price_cache_write', models.DecimalField(decimal_places=6, default=Decimal('0'), max_digits=12, validators=[django.core.validators.MinValueValidator(Decimal('0'))], verbose_name='cache write')),
-                ('threshold', models.SmallIntegerField(default=-1, verbose_name='threshold')),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='profiles', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=80, verbose_name="name")),
+                (
+                    "provider",
+                    models.CharField(
+                        choices=[("offline", "Offline"), ("anthropic", "Anthropic")],
+                        max_length=20,
+                        verbose_name="provider",
+                    ),
+                ),
+                ("model", models.CharField(max_length=100, verbose_name="model")),
+                ("base_url", models.URLField(blank=True, max_length=300, verbose_name="base URL")),
+                ("encrypted_key", models.TextField(blank=True, editable=False)),
+                (
+                    "context_window",
+                    models.PositiveIntegerField(
+                        validators=[django.core.validators.MinValueValidator(1000)],
+                        verbose_name="context window",
+                    ),
+                ),
+                (
+                    "max_output",
+                    models.PositiveIntegerField(
+                        validators=[django.core.validators.MinValueValidator(1)],
+                        verbose_name="max output tokens",
+                    ),
+                ),
+                (
+                    "price_input",
+                    models.DecimalField(
+                        decimal_places=6,
+                        default=Decimal("0"),
+                        max_digits=12,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0"))],
+                        verbose_name="input",
+                    ),
+                ),
+                (
+                    "price_output",
+                    models.DecimalField(
+                        decimal_places=6,
+                        default=Decimal("0"),
+                        max_digits=12,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0"))],
+                        verbose_name="output",
+                    ),
+                ),
+                (
+                    "price_cache_read",
+                    models.DecimalField(
+                        decimal_places=6,
+                        default=Decimal("0"),
+                        max_digits=12,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0"))],
+                        verbose_name="cache read",
+                    ),
+                ),
+                (
+                    "price_cache_write",
+                    models.DecimalField(
+                        decimal_places=6,
+                        default=Decimal("0"),
+                        max_digits=12,
+                        validators=[django.core.validators.MinValueValidator(Decimal("0"))],
+                        verbose_name="cache write",
+                    ),
+                ),
+                ("threshold", models.SmallIntegerField(default=-1, verbose_name="threshold")),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="profiles",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('name',),
+                "ordering": ("name",),
             },
         ),
         migrations.CreateModel(
-            name='Preferences',
+            name="Preferences",
             fields=[
-                ('owner', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='preferences', serialize=False, to=settings.AUTH_USER_MODEL)),
-                ('auto_condense', models.BooleanField(default=True, verbose_name='condense automatically')),
-                ('threshold', models.PositiveSmallIntegerField(default=100, validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(100)], verbose_name='threshold (%)')),
-                ('condensing_prompt', models.TextField(blank=True, verbose_name='condensing prompt')),
-                ('step_limit', models.PositiveSmallIntegerField(default=50, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='step limit')),
-                ('shortcuts', models.BooleanField(default=True, verbose_name='keyboard shortcuts')),
-                ('default_profile', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chatapp.profile')),
+                (
+                    "owner",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="preferences",
+                        serialize=False,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "auto_condense",
+                    models.BooleanField(default=True, verbose_name="condense automatically"),
+                ),
+                (
+                    "threshold",
+                    models.PositiveSmallIntegerField(
+                        default=100,
+                        validators=[
+                            django.core.validators.MinValueValidator(5),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                        verbose_name="threshold (%)",
+                    ),
+                ),
+                (
+                    "condensing_prompt",
+                    models.TextField(blank=True, verbose_name="condensing prompt"),
+                ),
+                (
+                    "step_limit",
+                    models.PositiveSmallIntegerField(
+                        default=50,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000),
+                        ],
+                        verbose_name="step limit",
+                    ),
+                ),
+                ("shortcuts", models.BooleanField(default=True, verbose_name="keyboard shortcuts")),
+                (
+                    "default_profile",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="chatapp.profile",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'preferences',
+                "verbose_name_plural": "preferences",
             },
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='profile',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chatapp.profile'),
+            model_name="conversation",
+            name="profile",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="chatapp.profile",
+            ),
         ),
         migrations.CreateModel(
-            name='Rewind',
+            name="Rewind",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('to_seq', models.PositiveIntegerField()),
-                ('last_seq', models.PositiveIntegerField()),
-                ('messages_hidden', models.PositiveIntegerField()),
-                ('condensations_hidden', models.PositiveIntegerField()),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('undone_at', models.DateTimeField(null=True)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rewinds', to='chatapp.conversation')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("to_seq", models.PositiveIntegerField()),
+                ("last_seq", models.PositiveIntegerField()),
+                ("messages_hidden", models.PositiveIntegerField()),
+                ("condensations_hidden", models.PositiveIntegerField()),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("undone_at", models.DateTimeField(null=True)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rewinds",
+                        to="chatapp.conversation",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='SignInToken',
+            name="SignInToken",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('expires_at', models.DateTimeField()),
-                ('used_at', models.DateTimeField(null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("expires_at", models.DateTimeField()),
+                ("used_at", models.DateTimeField(null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Turn',
+            name="Turn",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('nonce', models.UUIDField(default=uuid.uuid4)),
-                ('status', models.CharField(choices=[('running', 'running'), ('finished', 'finished'), ('stopped', 'stopped'), ('failed', 'failed')], default='running', max_length=10)),
-                ('error', models.TextField(blank=True)),
-                ('details', models.TextField(blank=True)),
-                ('last_seq', models.PositiveIntegerField(null=True)),
-                ('started_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='turns', to='chatapp.conversation')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("nonce", models.UUIDField(default=uuid.uuid4)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("running", "running"),
+                            ("finished", "finished"),
+                            ("stopped", "stopped"),
+                            ("failed", "failed"),
+                        ],
+                        default="running",
+                        max_length=10,
+                    ),
+                ),
+                ("error", models.TextField(blank=True)),
+                ("details", models.TextField(blank=True)),
+                ("last_seq", models.PositiveIntegerField(null=True)),
+                ("started_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("finished_at", models.DateTimeField(null=True)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="turns",
+                        to="chatapp.conversation",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ModelCall',
+            name="ModelCall",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('purpose', models.CharField(choices=[('chat', 'chat'), ('summary', 'summary')], max_length=10)),
-                ('profile_name', models.CharField(max_length=80)),
-                ('model', models.CharField(max_length=100)),
-                ('tokens_input', models.PositiveIntegerField(default=0)),
-                ('tokens_output', models.PositiveIntegerField(default=0)),
-                ('tokens_cache_read', models.PositiveIntegerField(default=0)),
-                ('tokens_cache_write', models.PositiveIntegerField(default=0)),
-                ('cost', models.DecimalField(decimal_places=10, default=Decimal('0'), max_digits=20)),
-                ('seconds', models.FloatField(default=0)),
-                ('error', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('condensation', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='calls', to='chatapp.condensation')),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='chatapp.conversation')),
-                ('message', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='call', to='chatapp.message')),
-                ('turn', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='calls', to='chatapp.turn')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "purpose",
+                    models.CharField(
+                        choices=[("chat", "chat"), ("summary", "summary")], max_length=10
+                    ),
+                ),
+                ("profile_name", models.CharField(max_length=80)),
+                ("model", models.CharField(max_length=100)),
+                ("tokens_input", models.PositiveIntegerField(default=0)),
+                ("tokens_output", models.PositiveIntegerField(default=0)),
+                ("tokens_cache_read", models.PositiveIntegerField(default=0)),
+                ("tokens_cache_write", models.PositiveIntegerField(default=0)),
+                (
+                    "cost",
+                    models.DecimalField(decimal_places=10, default=Decimal("0"), max_digits=20),
+                ),
+                ("seconds", models.FloatField(default=0)),
+                ("error", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "condensation",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="calls",
+                        to="chatapp.condensation",
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="calls",
+                        to="chatapp.conversation",
+                    ),
+                ),
+                (
+                    "message",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="call",
+                        to="chatapp.message",
+                    ),
+                ),
+                (
+                    "turn",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="calls",
+                        to="chatapp.turn",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='message',
-            name='turn',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='messages', to='chatapp.turn'),
+            model_name="message",
+            name="turn",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="messages",
+                to="chatapp.turn",
+            ),
         ),
         migrations.AddField(
-            model_name='condensation',
-            name='turn',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='condensations', to='chatapp.turn'),
+            model_name="condensation",
+            name="turn",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="condensations",
+                to="chatapp.turn",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='profile',
-            constraint=models.UniqueConstraint(fields=('owner', 'name'), name='profile_name_per_owner'),
+            model_name="profile",
+            constraint=models.UniqueConstraint(
+                fields=("owner", "name"), name="profile_name_per_owner"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='profile',
-            constraint=models.CheckConstraint(condition=models.Q(('threshold', -1), ('threshold__range', (5, 100)), _connector='OR'), name='profile_threshold_range'),
+            model_name="profile",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("threshold", -1), ("threshold__range", (5, 100)), _connector="OR"
+                ),
+                name="profile_threshold_range",
+            ),
         ),
         migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(fields=['owner', '-updated_at'], name='conversation_recent'),
+            model_name="conversation",
+            index=models.Index(fields=["owner", "-updated_at"], name="conversation_recent"),
         ),
         migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(models.F('owner'), django.db.models.functions.text.Lower('title'), name='conversation_title'),
+            model_name="conversation",
+            index=models.Index(
+                models.F("owner"),
+                django.db.models.functions.text.Lower("title"),
+                name="conversation_title",
+            ),
         ),
         migrations.AddIndex(
-            model_name='rewind',
-            index=models.Index(fields=['conversation', 'created_at'], name='rewind_recent'),
+            model_name="rewind",
+            index=models.Index(fields=["conversation", "created_at"], name="rewind_recent"),
         ),
         migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.UniqueConstraint(fields=('conversation', 'nonce'), name='turn_nonce'),
+            model_name="turn",
+            constraint=models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
         ),
         migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'running')), fields=('conversation',), name='one_running_turn'),
+            model_name="turn",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("status", "running")),
+                fields=("conversation",),
+                name="one_running_turn",
+            ),
         ),
         migrations.AddIndex(
-            model_name='modelcall',
-            index=models.Index(fields=['conversation', 'created_at'], name='call_recent'),
+            model_name="modelcall",
+            index=models.Index(fields=["conversation", "created_at"], name="call_recent"),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(fields=['conversation', 'position', 'seq'], name='message_reading'),
+            model_name="message",
+            index=models.Index(fields=["conversation", "position", "seq"], name="message_reading"),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('hidden', False)), fields=['conversation', 'position', 'seq'], name='message_effective'),
+            model_name="message",
+            index=models.Index(
+                condition=models.Q(("hidden", False)),
+                fields=["conversation", "position", "seq"],
+                name="message_effective",
+            ),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('condense_id__isnull', False)), fields=['conversation', 'condense_id'], name='message_condense_id'),
+            model_name="message",
+            index=models.Index(
+                condition=models.Q(("condense_id__isnull", False)),
+                fields=["conversation", "condense_id"],
+                name="message_condense_id",
+            ),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('condense_parent__isnull', False)), fields=['conversation', 'condense_parent'], name='message_condense_parent'),
+            model_name="message",
+            index=models.Index(
+                condition=models.Q(("condense_parent__isnull", False)),
+                fields=["conversation", "condense_parent"],
+                name="message_condense_parent",
+            ),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('truncation_id__isnull', False)), fields=['conversation', 'truncation_id'], name='message_truncation_id'),
+            model_name="message",
+            index=models.Index(
+                condition=models.Q(("truncation_id__isnull", False)),
+                fields=["conversation", "truncation_id"],
+                name="message_truncation_id",
+            ),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('truncation_parent__isnull', False)), fields=['conversation', 'truncation_parent'], name='message_truncation_parent'),
+            model_name="message",
+            index=models.Index(
+                condition=models.Q(("truncation_parent__isnull", False)),
+                fields=["conversation", "truncation_parent"],
+                name="message_truncation_parent",
+            ),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('rewind_parent__isnull', False)), fields=['conversation', 'rewind_parent'], name='message_rewind_parent'),
+            model_name="message",
+            index=models.Index(
+                condition=models.Q(("rewind_parent__isnull", False)),
+                fields=["conversation", "rewind_parent"],
+                name="message_rewind_parent",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(fields=('conversation', 'seq'), name='message_seq'),
+            model_name="message",
+            constraint=models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),
         ),
         migrations.AddIndex(
-            model_name='condensation',
-            index=models.Index(fields=['conversation', 'at_seq'], name='condensation_place'),
+            model_name="condensation",
+            index=models.Index(fields=["conversation", "at_seq"], name="condensation_place"),
         ),
         migrations.AddIndex(
-            model_name='condensation',
-            index=models.Index(fields=['-started_at'], name='condensation_recent'),
+            model_name="condensation",
+            index=models.Index(fields=["-started_at"], name="condensation_recent"),
         ),
     ]

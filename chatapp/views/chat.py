@@ -3,8 +3,9 @@
 import uuid
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -101,6 +102,17 @@ def choose_profile(request: Request, pk: uuid.UUID) -> HttpResponse:
     profile = get_object_or_404(request.user.profiles, pk=int(chosen) if chosen.isdecimal() else 0)
     Conversation.objects.filter(pk=pk).update(profile=profile)
     return announce(request, conversation)
+
+
+@require_POST
+@signed_in
+def choose_workspace(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Let the agent's tools read another folder from now on."""
+    folder = request.POST.get("folder", "").strip().strip("/")
+    services.choose_workspace(conversation=own_conversation(request, pk), folder=folder)
+    name = folder or _("the conversation's own folder")
+    messages.success(request, _("The agent reads %(folder)s from now on.") % {"folder": name})
+    return redirect("chat", pk)
 
 
 def announce(request: Request, conversation: Conversation) -> HttpResponse:

@@ -1,8 +1,10 @@
 """The chat page over HTTP: its rows, its parts, and going back."""
 
 import uuid
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -172,3 +174,15 @@ def test_an_unknown_conversation_is_not_found(browser: Client) -> None:
     answer = browser.get(f"/c/{uuid.uuid4()}/")
     assert answer.status_code == 404
     assert "belongs to someone else" in answer.text
+
+
+def test_the_workspace_is_chosen_in_the_menu(browser: Client, conversation: Conversation) -> None:
+    """A folder that is not there is refused, and nothing changes."""
+    (Path(settings.WORKSPACES_ROOT) / "project").mkdir(parents=True)
+    address = reverse("choose_workspace", args=[conversation.pk])
+    page = browser.post(address, {"folder": "project/"}, follow=True)
+    assert "The agent reads project from now on." in page.content.decode()
+    page = browser.post(address, {"folder": "../etc"}, follow=True)
+    assert "There is no folder" in page.content.decode()
+    conversation.refresh_from_db()
+    assert conversation.workspace == "project"
