@@ -102,7 +102,7 @@ class StoredLog:
     ) -> None:
         """Complete the record of an attempt that came to nothing, its cost included."""
         self.failed_once = True
-        await sync_to_async(self._finish)(
+        await sync_to_async(self._give_up)(
             attempt_id,
             Condensation.Status.FAILED,
             error=str(error),
@@ -120,7 +120,12 @@ class StoredLog:
     def _cancel(self, attempt_id: str) -> None:
         spent = ModelCall.objects.filter(condensation=uuid.UUID(attempt_id))
         cost = spent.aggregate(cost=Sum("cost", default=Decimal(0)))["cost"]
-        self._finish(attempt_id, Condensation.Status.CANCELLED, cost=cost)
+        self._give_up(attempt_id, Condensation.Status.CANCELLED, cost=cost)
+
+    def _give_up(self, attempt_id: str, status: Condensation.Status, **columns: object) -> None:
+        with transaction.atomic():
+            self._finish(attempt_id, status, **columns)
+            store.note_record(self.conversation.pk)
 
     @staticmethod
     def _finish(attempt_id: str, status: Condensation.Status, **columns: object) -> None:

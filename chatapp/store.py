@@ -124,6 +124,11 @@ def _mark_changed(conversation_id: uuid.UUID) -> None:
     )
 
 
+def note_record(conversation_id: uuid.UUID) -> None:
+    """Count a new row of the record, which changes nothing of what the model sees."""
+    Conversation.objects.filter(pk=conversation_id).update(revision=F("revision") + 1)
+
+
 def apply_reduction(
     conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
 ) -> Message:

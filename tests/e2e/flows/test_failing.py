@@ -1,0 +1,102 @@
+"""When the provider fails: what a person is told, what is kept, and that it ends."""
+
+import socket
+
+from playwright.sync_api import expect
+
+from tests.e2e.flows.conftest import OpenChat
+from tests.e2e.flows.serving import Desk
+from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, rate_limited
+from tests.standin.server import Standin
+
+
+def test_a_wrong_key_is_named_with_the_place_to_mend_it(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The message is kept, the details can be copied, and the next try works."""
+    chat = open_chat()
+    standin.then(UNAUTHORIZED, Reply("Welcome."))
+    chat.type("Hello.")
+    expect(chat.alert).to_contain_text("did not accept the API key. Check it in Profiles.")
+    chat.finished("The turn failed.")
+    expect(chat.rows("You")).to_contain_text("Hello.")
+    chat.alert.get_by_text("Details").click()
+    expect(chat.alert.get_by_text("HTTP status: 401")).to_be_visible()
+    chat.ask("Hello again.")
+    expect(chat.alert).to_have_count(0)
+    expect(chat.rows("Agent")).to_contain_text("Welcome.")
+
+
+def test_a_failure_is_still_told_after_a_reload(open_chat: OpenChat, standin: Standin) -> None:
+    """Whoever comes back later learns why there is no answer."""
+    chat = open_chat()
+    standin.then(UNAUTHORIZED)
+    chat.type("Hello.")
+    expect(chat.alert).to_be_visible()
+    chat.page.reload()
+    expect(chat.alert).to_contain_text("did not accept the API key")
+
+
+def test_a_rate_limit_is_counted_down_and_then_forgotten(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The notice goes as soon as the answer begins."""
+    chat, gate = open_chat(), Gate()
+    standin.then(rate_limited(3), Reply("Better late than never.", gate=gate))
+    chat.type("Hello.")
+    notice = chat.page.get_by_text("The provider's rate limit is reached.")
+    expect(notice).to_contain_text("in 3 s")
+    expect(chat.status("Trying again: 2 of 5")).to_be_visible()
+    expect(notice).to_contain_text("in 1 s")
+    expect(chat.rows("Agent")).to_contain_text("Better late")
+    expect(notice).to_have_count(0)
+    gate.open()
+    chat.finished()
+
+
+def test_a_stream_that_breaks_off_leaves_what_it_said(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The text stays in the transcript and in the model's sight."""
+    chat = open_chat()
+    standin.then(Reply("Half of the truth is not enough.", broken="cut"), Reply("And the rest."))
+    chat.type("Tell me the truth.")
+    expect(chat.alert).to_contain_text("The stream broke off")
+    chat.finished("The turn failed.")
+    expect(chat.rows("Agent")).to_contain_text("Half of the")
+    expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
+    chat.ask("Go on.")
+    assert "Half of the" in str(standin.requests[-1].body["messages"][1])
+
+
+def test_a_provider_that_is_down_is_tried_again_until_it_is_stopped(
+    open_chat: OpenChat, desk: Desk
+) -> None:
+    """The notice names the host and what to check; Stop ends the waiting at once."""
+    chat = open_chat()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    desk.use_profile(address, window=200_000, max_output=400, threshold="")
+    chat.type("Is anybody there?")
+    notice = chat.page.get_by_text("could not be reached at 127.0.0.1")
+    expect(notice).to_contain_text("Check the network, and the base URL in Profiles.")
+    expect(chat.status("Trying again")).to_be_visible()
+    chat.stop.click()
+    chat.finished("Stopped.")
+    expect(notice).to_have_count(0)
+
+
+def test_stop_keeps_what_was_said_and_marks_the_place(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The next message goes on from there."""
+    chat, gate = open_chat(), Gate()
+    standin.then(Reply("One two three four five six.", gate=gate), Reply("Seven."))
+    chat.type("Count.")
+    expect(chat.rows("Agent")).to_contain_text("One two three")
+    chat.stop.click()
+    chat.finished("Stopped.")
+    expect(chat.rows("Agent")).to_contain_text("One two three")
+    expect(chat.rows("Agent")).to_contain_text("Stopped here.")
+    chat.ask("Go on.")
+    assert "One two three" in str(standin.requests[-1].body["messages"][1])

@@ -1,0 +1,46 @@
+"""From the printed link to the first answer, with no key and nothing set up."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.flows.serving import serving
+
+
+@pytest.fixture(scope="module")
+def visitor(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A browser that opened the link which a new server printed."""
+    with serving(tmp_path_factory.mktemp("new")) as server:
+        context = browser.new_context(base_url=server.url)
+        page = context.new_page()
+        page.goto(server.link)
+        yield page
+        context.close()
+
+
+def test_the_printed_link_leads_to_a_streamed_answer_and_a_title(visitor: Page) -> None:
+    """Offline answers at once and says what it is; the conversation names itself."""
+    expect(visitor.get_by_role("heading", name="Three things to try")).to_be_visible()
+    box = visitor.get_by_role("textbox", name="Message")
+    box.fill("Write 600 words about folding paper.")
+    box.press("Enter")
+    log = visitor.get_by_role("log", name="Conversation")
+    expect(log.locator("[aria-busy=true]")).to_contain_text("folding paper")
+    expect(visitor.get_by_role("status").filter(has_text="Done.")).to_be_visible()
+    expect(log.get_by_role("article", name="Agent")).to_contain_text("offline stand-in")
+    sidebar = visitor.get_by_role("complementary", name="Sidebar")
+    expect(sidebar.get_by_role("link", name="Write 600 words about folding")).to_be_visible()
+    heading = visitor.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("Write 600 words about folding")
+
+
+def test_one_of_the_things_to_try_shows_a_condensation(visitor: Page) -> None:
+    """Without a key, and in less time than it takes to read about it."""
+    visitor.goto("/")
+    visitor.get_by_role("button", name="See a condensation").click()
+    log = visitor.get_by_role("log", name="Conversation")
+    row = log.get_by_role("article", name="Context condensed").first
+    expect(row).to_be_attached(timeout=60_000)
+    expect(row).to_contain_text("automatic")
+    expect(visitor.get_by_role("status").filter(has_text="Done.")).to_be_visible(timeout=60_000)

@@ -1,0 +1,132 @@
+"""A turn belongs to the server: pages come and go, and each shows the same."""
+
+import re
+
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.e2e.flows.chat import Chat
+from tests.e2e.flows.conftest import OpenChat
+from tests.e2e.flows.words import PASSWORD, long, summary
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.server import Standin
+
+STORY = "Once upon a time there was a **folded** sheet.\n\nThe end of it."
+TOLD = "Once upon a time there was a folded sheet."
+
+
+class Line:
+    """The page's sockets; the line can be cut, and stays dead until it is mended."""
+
+    def __init__(self, page: Page) -> None:
+        """Stand between the page and the server."""
+        self.dead = False
+        self.sockets: list[WebSocketRoute] = []
+        page.route_web_socket(re.compile("/ws/"), self._connect)
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        if self.dead:
+            socket.close(code=1001)
+            return
+        socket.connect_to_server()
+        self.sockets.append(socket)
+
+    def cut(self) -> None:
+        """Close what is open, and refuse what is tried."""
+        self.dead = True
+        self.sockets.pop().close(code=1001)
+
+
+def told_once(chat: Chat) -> None:
+    """Expect the whole story, exactly once, in one finished reply."""
+    expect(chat.rows("Agent")).to_have_count(1)
+    expect(chat.rows("Agent")).to_contain_text("The end of it.")
+    expect(chat.log.get_by_text(TOLD, exact=True)).to_have_count(1)
+    expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def test_a_lost_connection_is_said_and_the_answer_is_whole_afterwards(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """What was streamed meanwhile is there, once."""
+    line, gate = Line(page), Gate()
+    chat = open_chat()
+    standin.reply(STORY, gate=gate)
+    chat.type("Tell me a story.")
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    line.cut()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    gate.open()
+    line.dead = False
+    chat.finished()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_hidden()
+    told_once(chat)
+
+
+def test_a_message_written_without_a_connection_is_sent_once_it_is_back(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """Until then the text stays in the composer, and the page says so."""
+    line = Line(page)
+    chat = open_chat()
+    standin.reply(STORY)
+    line.cut()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    chat.type("Tell me a story.")
+    expect(chat.status("Not sent yet.")).to_be_visible()
+    expect(chat.box).to_have_value("Tell me a story.")
+    line.dead = False
+    chat.finished()
+    expect(chat.box).to_have_value("")
+    expect(chat.rows("You")).to_have_count(1)
+    told_once(chat)
+
+
+def test_a_reload_in_mid_stream_shows_what_was_streamed_and_the_rest(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The turn went on without the page."""
+    chat, gate = open_chat(), Gate()
+    standin.reply(STORY, gate=gate)
+    chat.type("Tell me a story.")
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    chat.page.reload()
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    expect(chat.stop).to_be_visible()
+    gate.open()
+    chat.finished()
+    told_once(chat)
+
+
+def test_a_reload_while_the_context_is_condensed_shows_the_band(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """With the seconds since it began, and a Cancel that works."""
+    chat, gate = open_chat(), Gate()
+    standin.then(Reply("Noted."), summary(gate))
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    assert gate.wait_until_reached()
+    chat.page.reload()
+    expect(chat.status("Condensing context…")).to_be_visible()
+    expect(chat.button("Condense context")).to_be_disabled()
+    chat.button("Cancel").click()
+    expect(chat.rows("Condensation cancelled")).to_be_visible()
+    expect(chat.button("Condense context")).to_be_enabled()
+
+
+def test_a_second_tab_shows_the_same(open_chat: OpenChat, standin: Standin) -> None:
+    """Also of a turn that began before it was opened; either tab can stop it."""
+    one, gate = open_chat(), Gate()
+    standin.reply(STORY, gate=gate)
+    one.type("Tell me a story.")
+    expect(one.rows("Agent")).to_contain_text("Once upon")
+    two = Chat(one.page.context.new_page(), one.url)
+    expect(two.rows("Agent")).to_contain_text("Once upon")
+    gate.open()
+    for chat in (one, two):
+        chat.finished()
+        told_once(chat)
+    standin.reply("A second answer.")
+    two.ask("And then?")
+    expect(one.rows("You")).to_have_count(2)
+    expect(one.rows("Agent").last).to_contain_text("A second answer.")
