@@ -55,7 +55,7 @@ def frame(path: str, definitions: str) -> str:
 
 def units(text: str) -> int:
     """Return the length in UTF-16 code units."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def first_units(text: str, count: int) -> str:

@@ -41,8 +41,10 @@ class Workspace:
             raise Unfoldable(Reason.GONE) from None
         except (OSError, ValueError):
             raise Unfoldable(Reason.UNREADABLE) from None
-        with os.fdopen(descriptor, "rb") as file:
-            return _checked(file.fileno())
+        try:
+            return _checked(descriptor)
+        finally:
+            os.close(descriptor)
 
     def _contains(self, real: str) -> bool:
         return real.startswith(self.root.rstrip("/") + "/")

@@ -56,7 +56,7 @@ def _paths_in(argument: Any) -> Iterable[str]:
     """Find the paths in a call's input, however deep in lists they stand."""
     match argument:
         case str():
-            return (argument,)
+            return (argument,) if argument else ()
         case Mapping():
             return chain.from_iterable(
                 _paths_in(argument[key]) for key in _PATHS if key in argument

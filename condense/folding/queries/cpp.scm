@@ -2,18 +2,44 @@
 (function_definition
   declarator: (_ declarator: (_) @name)) @definition
 
-(translation_unit (declaration
-  declarator: (function_declarator declarator: (_) @name)) @definition)
-(namespace_definition body: (declaration_list (declaration
-  declarator: (function_declarator declarator: (_) @name)) @definition))
-(template_declaration (declaration
-  declarator: (function_declarator declarator: (_) @name)) @definition)
-(declaration
-  declarator: (pointer_declarator
-    declarator: (function_declarator declarator: (_) @name))) @definition
-(declaration
-  declarator: (reference_declarator
-    (function_declarator declarator: (_) @name))) @definition
+; Prototypes: not in function bodies, where a variable can look like one.
+[
+  (translation_unit (declaration declarator: [
+    (function_declarator declarator: (_) @name)
+    (_ (function_declarator declarator: (_) @name))
+    (_ (_ (function_declarator declarator: (_) @name)))
+  ]) @definition)
+  (declaration_list (declaration declarator: [
+    (function_declarator declarator: (_) @name)
+    (_ (function_declarator declarator: (_) @name))
+    (_ (_ (function_declarator declarator: (_) @name)))
+  ]) @definition)
+  (template_declaration (declaration declarator: [
+    (function_declarator declarator: (_) @name)
+    (_ (function_declarator declarator: (_) @name))
+    (_ (_ (function_declarator declarator: (_) @name)))
+  ]) @definition)
+  (preproc_ifdef (declaration declarator: [
+    (function_declarator declarator: (_) @name)
+    (_ (function_declarator declarator: (_) @name))
+    (_ (_ (function_declarator declarator: (_) @name)))
+  ]) @definition)
+  (preproc_if (declaration declarator: [
+    (function_declarator declarator: (_) @name)
+    (_ (function_declarator declarator: (_) @name))
+    (_ (_ (function_declarator declarator: (_) @name)))
+  ]) @definition)
+  (preproc_else (declaration declarator: [
+    (function_declarator declarator: (_) @name)
+    (_ (function_declarator declarator: (_) @name))
+    (_ (_ (function_declarator declarator: (_) @name)))
+  ]) @definition)
+  (preproc_elif (declaration declarator: [
+    (function_declarator declarator: (_) @name)
+    (_ (function_declarator declarator: (_) @name))
+    (_ (_ (function_declarator declarator: (_) @name)))
+  ]) @definition)
+]
 
 ; Methods that are only declared.
 (field_declaration_list (field_declaration

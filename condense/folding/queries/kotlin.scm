@@ -6,5 +6,5 @@
 (secondary_constructor "constructor" @name) @definition
 (type_alias (type_identifier) @name) @definition
 
-; Properties are data, unless they carry code.
+; Properties are data, unless they carry objects.
 (property_declaration (variable_declaration (simple_identifier) @name)) @section

@@ -37,6 +37,13 @@
   key: (_) @name
   value: [(arrow_function) (function_expression)]) @definition
 
+; describe("…", () => …), app.get("…", …): a call that gives a function a title.
+(expression_statement (call_expression
+  function: (_) @name
+  arguments: (arguments
+    . [(string) (template_string)]
+    [(arrow_function) (function_expression)]))) @section
+
 ; Long object literals at the top: settings, routes, default exports.
 (program (lexical_declaration
   (variable_declarator name: (identifier) @name value: [(object) (array)]) @section))

@@ -1,0 +1,81 @@
+"""Which files a conversation shows that the agent read."""
+
+from typing import Any
+
+import pytest
+
+from condense.folding import files_read
+from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+
+
+def call(name: str, argument: Any, id_: str = "1") -> Message:
+    """Return a message with one tool call."""
+    return Message("assistant", (ToolUseBlock(id_, name, argument),))
+
+
+def read(path: str) -> Message:
+    """Return a message that reads a file."""
+    return call("read_file", {"path": path}, id_=path)
+
+
+def test_the_newest_comes_first_and_each_once() -> None:
+    """A file read again counts as newly read."""
+    history = [read("a"), read("b"), read("c"), read("a")]
+    assert files_read(history) == ("a", "c", "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "paths"),
+    [
+        ("read_file", {"path": "a", "offset": 1}, ("a",)),
+        ("read_file", {"files": [{"path": "a", "line_ranges": []}, {"path": "b"}]}, ("a", "b")),
+        ("Read", {"file_path": "a", "limit": 9}, ("a",)),
+        ("read", {"filePath": "a"}, ("a",)),
+        ("view", {"path": "a"}, ("a",)),
+        ("read_many_files", {"paths": ["a", "b"]}, ("a", "b")),
+        ("NotebookRead", {"notebook_path": "a"}, ("a",)),
+        ("str_replace_based_edit_tool", {"command": "view", "path": "a"}, ("a",)),
+        ("str_replace_based_edit_tool", {"command": "create", "path": "a"}, ()),
+        ("str_replace_editor", "a", ()),
+        ("write_to_file", {"path": "a"}, ()),
+        ("Edit", {"file_path": "a"}, ()),
+        ("Grep", {"path": "a"}, ()),
+        ("read_file", {}, ()),
+        ("read_file", {"path": None}, ()),
+        ("read_file", None, ()),
+        ("read_file", {"path": ""}, ()),
+    ],
+)
+def test_tools_that_read_are_known_by_name(
+    name: str, argument: Any, paths: tuple[str, ...]
+) -> None:
+    """Here and in sessions that other agents recorded; edits do not count."""
+    assert files_read([call(name, argument)]) == paths
+
+
+def test_a_failed_read_does_not_count() -> None:
+    """The agent saw an error, not the file."""
+    failed = Message("user", (ToolResultBlock("a", "no such file", is_error=True),))
+    assert files_read([read("a"), failed, read("b")]) == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("Look at @/src/a.py, please", ("src/a.py",)),
+        ("@/a.py", ("a.py",)),
+        (r"@/my\ file.py", ("my file.py",)),
+        ("(not me@/a.py) and not '@/lib/a'", ()),
+        ('<file_content path="b.py">\n1 | x\n</file_content>', ("b.py",)),
+        ("Write to alice@example.org", ()),
+    ],
+)
+def test_files_that_the_user_mentions_count(text: str, paths: tuple[str, ...]) -> None:
+    """Their content was put before the model."""
+    assert files_read([Message("user", text)]) == paths
+    assert files_read([Message("user", (TextBlock(text),))]) == paths
+
+
+def test_what_the_model_writes_is_no_mention() -> None:
+    """Only people mention files."""
+    assert files_read([Message("assistant", "See @/a.py")]) == ()
