@@ -19,7 +19,7 @@ from condense.folding.captures import Span
 from condense.folding.record import Reason, Unfoldable
 
 _WORKER = Path(__file__).with_name("worker.py")
-SECONDS = 3.0
+SECONDS = 5.0
 
 
 class Parsed(NamedTuple):
@@ -30,7 +30,10 @@ class Parsed(NamedTuple):
 
 
 class ParserProcess:
-    """One worker process, shared by all threads; it dies with the process that started it."""
+    """One worker process, shared by all threads; it dies with the process that started it.
+
+    ``parses`` counts what it was asked: a source that was folded before is not asked again.
+    """
 
     def __init__(self, seconds: float = SECONDS) -> None:
         """Take how long one source may take; start nothing yet."""
@@ -63,6 +66,14 @@ class ParserProcess:
 
     def _ask_a_fresh_one(self, request: bytes) -> bytes:
         self.close()
+        self._start()
+        answer = self._ask(request)
+        if not answer:
+            self.close()
+            raise Unfoldable(Reason.CRASHED)
+        return answer
+
+    def _start(self) -> None:
         self._owner = os.getpid()
         self._process = subprocess.Popen(  # noqa: S603 - Python itself, and a file of this package
             [sys.executable, "-I", str(_WORKER)],
@@ -70,11 +81,8 @@ class ParserProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        answer = self._ask(request)
-        if not answer:
-            self.close()
-            raise Unfoldable(Reason.CRASHED)
-        return answer
+        atexit.unregister(self.close)
+        atexit.register(self.close)
 
     def _ask(self, request: bytes) -> bytes:
         """Return the worker's answer, nothing where it died."""
@@ -99,4 +107,3 @@ def _pipes(process: subprocess.Popen[bytes] | None) -> tuple[IO[bytes], IO[bytes
 
 
 parser = ParserProcess()
-atexit.register(parser.close)

@@ -240,7 +240,7 @@ def test_memory_does_not_grow_with_the_files_folded(root: Path) -> None:
 
 async def test_the_event_loop_goes_on_while_files_are_parsed(root: Path) -> None:
     """The parser holds the interpreter lock of its own process only."""
-    (root / "big.py").write_text("def f(a, b):\n    return [a, b, {1: 2}]\n\n" * 8_000)
+    (root / "big.py").write_text("def f(a, b):\n    return [a, b, {1: 2}]\n\n" * 4_000)
     folding = asyncio.create_task(asyncio.to_thread(fold_files, ["big.py"], root))
     ticks = 0
     began = time.perf_counter()
@@ -251,6 +251,16 @@ async def test_the_event_loop_goes_on_while_files_are_parsed(root: Path) -> None
     assert (await folding).included == ("big.py",)
     # Half of what an idle loop would manage on a slow machine.
     assert ticks > taken / 0.02
+
+
+async def test_conversations_may_be_folded_at_the_same_time(root: Path) -> None:
+    """They share one parser and one cache; each gets its own files."""
+    names = [f"f{number}_{time.time_ns()}" for number in range(40)]
+    for name in names:
+        write(root / f"{name}.py", name)
+    runs = [asyncio.to_thread(fold_files, [f"{name}.py"], root) for name in names]
+    for name, folded in zip(names, await asyncio.gather(*runs), strict=True):
+        assert f"| def {name}():" in folded.sections[0]
 
 
 def test_importing_the_engine_loads_no_grammar() -> None:
