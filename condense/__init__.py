@@ -20,6 +20,7 @@ from condense.errors import (
     UndoRefused,
     UnknownMessage,
 )
+from condense.facts import Ledger, ledger, parse_ledger
 from condense.messages import (
     Block,
     Content,
@@ -38,6 +39,7 @@ from condense.messages import (
 )
 from condense.overflow import is_context_overflow
 from condense.prompts import condense_instruction, summary_preface, summary_system
+from condense.receipts import Finding, Probe, Receipt, Tally, receipt
 from condense.shaping import (
     inject_synthetic_results,
     merge_consecutive,
@@ -94,17 +96,21 @@ __all__ = [
     "DidNotShrink",
     "Distribution",
     "Environment",
+    "Finding",
     "ImageBlock",
     "InForce",
     "InvalidMessage",
     "Json",
     "Kit",
+    "Ledger",
     "Message",
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
     "Prices",
+    "Probe",
     "PromptCounter",
+    "Receipt",
     "Reduction",
     "Report",
     "Role",
@@ -114,6 +120,7 @@ __all__ = [
     "SummaryFailed",
     "SummaryRequest",
     "Tags",
+    "Tally",
     "TextBlock",
     "TextChunk",
     "TiktokenCounter",
@@ -140,12 +147,15 @@ __all__ = [
     "hide_behind",
     "inject_synthetic_results",
     "is_context_overflow",
+    "ledger",
     "load_encoding",
     "load_strategy",
     "merge_consecutive",
     "messages_since_last_summary",
     "nearest_cut",
+    "parse_ledger",
     "plan_truncation",
+    "receipt",
     "repair_tool_pairs",
     "replace_images",
     "rewind",

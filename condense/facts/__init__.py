@@ -1,0 +1,99 @@
+"""Facts from the hidden part of a conversation, taken without a model.
+
+:func:`gather` reads messages into a :class:`Ledger`, :func:`ledger` gives it as the text block
+that stands beside or instead of a summary, and :func:`parse_ledger` reads that text again, so a
+later condensation carries the facts on as they are.
+"""
+
+from collections.abc import Sequence
+
+from condense.facts.asking import names_in, said
+from condense.facts.calls import Call, read_calls
+from condense.facts.failing import error_line
+from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, Todo
+from condense.facts.notebook import REQUEST, Notebook
+from condense.facts.paths import is_edit, touched_paths
+from condense.facts.plain import plain_text
+from condense.facts.reading import ledger_of, parse_ledger
+from condense.facts.selection import choose, fit
+from condense.facts.shell import command_of, head_of, is_lookup
+from condense.facts.text import render
+from condense.messages import Message, TextBlock
+from condense.tokens import CharacterCounter, TokenCounter
+
+# A twenty-fifth of the window of Claude's models, 200,000 tokens.
+BUDGET = 8_000
+SHARE = 0.04
+
+__all__ = [
+    "BUDGET",
+    "REQUEST",
+    "SHARE",
+    "Call",
+    "Failure",
+    "FileUse",
+    "Ledger",
+    "Request",
+    "Run",
+    "Todo",
+    "command_of",
+    "error_line",
+    "gather",
+    "head_of",
+    "is_edit",
+    "is_lookup",
+    "ledger",
+    "ledger_of",
+    "merge",
+    "names_in",
+    "parse_ledger",
+    "plain_text",
+    "read_calls",
+    "render",
+    "said",
+    "touched_paths",
+]
+
+
+def ledger(
+    hidden: Sequence[Message],
+    *,
+    budget_tokens: int = BUDGET,
+    counter: TokenCounter | None = None,
+    earlier: Ledger | None = None,
+) -> tuple[TextBlock, ...]:
+    """Return the facts of hidden messages as one text block, or none where there are none.
+
+    The ledger of a summary among them is carried on, after ``earlier``. Without a counter four
+    characters are a token.
+    """
+    text = render(
+        gather(hidden, budget_tokens=budget_tokens, counter=counter, earlier=earlier),
+    )
+    return (TextBlock(text),) if text else ()
+
+
+def gather(
+    hidden: Sequence[Message],
+    *,
+    budget_tokens: int = BUDGET,
+    counter: TokenCounter | None = None,
+    earlier: Ledger | None = None,
+) -> Ledger:
+    """Return the facts worth keeping whose text takes ``budget_tokens`` at most."""
+    # Half the budget at four characters a token: one request must not crowd out all the rest.
+    notebook = Notebook(min(REQUEST, max(0, 2 * budget_tokens)))
+    known = [found for message in hidden if (found := ledger_of(message))]
+    for each in ([earlier] if earlier else []) + known:
+        notebook.carry(each)
+    notebook.read(hidden)
+    chosen = choose(notebook.ledger(), len(plain_text(hidden)))
+    return fit(chosen, budget_tokens, counter or CharacterCounter())
+
+
+def merge(older: Ledger, newer: Ledger) -> Ledger:
+    """Return all facts of both; where they speak of the same thing, the newer's word counts."""
+    notebook = Notebook()
+    notebook.carry(older)
+    notebook.carry(newer)
+    return notebook.ledger()

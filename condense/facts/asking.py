@@ -1,0 +1,50 @@
+"""What the user said, without what clients put into the user's mouth."""
+
+import re
+from collections import Counter
+
+from condense.facts.plain import one_line
+from condense.messages import Message, TextBlock
+
+NAME = 100  # characters; a longer URL is cut
+SHORTEST = 3  # characters; less names nothing
+
+# Blocks that agents' clients add to the user's messages.
+_INJECTED = re.compile(
+    r"<(system-reminder|environment_details|local-command-caveat)>.*?</\1>\s*", re.DOTALL
+)
+# Texts that clients write in the user's name: summaries, results without their call, what a shell
+# command printed, that somebody pressed a key, and commands about the client itself.
+_NOT_SAID = re.compile(
+    r"This session is being continued from a previous conversation|## Conversation Summary\n"
+    r"|Tool result:\n|\[Tool Result|\[Request interrupted by user"
+    r"|<local-command-std(?:out|err)>|<bash-std(?:out|err)>"
+    r"|<command-name>/(?:exit|quit|clear|compact|resume|login|logout|model|config|help|status|cost)"
+    r"</command-name>"
+)
+_NAMES = re.compile(
+    r"https?://[^\s<>\"'`)\]]+"
+    r"|(?<=`)[^`\s][^`\n]{0,58}[^`\s](?=`)"
+    r"|\b[A-Z][A-Z0-9]+-\d+\b"
+    r"|(?<![\w/])#\d+\b"
+    r"|(?<!\w)[~.]{0,2}/?[\w.-]+(?:/[\w.-]+)+"
+    r"|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b"
+    r"|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\.[a-z]{1,4}\b"
+)
+
+
+def said(message: Message) -> str:
+    """Return the user's own words, character for character, or nothing."""
+    if message.role != "user" or message.is_summary or message.is_truncation_marker:
+        return ""
+    texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
+    text = "\n".join(text for text in texts if not _NOT_SAID.match(text))
+    if "<" in text:
+        text = _INJECTED.sub("", text)
+    return text if text.strip() else ""
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return URLs, paths and identifiers, each once, the one named most often first."""
+    found = Counter(match.group().rstrip(".,:;!?()") for match in _NAMES.finditer(text))
+    return tuple(one_line(name, NAME) for name, _ in found.most_common() if len(name) >= SHORTEST)

@@ -1,0 +1,61 @@
+"""Tool calls with what came of them, told by the shape of their arguments."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from condense.facts.plain import result_text
+from condense.messages import Message, ToolResultBlock, ToolUseBlock
+
+Outcome = Literal["ok", "failed", "refused", "unknown"]
+
+# What agents answer where the user said no.
+_REFUSED = re.compile(
+    r"\s*(?:The )?user (?:doesn't want|does not want|rejected|denied|declined)", re.IGNORECASE
+)
+_EXIT_CODE = re.compile(
+    r"^\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call, its arguments, and what was answered."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    outcome: Outcome
+    answer: str = ""
+
+
+def read_calls(messages: Iterable[Message]) -> Iterator[tuple[Message, Call]]:
+    """Yield each call with the message that answers it; those without an answer come last.
+
+    A call pairs with the first later result that carries its id.
+    """
+    pending: dict[str, tuple[Message, ToolUseBlock]] = {}
+    for message in messages:
+        if message.role == "assistant":
+            pending.update((use.id, (message, use)) for use in message.tool_uses)
+            continue
+        for result in message.tool_results:
+            if found := pending.pop(result.tool_use_id, None):
+                yield message, _answered(found[1], result)
+    for message, use in pending.values():
+        yield message, Call(use.name, _arguments(use), "unknown")
+
+
+def _answered(use: ToolUseBlock, result: ToolResultBlock) -> Call:
+    answer = result_text(result)
+    return Call(use.name, _arguments(use), _outcome(answer, is_error=result.is_error), answer)
+
+
+def _arguments(use: ToolUseBlock) -> Mapping[str, Any]:
+    return use.input if isinstance(use.input, Mapping) else {}
+
+
+def _outcome(answer: str, *, is_error: bool) -> Outcome:
+    if _REFUSED.match(answer):
+        return "refused"
+    return "failed" if is_error or _EXIT_CODE.match(answer) else "ok"

@@ -1,0 +1,57 @@
+"""Messages as plain text, to look facts up in and to measure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
+
+# Anything a reader may take for the end of a line, and what no line should hold.
+_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
+
+
+def plain_text(messages: Iterable[Message]) -> str:
+    """Return all that the messages say: texts, tool calls' arguments and tool results."""
+    return "\n".join(
+        text for message in messages for block in message.blocks for text in _texts(block)
+    )
+
+
+def result_text(result: ToolResultBlock) -> str:
+    """Return the text of a tool's answer."""
+    if isinstance(result.content, tuple):
+        return "\n".join(item.text for item in result.content if isinstance(item, TextBlock))
+    return result.content or ""
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return the text without line breaks, cut to ``limit`` characters with an ellipsis."""
+    flat = _BREAKS.sub(" ", text[: 2 * limit])
+    return flat if len(flat) <= limit and len(text) <= 2 * limit else f"{flat[:limit]}…"
+
+
+def _texts(block: Block) -> Iterator[str]:
+    match block:
+        case TextBlock(text):
+            yield text
+        case ToolUseBlock(_, name, input_):
+            yield name
+            yield from _leaves(input_)
+        case ToolResultBlock():
+            yield result_text(block)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _leaves(item)
+        case list() | tuple():
+            for item in value:
+                yield from _leaves(item)
+        case None:
+            return
+        case _:
+            yield str(value)

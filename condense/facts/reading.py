@@ -1,0 +1,100 @@
+"""Take a ledger's text apart again, exactly as :mod:`condense.facts.text` wrote it."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from condense.facts.ledger import Failure, Ledger, Mark, Request, Run, Todo
+from condense.facts.text import (
+    ARROW,
+    COUNTED_RUN,
+    END,
+    FAILURES,
+    FILES,
+    HEADING,
+    INSIDE,
+    NAMES,
+    REQUESTS,
+    RUNS,
+    TODOS,
+)
+from condense.facts.tree import read_files
+from condense.messages import Message, TextBlock
+
+_HEAD = re.compile(rf"{re.escape(HEADING)} (~+)\n")
+_TODO = re.compile(r"(\S*) \[([ -])\] (.*)")
+_MORE = re.compile(r"\+(\d+) characters")
+_DONE = re.compile(TODOS.format(r"(\d+)"))
+_ROOT = re.compile(rf"{FILES}(?:{INSIDE}(.*))?")
+_MARKS: dict[str, Mark] = {"": "", "!": "!", "?": "?"}
+
+
+def parse_ledger(text: str) -> Ledger | None:
+    """Return the ledger that the text begins with, None where it begins with none.
+
+    Only a whole ledger counts: one that was cut off, or quoted within other text, is none.
+    """
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    fence = head[1]
+    body, closed, _ = f"{text}\n".partition(f"\n{fence} {END}\n")
+    if not closed:
+        return None
+    ledger = Ledger()
+    for section in body.split(f"\n{fence} "):
+        ledger = _with_section(ledger, section.split("\n"), fence)
+    return ledger
+
+
+def ledger_of(message: Message) -> Ledger | None:
+    """Return the ledger that a summary carries; what anyone else writes is no ledger."""
+    if not message.is_summary:
+        return None
+    texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
+    return next((found for text in texts if (found := parse_ledger(text))), None)
+
+
+def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
+    title, *facts = lines
+    if root := _ROOT.fullmatch(title):
+        return replace(ledger, files=read_files(facts, root[1] or ""))
+    if done := _DONE.fullmatch(title):
+        return replace(ledger, todos=_read(facts, _todo), done=int(done[1]))
+    if title == RUNS:
+        return replace(ledger, runs=tuple(map(_run, facts)))
+    if title == FAILURES:
+        return replace(ledger, failures=_read(facts, _failure))
+    if title == NAMES:
+        return replace(ledger, names=tuple(facts))
+    return replace(ledger, requests=_requests(facts, fence)) if title == REQUESTS else ledger
+
+
+def _read[Fact](lines: Sequence[str], read_line: Callable[[str], Fact | None]) -> tuple[Fact, ...]:
+    return tuple(fact for line in lines if (fact := read_line(line)) is not None)
+
+
+def _run(line: str) -> Run:
+    found = COUNTED_RUN.fullmatch(line)
+    return Run(found[3], int(found[1]), _MARKS[found[2]]) if found else Run(line)
+
+
+def _failure(line: str) -> Failure | None:
+    subject, arrow, message = line.partition(ARROW)
+    return Failure(subject, message) if arrow else None
+
+
+def _todo(line: str) -> Todo | None:
+    found = _TODO.fullmatch(line)
+    return Todo(found[1], found[3], found[2] == "-") if found else None
+
+
+def _requests(lines: Sequence[str], fence: str) -> tuple[Request, ...]:
+    """Split at the fences: each stands alone or says how much of the request is missing."""
+    starts = [index for index, line in enumerate(lines) if line.startswith(fence)]
+    requests = []
+    for start, end in zip(starts, (*starts[1:], len(lines)), strict=True):
+        more = _MORE.fullmatch(lines[start], len(fence))
+        text = "\n".join(lines[start + 1 : end])
+        requests.append(Request(text, int(more[1]) if more else 0))
+    return tuple(requests)

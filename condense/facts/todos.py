@@ -1,0 +1,85 @@
+"""The to-do list, as the last call that wrote it left it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from condense.facts.calls import Call
+from condense.facts.ledger import Todo
+from condense.facts.plain import one_line
+
+TEXT = 100  # characters
+_TEXTS = ("content", "text", "subject", "title", "step", "task")
+_DONE = {"completed", "complete", "done", "x", "cancelled", "canceled", "deleted"}
+_ACTIVE = {"in_progress", "in-progress", "active", "-", "~"}
+_CHECKBOX = re.compile(r"^\s*(?:[-*]\s+|\d+\.\s+)?\[([ xX~-])\]\s+(.+)$", re.MULTILINE)
+_NUMBER = re.compile(r"#(\w+)")
+_TOOL = re.compile(r"task|todo", re.IGNORECASE)
+
+
+class TodoList:
+    """Follows whole lists, checklists in Markdown, and tools that change one item."""
+
+    def __init__(self) -> None:
+        """Begin with an empty list."""
+        self.open: dict[str, Todo] = {}
+        self.done = 0
+
+    def carry(self, todos: Iterable[Todo], done: int) -> None:
+        """Take over a list as an earlier ledger had it; an empty one says nothing."""
+        todos = tuple(todos)
+        if todos or done:
+            self.open, self.done = {todo.id: todo for todo in todos}, done
+
+    def follow(self, call: Call) -> None:
+        """Apply a call, if it is about a to-do list and went well."""
+        if call.outcome != "ok":
+            return
+        items = _whole_list(call.arguments)
+        if items is not None:
+            self._replace(items)
+        elif _TOOL.search(call.name):
+            self._change(call)
+
+    def _replace(self, items: list[tuple[str, str]]) -> None:
+        self.open, self.done = {}, 0
+        for number, (text, status) in enumerate(items, start=1):
+            self._put(str(number), text, status)
+
+    def _put(self, id_: str, text: str, status: str) -> None:
+        if status.lower() in _DONE:
+            self.done += 1
+        else:
+            self.open[id_] = Todo(id_, one_line(text, TEXT), status.lower() in _ACTIVE)
+
+    def _change(self, call: Call) -> None:
+        arguments = call.arguments
+        id_, status = _id_in(arguments), arguments.get("status")
+        if id_ in self.open and isinstance(status, str):
+            self._put(id_, self.open.pop(id_).text, status)
+        elif isinstance(subject := arguments.get("subject"), str) and not id_:
+            number = _NUMBER.search(call.answer)
+            self._put(number[1] if number else str(len(self.open) + self.done + 1), subject, "")
+
+
+def _id_in(arguments: Mapping[str, Any]) -> str:
+    value = next((arguments[key] for key in ("taskId", "task_id", "id") if key in arguments), "")
+    return "".join(str(value).split())[:TEXT]
+
+
+def _whole_list(arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
+    """Return texts and states where an argument is a to-do list."""
+    for value in arguments.values():
+        if isinstance(value, list) and value and all(map(_is_item, value)):
+            return [(_text_of(item), str(item["status"])) for item in value]
+        if isinstance(value, str) and len(arguments) == 1 and _CHECKBOX.match(value):
+            return [(text, box) for box, text in _CHECKBOX.findall(value)]
+    return None
+
+
+def _is_item(item: Any) -> bool:
+    return isinstance(item, Mapping) and "status" in item and bool(_text_of(item))
+
+
+def _text_of(item: Mapping[str, Any]) -> str:
+    return next((item[key] for key in _TEXTS if isinstance(item.get(key), str)), "")

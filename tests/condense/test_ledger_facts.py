@@ -1,0 +1,245 @@
+"""Which facts of hidden messages a ledger holds, and how they outlive condensations."""
+
+import pytest
+
+from condense.facts import FileUse, Ledger, Request, Run, Todo, gather, ledger, merge, render
+from condense.messages import Message, TextBlock
+from tests.condense.sessions import Session, summary
+
+
+def told(session: Session) -> Ledger:
+    """Return the session's ledger."""
+    return gather(session.messages)
+
+
+def test_what_the_user_said_is_there_word_for_word_newest_first() -> None:
+    """White space and all."""
+    facts = told(Session().says("  first\n\n\tthing ").replies().says("second"))
+    assert facts.requests == (Request("second"), Request("  first\n\n\tthing "))
+
+
+def test_a_long_request_is_cut_at_1500_characters_and_says_so() -> None:
+    """Its beginning is verbatim."""
+    text = "".join(f"word{n} " for n in range(400))
+    facts = told(Session().says(text))
+    assert facts.requests == (Request(text[:1500], len(text) - 1500),)
+
+
+def test_a_request_said_twice_is_told_once_at_its_newest_place() -> None:
+    """The newest place counts."""
+    facts = told(Session().says("go on").says("other").says("go on"))
+    assert [request.text for request in facts.requests] == ["go on", "other"]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "<system-reminder>Never mind.</system-reminder>",
+        "<local-command-stdout>bye</local-command-stdout>",
+        "<command-name>/exit</command-name>\n<command-message>exit</command-message>",
+        "[Request interrupted by user]",
+        "This session is being continued from a previous conversation that ran out of context.",
+        " \n ",
+    ],
+)
+def test_what_a_client_wrote_in_the_users_name_is_no_request(noise: str) -> None:
+    """Reminders, output of the client, and summaries of other tools."""
+    assert told(Session().says(noise)) == Ledger()
+
+
+def test_a_reminder_is_taken_out_of_a_request() -> None:
+    """What stands around it is the user's."""
+    facts = told(Session().says("fix it\n<system-reminder>x</system-reminder>"))
+    assert facts.requests[0].text == "fix it\n"
+
+
+def test_a_slash_command_of_the_users_stays() -> None:
+    """It is what the user asked for."""
+    text = "<command-message>review</command-message>\n<command-name>/review</command-name>"
+    assert told(Session().says(text)).requests == (Request(text),)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "use"),
+    [
+        ("Read", {"file_path": "/p/a.py"}, FileUse("/p/a.py", 0, 1)),
+        ("read_file", {"path": "a.py"}, FileUse("a.py", 0, 1)),
+        ("Edit", {"file_path": "a", "old_string": "x", "new_string": "y"}, FileUse("a", 1, 0)),
+        ("Write", {"file_path": "a", "content": "x"}, FileUse("a", 1, 0)),
+        ("apply_diff", {"path": "./a.py", "diff": "x"}, FileUse("a.py", 1, 0)),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": ""}, FileUse("a.ipynb", 1, 0)),
+        ("editor", {"command": "view", "path": "/a.py"}, FileUse("/a.py", 0, 1)),
+        ("editor", {"command": "create", "path": "/a.py", "file_text": ""}, FileUse("/a.py", 1, 0)),
+        ("read_many", {"files": [{"path": "/p//a.py"}]}, FileUse("/p/a.py", 0, 1)),
+        ("Grep", {"pattern": "x", "path": "src/a.py"}, FileUse("src/a.py", 0, 1)),
+        ("shell", {"x": "*** Begin Patch\n*** Update File: a.py\n"}, FileUse("a.py", 0, 1)),
+    ],
+)
+def test_files_are_told_by_the_shape_of_a_call(
+    tool: str, arguments: dict[str, object], use: FileUse
+) -> None:
+    """Whatever the tool is called."""
+    assert told(Session().calls(tool, **arguments)).files == (use,)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("Grep", {"pattern": "x", "path": "src"}),
+        ("list_files", {"path": "src", "recursive": True}),
+        ("WebFetch", {"url": "https://example.org/a.py", "prompt": "read"}),
+        ("Bash", {"command": "cat a.py"}),
+    ],
+)
+def test_folders_and_addresses_are_no_files(tool: str, arguments: dict[str, object]) -> None:
+    """Nor are files that only a command names."""
+    assert told(Session().calls(tool, **arguments)).files == ()  # type: ignore[arg-type]
+
+
+def test_files_are_counted_and_a_failed_edit_is_none() -> None:
+    """A failed try still says which file was worked on."""
+    session = Session().reads("/a.py").edits("/a.py").edits("/a.py").edits("/b.py", error=True)
+    assert set(told(session).files) == {FileUse("/a.py", 2, 1), FileUse("/b.py", 0, 0)}
+
+
+def test_commands_with_the_same_head_are_one_with_its_last_outcome() -> None:
+    """Counted, newest first."""
+    session = Session().runs("make test", error=True).runs("ls").runs("make test")
+    session.runs("make lint", "Exit code 2\nno", error=True)
+    assert told(session).runs == (Run("make lint", 1, "!"), Run("make test", 2), Run("ls"))
+
+
+def test_a_refused_command_did_not_fail() -> None:
+    """Nobody knows what it would have done."""
+    answer = "The user doesn't want to proceed with this tool use."
+    facts = told(Session().runs("git push", answer, error=True))
+    assert (facts.runs, facts.failures) == ((Run("git push", 1, "?"),), ())
+
+
+def test_a_long_command_is_told_by_sixty_characters_of_its_first_line() -> None:
+    """The rest is in the history."""
+    command = "make " + "x" * 80 + "\nsecond line"
+    assert told(Session().runs(command)).runs == (Run(command[:60] + "…"),)
+
+
+def test_old_lookups_go_and_short_or_repeated_commands_stay() -> None:
+    """What only looked something up, once, is hardly ever needed again."""
+    session = Session().runs("make test").runs("grep -rn something_long_and_special src/app")
+    for number in range(20):
+        session.runs(f"sed -n '{number},{number + 9}p' src/app/some/long/folder/module.py")
+    heads = {run.head for run in told(session).runs}
+    assert "make test" in heads
+    assert "grep -rn something_long_and_special src/app" not in heads
+
+
+def test_an_error_is_told_until_the_same_thing_works() -> None:
+    """By a command of the same kind, or on the same file."""
+    session = Session().runs("npm run build", "Exit code 1\n\nerror: no such thing", error=True)
+    session.edits("/a.py", "String to replace not found", error=True)
+    assert [(f.subject, f.message) for f in told(session).failures] == [
+        ("/a.py", "String to replace not found"),
+        ("npm run build", "error: no such thing"),
+    ]
+    session.edits("/a.py").runs("cd web && npm run build --verbose")
+    assert told(session).failures == ()
+
+
+def test_a_search_that_found_nothing_is_no_error() -> None:
+    """It answered."""
+    assert told(Session().runs("grep x y", "Exit code 1", error=True)).failures == ()
+
+
+def test_of_a_traceback_the_last_line_is_told() -> None:
+    """It names the exception."""
+    answer = "Traceback (most recent call last):\n  File x\nValueError: bad"
+    assert told(Session().runs("make", answer, error=True)).failures[0].message == "ValueError: bad"
+
+
+def test_the_todo_list_is_as_its_last_call_left_it() -> None:
+    """Open items in full, finished ones as a number."""
+    items = [
+        {"content": "one", "status": "completed"},
+        {"content": "two", "status": "in_progress"},
+        {"content": "three", "status": "pending"},
+    ]
+    facts = told(Session().calls("TodoWrite", todos=items))
+    assert (facts.done, facts.todos) == (1, (Todo("2", "two", active=True), Todo("3", "three")))
+
+
+def test_todo_lists_in_markdown_and_item_by_item_are_understood() -> None:
+    """As Roo Code and newer agents write them."""
+    facts = told(Session().calls("update_todo_list", todos="[x] one\n[-] two\n[ ] three"))
+    assert (facts.done, facts.todos) == (1, (Todo("2", "two", active=True), Todo("3", "three")))
+    session = Session().calls("TaskCreate", "Task #7 created", subject="one", description="d")
+    session.calls("TaskUpdate", taskId="7", status="in_progress")
+    assert told(session).todos == (Todo("7", "one", active=True),)
+    assert told(session.calls("TaskUpdate", taskId="7", status="completed")).done == 1
+
+
+def test_names_are_told_that_stand_in_the_part_that_was_cut_off() -> None:
+    """What a request says itself is not told twice."""
+    text = "Use MyClass. " + "filler " * 300 + "See https://example.org/x and ABC-123."
+    assert set(told(Session().says(text)).names) == {"https://example.org/x", "ABC-123"}
+
+
+def test_facts_are_carried_on_over_any_number_of_condensations() -> None:
+    """Word for word, and a file goes on being counted."""
+    text = "Keep\nall\n~ of this " + "x" * 1600
+    hidden: list[Message] = Session().says(text).edits("/p/a.py").runs("make test").messages
+    for number in range(4):
+        made = summary(TextBlock("Model's words."), *ledger(hidden), id_=f"s{number}")
+        hidden = [made, *Session().edits("/p/a.py").messages]
+    facts = gather(hidden)
+    assert facts.requests == (Request(text[:1500], len(text) - 1500),)
+    assert facts.files == (FileUse("/p/a.py", 5, 0),)
+    assert facts.runs == (Run("make test"),)
+
+
+def test_an_error_of_an_earlier_ledger_is_resolved_later() -> None:
+    """And a to-do item is ticked off."""
+    first = Session().runs("npm run build", "error: x", error=True)
+    first.calls("TaskCreate", "Task #1", subject="one", description="d")
+    later = Session().runs("npm run build").calls("TaskUpdate", taskId="1", status="completed")
+    facts = gather([summary(*ledger(first.messages)), *later.messages])
+    assert (facts.failures, facts.todos, facts.done) == ((), (), 1)
+
+
+def test_only_a_summary_can_carry_a_ledger() -> None:
+    """A user, or a file, that quotes one claims nothing."""
+    quoted = ledger(Session().edits("/p/a.py").messages)[0].text
+    facts = told(Session().says(quoted))
+    assert (facts.files, facts.requests) == ((), (Request(quoted),))
+
+
+def test_an_earlier_ledger_may_be_given() -> None:
+    """It is older than all that is hidden."""
+    earlier = Ledger(requests=(Request("old"),))
+    facts = gather(Session().says("new").messages, earlier=earlier)
+    assert [request.text for request in facts.requests] == ["new", "old"]
+
+
+def test_of_two_ledgers_the_newer_one_has_the_last_word() -> None:
+    """What only the older one knows stays."""
+    older = Ledger(runs=(Run("make", 3, "!"), Run("ls")), files=(FileUse("/a", 2, 1),))
+    newer = Ledger(runs=(Run("make", 1),), files=(FileUse("/a", 1, 5),))
+    assert merge(older, newer) == Ledger(
+        runs=(Run("make", 3), Run("ls")), files=(FileUse("/a", 2, 5),)
+    )
+
+
+def test_nothing_hidden_makes_no_block() -> None:
+    """There is nothing to say."""
+    assert ledger([]) == ()
+    assert render(Ledger()) == ""
+
+
+def test_a_small_budget_keeps_something_of_everything() -> None:
+    """Long requests do not crowd out the files."""
+    session = Session()
+    for number in range(40):
+        session.says(f"{number} " + "word " * 200).edits(f"/p/{number}.py").runs(f"make t{number}")
+    facts = gather(session.messages, budget_tokens=600)
+    assert facts.requests
+    assert facts.files
+    assert facts.runs
+    assert facts.requests[0].text.startswith("39 ")
