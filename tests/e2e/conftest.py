@@ -93,15 +93,19 @@ OpenPage = Callable[..., Page]
 def open_page(browser: Browser, server: Server, session: StorageState) -> Iterator[OpenPage]:
     """Open pages of the owner: ``open_page("/", width=360, theme="dark")``.
 
+    With ``known=False`` they are a stranger's, who has no session.
+
     An error in a page's script, or a refused inline style, fails the test.
     """
     contexts: list[BrowserContext] = []
     problems: list[str] = []
 
-    def open_one(path: str = "/", *, width: int = 1280, theme: str = "light") -> Page:
+    def open_one(
+        path: str = "/", *, width: int = 1280, theme: str = "light", known: bool = True
+    ) -> Page:
         context = browser.new_context(
             base_url=server.base,
-            storage_state=session,
+            storage_state=session if known else None,
             viewport={"width": width, "height": 800},
             color_scheme="dark" if theme == "dark" else "light",
         )
