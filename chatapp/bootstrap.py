@@ -31,6 +31,7 @@ def provider_for(profile: Profile) -> Provider:
             cache_read=profile.price_cache_read,
             cache_write=profile.price_cache_write,
         ),
+        caches_prompts=profile.provider == Profile.Provider.ANTHROPIC,
     )
     key, base_url = profile.read_key(), profile.base_url
     if not base_url:

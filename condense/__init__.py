@@ -9,18 +9,31 @@ from condense.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.budget import Budget, Distribution
 from condense.calibration import Calibration, Report
 from condense.commands import command_blocks, extract_command_blocks
-from condense.condenser import Condensation, Condenser, condense
+from condense.condenser import LADDER, Condenser
 from condense.errors import (
     CannotFit,
     CondenseError,
     DidNotShrink,
+    Floor,
     InvalidMessage,
     NothingToCondense,
     SummaryFailed,
+    SummaryOverflow,
     UndoRefused,
     UnknownMessage,
+    Vetoed,
 )
 from condense.facts import Ledger, ledger, parse_ledger
+from condense.hooks import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    Event,
+    FellBack,
+    Hooks,
+    Plan,
+    Veto,
+)
 from condense.messages import (
     Block,
     Content,
@@ -38,6 +51,7 @@ from condense.messages import (
     content_to_api,
 )
 from condense.overflow import is_context_overflow
+from condense.policy import Policy
 from condense.prompts import condense_instruction, summary_preface, summary_system
 from condense.receipts import Finding, Probe, Receipt, Tally, receipt
 from condense.shaping import (
@@ -51,9 +65,18 @@ from condense.shaping import (
     tools_to_text,
     validate_tool_results,
 )
-from condense.situation import Environment, Reduction, Situation, Trigger
+from condense.shortcut import Condensation, condense
+from condense.situation import Environment, Gauge, Reduction, Situation, Trigger, Verdict
 from condense.strategies import Kit, Strategy, load_strategy
-from condense.summarizer import Chunk, Summarizer, SummaryRequest, TextChunk, UsageChunk
+from condense.summarizer import (
+    Bill,
+    Chunk,
+    Summarizer,
+    SummaryRequest,
+    TextChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
 from condense.tagging import (
     InForce,
     Truncation,
@@ -80,7 +103,12 @@ from condense.usage import Prices, Usage
 from condense.vocabulary import load_encoding
 
 __all__ = [
+    "LADDER",
     "Attempt",
+    "AttemptFailed",
+    "AttemptStarted",
+    "AttemptSucceeded",
+    "Bill",
     "Block",
     "Budget",
     "CachedCounter",
@@ -96,7 +124,12 @@ __all__ = [
     "DidNotShrink",
     "Distribution",
     "Environment",
+    "Event",
+    "FellBack",
     "Finding",
+    "Floor",
+    "Gauge",
+    "Hooks",
     "ImageBlock",
     "InForce",
     "InvalidMessage",
@@ -107,6 +140,8 @@ __all__ = [
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
+    "Plan",
+    "Policy",
     "Prices",
     "Probe",
     "PromptCounter",
@@ -118,6 +153,7 @@ __all__ = [
     "Strategy",
     "Summarizer",
     "SummaryFailed",
+    "SummaryOverflow",
     "SummaryRequest",
     "Tags",
     "Tally",
@@ -126,6 +162,7 @@ __all__ = [
     "TiktokenCounter",
     "TokenCount",
     "TokenCounter",
+    "ToolCallChunk",
     "ToolResultBlock",
     "ToolUseBlock",
     "Trigger",
@@ -134,6 +171,9 @@ __all__ = [
     "UnknownMessage",
     "Usage",
     "UsageChunk",
+    "Verdict",
+    "Veto",
+    "Vetoed",
     "block_from_api",
     "command_blocks",
     "condense",

@@ -1,24 +1,32 @@
-"""The ladder: try a strategy, check that the context shrank, or go one rung down."""
+"""The orchestrator: try a rung, check that the context shrank, or go one rung down."""
 
 import asyncio
 import math
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from condense.attempts import Attempt, CondensationLog, NullLog
-from condense.boundaries import unread_tail
-from condense.budget import Budget
-from condense.errors import CannotFit, CondenseError, DidNotShrink, NothingToCondense
+from condense.errors import CannotFit, CondenseError, DidNotShrink, Vetoed
 from condense.failure import describe
-from condense.messages import Json, Message
-from condense.situation import Environment, Reduction, Situation, Trigger
+from condense.hooks import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    FellBack,
+    HookRun,
+    Hooks,
+    Plan,
+    Veto,
+)
+from condense.ladder import Ladder, rungs_after
+from condense.messages import Block
+from condense.policy import Policy
+from condense.situation import Gauge, Reduction, Situation, Trigger
 from condense.strategies import Kit, Strategy, load_strategy
-from condense.strategies.base import Gauge, require_enough
 from condense.summarizer import Summarizer
-from condense.tagging import effective_history, hide_behind
-from condense.tokens import TiktokenCounter, TokenCount, TokenCounter, count_message
+from condense.tokens import TokenCounter
 
 LADDER = ("fresh_start", "sliding_window")
 
@@ -39,6 +47,8 @@ class Condenser:
         counter: TokenCounter,
         strategies: Sequence[str | Strategy] = LADDER,
         *,
+        policy: Policy | None = None,
+        hooks: Hooks | None = None,
         log: CondensationLog | None = None,
         new_id: Callable[[], str] = _uuid,
     ) -> None:
@@ -46,183 +56,173 @@ class Condenser:
         self.summarizer = summarizer
         self.counter = counter
         self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
+        self.policy = policy or Policy()
+        self.hooks = hooks or Hooks()
         self.log = log or NullLog()
         self.new_id = new_id
 
     async def fit(self, situation: Situation) -> Reduction | None:
         """Return the reduction that the log was told to apply, None where none is needed.
 
-        Raises NothingToCondense, SummaryFailed or DidNotShrink when a manual run fails, and
-        CannotFit when the context is too large and nothing made it smaller. An automatic run
+        Raises NothingToCondense, SummaryFailed, DidNotShrink or Vetoed when a manual run fails,
+        and CannotFit when the context is too large and nothing made it smaller. An automatic run
         below the limit gives None when it fails.
         """
-        if not self._is_due(situation):
+        ladder = Ladder(situation, self.policy, Gauge(situation, self.counter))
+        if not ladder.is_due:
             return None
+        hooks = HookRun(self.hooks)
         failures: list[CondenseError] = []
-        ladder = self._ladder(situation)
-        for strategy, following in zip(ladder, (*ladder[1:], None), strict=True):
+        ladder, rungs = await self._planned(ladder, hooks, failures)
+        while rungs:
             try:
-                return await self._attempt(strategy, situation, following)
+                return await _Try(self, ladder, hooks, rungs[0]).run(rungs[1:])
             except CondenseError as error:
                 failures.append(error)
-        self._give_up(situation, failures)
+                rungs = rungs_after(rungs[1:], error)
+        self._give_up(ladder, failures)
         return None
 
-    def _is_due(self, situation: Situation) -> bool:
-        if situation.trigger is not Trigger.AUTO:
-            return True
-        if situation.is_over:
-            return True
-        budget, effective = situation.budget, situation.effective
-        due = budget.should_condense(situation.tokens.value, automatic=situation.automatic)
-        return due and _has_news(effective)
+    async def _planned(
+        self, ladder: Ladder, hooks: HookRun, failures: list[CondenseError]
+    ) -> tuple[Ladder, list[Strategy]]:
+        """Return situation and rungs as the hooks want them; a veto leaves no rung."""
+        rungs, situation = ladder.rungs(self.strategies), ladder.situation
+        names = tuple(strategy.name for strategy in rungs)
+        before = Plan(
+            situation=situation, strategies=names, prompt=situation.prompt, focus=situation.focus
+        )
+        plan = await hooks.plan(before)
+        if isinstance(plan, Veto):
+            failures.append(Vetoed(plan.reason))
+            return ladder, []
+        situation = replace(situation, prompt=plan.prompt, focus=plan.focus)
+        if plan.strategies != names:
+            rungs = self._named(plan.strategies, hooks)
+        return replace(ladder, situation=situation), rungs
 
-    def _ladder(self, situation: Situation) -> list[Strategy]:
-        """Return what may be tried: a manual run only summarises, the switch off only truncates."""
-        optional = situation.trigger is Trigger.AUTO and not situation.is_over
-        kinds = {"condensed", "truncated"}
-        if situation.trigger is Trigger.MANUAL or optional:
-            kinds = {"condensed"}
-        elif not situation.automatic:
-            kinds = {"truncated"}
-        return [strategy for strategy in self.strategies if strategy.kind in kinds]
+    def _named(self, names: Sequence[str], hooks: HookRun) -> list[Strategy]:
+        known = {strategy.name: strategy for strategy in self.strategies}
+        found: list[Strategy] = []
+        for name in names:
+            try:
+                found.append(known.get(name) or load_strategy(name))
+            except (LookupError, ImportError, AttributeError) as error:
+                hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
+        return found
 
-    async def _attempt(
-        self, strategy: Strategy, situation: Situation, following: Strategy | None
-    ) -> Reduction:
-        attempt = self._describe(strategy, situation)
+    def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:
+        """Return where the request may be sent as it is; raise the reason otherwise."""
+        if ladder.situation.trigger is Trigger.MANUAL and failures:
+            raise failures[-1]
+        if ladder.may_be_sent():
+            return
+        floor = ladder.floor(self.counter)
+        raise CannotFit(
+            f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}",
+            details="\n\n".join(f"{error}\n{error.details}".strip() for error in failures),
+            cost=sum((error.cost for error in failures), Decimal(0)),
+            calls=sum(error.calls for error in failures),
+            floor=floor,
+        )
+
+
+class _Try:
+    """One strategy's attempt, on record from its start to its end."""
+
+    def __init__(
+        self, condenser: Condenser, ladder: Ladder, hooks: HookRun, strategy: Strategy
+    ) -> None:
+        self.condenser = condenser
+        self.log = condenser.log
+        self.ladder = ladder
+        self.situation = ladder.situation
+        self.hooks = hooks
+        self.strategy = strategy
+        self.attempt = self._describe()
+        self.kit = self._kit()
+
+    async def run(self, rest: Sequence[Strategy]) -> Reduction:
+        """Return the reduction that was applied, or raise why there is none."""
         try:
-            await self.log.started(attempt)
-            reduction = await strategy.reduce(situation, self._kit(attempt.id))
-            check_shrunk(situation, reduction)
+            await self.log.started(self.attempt)
+            self.hooks.tell(AttemptStarted(self.attempt))
+            reduction = await self._reduce()
         except asyncio.CancelledError:
-            await asyncio.shield(self.log.cancelled(attempt.id))
+            await asyncio.shield(self.log.cancelled(self.attempt.id))
             raise
         except CondenseError as error:
-            next_name = following.name if following else None
-            await self.log.failed(attempt.id, error, fell_back_to=next_name)
+            await self._failed(error, rest)
             raise
         except Exception as error:
             unexpected = CondenseError("Condensing failed unexpectedly", details=describe(error))
-            await self.log.failed(attempt.id, unexpected)
+            await self.log.failed(self.attempt.id, unexpected)
             raise
-        await self.log.succeeded(attempt.id, reduction)
+        await self.log.succeeded(self.attempt.id, reduction)
+        self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
         return reduction
 
-    def _describe(self, strategy: Strategy, situation: Situation) -> Attempt:
+    async def _reduce(self) -> Reduction:
+        reduction = await self.strategy.reduce(self.situation, self.kit)
+        self.ladder.check(reduction)
+        blocks = await self.hooks.blocks(self.situation, reduction)
+        reduction = self._extended(reduction, blocks) if blocks else reduction
+        return await self.hooks.judged(self.situation, reduction)
+
+    def _extended(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
+        """Return the reduction with more for the model to read, unless that is too much."""
+        content = (*reduction.message.blocks, *blocks)
+        message = replace(
+            reduction.message, content=content, tokens=self.kit.counter.count(content)
+        )
+        _, after = self.ladder.gauge.compare(reduction.hidden, message)
+        extended = replace(reduction, message=message, tokens_after=after)
+        try:
+            self.ladder.check(extended)
+        except DidNotShrink:
+            self.hooks.troubles.append("What hooks wanted to add did not fit and was left out.")
+            return reduction
+        return extended
+
+    async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
+        """Close the record with all that was spent, and say what comes next."""
+        bill = self.kit.bill
+        error.cost = max(error.cost, bill.cost)
+        error.calls = max(error.calls, len(bill.calls))
+        if self.hooks.troubles:
+            error.details = "\n".join((error.details, *self.hooks.troubles)).strip()
+        following = next((one.name for one in rungs_after(rest, error)), None)
+        await self.log.failed(self.attempt.id, error, fell_back_to=following)
+        self.hooks.tell(AttemptFailed(self.attempt, error))
+        if following:
+            self.hooks.tell(FellBack(self.attempt, following))
+
+    def _describe(self) -> Attempt:
+        budget = self.situation.budget
         return Attempt(
-            id=self.new_id(),
-            strategy=strategy.name,
-            kind=strategy.kind,
-            trigger=situation.trigger,
-            threshold=situation.budget.effective_threshold,
-            threshold_source=situation.budget.threshold_source,
-            tokens_before=situation.tokens,
-            prompt=strategy.prompt_for(situation),
+            id=self.condenser.new_id(),
+            strategy=self.strategy.name,
+            kind=self.strategy.kind,
+            trigger=self.situation.trigger,
+            threshold=budget.effective_threshold,
+            threshold_source=budget.threshold_source,
+            tokens_before=self.situation.tokens,
+            prompt=self.strategy.prompt_for(self.situation),
         )
 
-    def _kit(self, attempt_id: str) -> Kit:
+    def _kit(self) -> Kit:
         written = 0
 
         async def on_text(text: str) -> None:
             nonlocal written
             written += len(text)
             # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
-            await self.log.progressed(attempt_id, math.ceil(written / 4))
+            await self.log.progressed(self.attempt.id, math.ceil(written / 4))
 
+        condenser = self.condenser
         return Kit(
-            summarizer=self.summarizer, counter=self.counter, new_id=self.new_id, on_text=on_text
+            summarizer=condenser.summarizer,
+            counter=condenser.counter,
+            new_id=condenser.new_id,
+            on_text=on_text,
         )
-
-    def _give_up(self, situation: Situation, failures: Sequence[CondenseError]) -> None:
-        """Return where the request may be sent as it is; raise the reason otherwise."""
-        if situation.trigger is Trigger.MANUAL and failures:
-            raise failures[-1]
-        budget, tokens = situation.budget, situation.tokens.value
-        # The tenth that the budget keeps free is for estimates; a request may still use it.
-        if situation.trigger is Trigger.AUTO and tokens <= budget.window - budget.reserved:
-            return
-        raise CannotFit(
-            self._sizes(situation),
-            details="\n\n".join(f"{error}\n{error.details}".strip() for error in failures),
-            cost=sum((error.cost for error in failures), Decimal(0)),
-        )
-
-    def _sizes(self, situation: Situation) -> str:
-        counter, effective = self.counter, situation.effective
-        newest = count_message(effective[-1], counter) if effective else 0
-        return (
-            f"Nothing more can be hidden to make the context fit: system prompt "
-            f"{counter.count(situation.system):,} + tools {situation.tools_tokens(counter):,} + "
-            f"newest message {newest:,} tokens, and {int(situation.budget.allowed):,} are allowed"
-        )
-
-
-def _has_news(effective: Sequence[Message]) -> bool:
-    """Whether a summary would say anything new, so that no attempt is made on every request."""
-    try:
-        require_enough(effective, effective[: unread_tail(effective)])
-    except NothingToCondense:
-        return False
-    return True
-
-
-def check_shrunk(situation: Situation, reduction: Reduction) -> None:
-    """Raise DidNotShrink unless the context got smaller, and small enough in a forced run."""
-    before, after = reduction.tokens_before.value, reduction.tokens_after.value
-    if after >= before:
-        reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
-    elif situation.trigger is Trigger.FORCED and situation.budget.exceeds(after):
-        allowed = int(situation.budget.allowed)
-        reason = f"The context would still be too large: {after:,} tokens, {allowed:,} allowed"
-    else:
-        return
-    raise DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
-
-
-@dataclass(frozen=True, slots=True)
-class Condensation:
-    """A whole history after a run, and what was done; None and unchanged where nothing was due."""
-
-    messages: Sequence[Message]
-    reduction: Reduction | None
-
-
-async def condense(
-    messages: Sequence[Message],
-    *,
-    summarizer: Summarizer,
-    counter: TokenCounter | None = None,
-    budget: Budget | None = None,
-    trigger: Trigger = Trigger.MANUAL,
-    system: str = "",
-    tools: Sequence[Json] = (),
-    prompt: str = "",
-    focus: str = "",
-    environment: Environment | None = None,
-    log: CondensationLog | None = None,
-) -> Condensation:
-    """Return a whole tagged history with what the model has read hidden behind a summary.
-
-    Without a ``budget`` the window is that of Claude's models, 200,000 tokens. Raises
-    NothingToCondense, SummaryFailed, DidNotShrink or CannotFit; ``messages`` never change.
-    """
-    counter = counter or TiktokenCounter()
-    situation = Situation(
-        effective=effective_history(messages),
-        history=tuple(messages),
-        tokens=TokenCount(0),
-        budget=budget or Budget(window=200_000),
-        trigger=trigger,
-        system=system,
-        tools=tuple(tools),
-        prompt=prompt,
-        focus=focus,
-        environment=environment,
-    )
-    situation = replace(situation, tokens=TokenCount(Gauge(situation, counter).before))
-    condenser = Condenser(summarizer, counter, ("fresh_start",), log=log)
-    reduction = await condenser.fit(situation)
-    if reduction is None:
-        return Condensation(messages, None)
-    return Condensation(hide_behind(messages, reduction.hidden, reduction.message), reduction)

@@ -6,23 +6,29 @@ CondenseError
 ├── UndoRefused           something later rests on what should be taken back
 ├── NothingToCondense     too few messages, or condensed a moment ago
 ├── SummaryFailed         the summary call failed or gave nothing usable
-├── DidNotShrink          a rung left the context no smaller than it was
+│   └── SummaryOverflow   … because the history does not fit into the call itself
+├── Vetoed                the application's hook did not want this run
+├── DidNotShrink          a rung left the context about as large as it was
 └── CannotFit             nothing that may be hidden is left, and it is still too large
 
-Each carries technical details and the cost of what was tried.
+Each carries technical details, and the cost and number of the model calls that were made.
 """
 
+from dataclasses import dataclass
 from decimal import Decimal
 
 
 class CondenseError(Exception):
     """Base of every error raised by the engine; its text is a sentence for people."""
 
-    def __init__(self, message: str, *, details: str = "", cost: Decimal = Decimal(0)) -> None:
-        """Carry technical ``details`` to copy and the ``cost`` in USD already spent."""
+    def __init__(
+        self, message: str, *, details: str = "", cost: Decimal = Decimal(0), calls: int = 0
+    ) -> None:
+        """Carry technical ``details`` to copy, the ``cost`` in USD and ``calls`` already made."""
         super().__init__(message)
         self.details = details
         self.cost = cost
+        self.calls = calls
 
 
 class InvalidMessage(CondenseError):
@@ -45,9 +51,62 @@ class SummaryFailed(CondenseError):
     """The summary call raised, was refused, or answered without usable text."""
 
 
+class SummaryOverflow(SummaryFailed):
+    """The provider says that the summary call itself exceeds the context window."""
+
+
+class Vetoed(CondenseError):
+    """A hook of the application stopped the run before anything was tried."""
+
+
 class DidNotShrink(CondenseError):
-    """The result would not be smaller than what it replaces, so it was not applied."""
+    """The result would be about as large as what it replaces, so it was not applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What no condensation can take away, in tokens, and the ``limit`` for a request."""
+
+    system: int
+    tools: int
+    pinned: int
+    newest: int
+    limit: int
+
+    @property
+    def total(self) -> int:
+        """All four parts together."""
+        return self.system + self.tools + self.pinned + self.newest
+
+    @property
+    def advice(self) -> str:
+        """What the user can do about the largest part."""
+        if self.newest == max(self.system + self.tools, self.pinned, self.newest):
+            return "Send the newest message in smaller parts, or choose a model with more room."
+        if self.pinned >= self.system + self.tools:
+            return "Unpin what is not needed any more, or choose a model with more room."
+        return "Choose a model with a larger context window, or fewer tools."
+
+    def __str__(self) -> str:
+        """Say which part takes how much of what is allowed."""
+        return (
+            f"system prompt {self.system:,} + tools {self.tools:,} + pinned {self.pinned:,} + "
+            f"newest message {self.newest:,} tokens, and {self.limit:,} are allowed"
+        )
 
 
 class CannotFit(CondenseError):
-    """The context exceeds what is allowed and nothing more may be hidden."""
+    """The context exceeds what is allowed and nothing more may be hidden; see its ``floor``."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        details: str = "",
+        cost: Decimal = Decimal(0),
+        calls: int = 0,
+        floor: Floor | None = None,
+    ) -> None:
+        """Carry the ``floor`` beside what every error carries."""
+        super().__init__(message, details=details, cost=cost, calls=calls)
+        self.floor = floor

@@ -2,14 +2,14 @@
 
 import enum
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
 from condense.budget import Budget
 from condense.messages import Json, Message
-from condense.tokens import TokenCount, TokenCounter
+from condense.tokens import TokenCount, TokenCounter, count_message
 from condense.usage import Usage
 
 Environment = Callable[[], Awaitable[str]]
@@ -35,6 +35,9 @@ class Situation:
     has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
     keep above all. ``environment`` is awaited only when its text is used.
+
+    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
+    none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
     """
 
     effective: tuple[Message, ...]
@@ -48,6 +51,8 @@ class Situation:
     prompt: str = ""
     focus: str = ""
     environment: Environment | None = None
+    condensed_at: int = 0
+    may_ask: bool = True
 
     @property
     def is_over(self) -> bool:
@@ -66,13 +71,23 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a validator found: ``issues`` as sentences, ``score`` from 0 to 1, higher is better."""
+
+    issues: tuple[str, ...] = ()
+    score: float | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction:
     """A smaller context, ready to be applied: nothing is changed until the caller does so.
 
     ``message`` is the summary or the marker to insert, its seq still unset, and ``hidden`` the ids
     it hides, in reading order. Both token counts are of the whole request, system prompt and
     tools included, and in the same unit. ``prompt`` is the instruction that was sent, ``analysis``
-    the model's scratch text, which nobody sends again; ``notes`` are sentences for people.
+    the model's scratch text, which nobody sends again; ``notes`` are sentences for people, and
+    ``verdicts`` what validators found.
     """
 
     kind: Literal["condensed", "truncated"]
@@ -87,6 +102,7 @@ class Reduction:
     usage: Usage = field(default_factory=Usage)
     cost: Decimal = Decimal(0)
     notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
 
 
 def replace_hidden(
@@ -97,3 +113,44 @@ def replace_hidden(
     last = max(index for index, one in enumerate(effective) if one.id in ids)
     before = (one for one in effective[: last + 1] if one.id not in ids)
     return (*before, message, *effective[last + 1 :])
+
+
+class Gauge:
+    """Measures one situation and what may become of it, all in the same unit.
+
+    Histories are always estimated with the counter. ``scale`` converts those estimates to the
+    unit of the situation's own number, which the provider may have measured.
+    """
+
+    def __init__(self, situation: Situation, counter: TokenCounter) -> None:
+        """Estimate the situation as it is."""
+        self._situation = situation
+        self._counter = counter
+        self.fixed = situation.fixed_tokens(counter)
+        self.before = self.fixed + self.size(situation.effective)
+        known = situation.tokens.value
+        self.scale = known / self.before if known and self.before else 1.0
+
+    @property
+    def cautious_scale(self) -> float:
+        """The scale at which a refused request fills what the reply leaves of the window."""
+        budget = self._situation.budget
+        if self._situation.trigger is Trigger.FORCED and self.before:
+            return max(self.scale, (budget.window - budget.reserved) / self.before)
+        return self.scale
+
+    @property
+    def limit(self) -> float:
+        """The estimated tokens that the whole request should hold at most."""
+        return self._situation.budget.allowed / self.cautious_scale
+
+    def size(self, messages: Iterable[Message]) -> int:
+        """Return the estimated tokens of some messages."""
+        return sum(count_message(message, self._counter) for message in messages)
+
+    def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
+        """Return the size of the whole request before and after hiding."""
+        after = self.fixed + self.size(replace_hidden(self._situation.effective, hidden, message))
+        known = self._situation.tokens
+        before = known if known.value else TokenCount(self.before)
+        return before, TokenCount(round(after * self.scale))

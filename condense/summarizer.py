@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
-from condense.errors import SummaryFailed
+from condense.errors import SummaryFailed, SummaryOverflow
 from condense.failure import describe
-from condense.messages import Message
+from condense.messages import Json, Message
+from condense.overflow import is_context_overflow
 from condense.usage import Usage
 
 
@@ -16,13 +17,17 @@ from condense.usage import Usage
 class SummaryRequest:
     """One request for a summary; the last text of the last message is the instruction.
 
-    ``messages`` are valid for the Messages API without any tools. ``max_output`` is the most
-    tokens the answer may take, 0 where the model's own limit applies.
+    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs)
+    where it is ``aligned``: then it is one of the conversation's own calls plus the instruction,
+    to be sent as those are, so that the provider reads the history from its cache. ``max_output``
+    is the most tokens the answer may take, 0 where the model's own limit applies.
     """
 
     system: str
     messages: tuple[Message, ...]
     max_output: int = 0
+    tools: tuple[Json, ...] = ()
+    aligned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,13 @@ class TextChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCallChunk:
+    """The model calls a tool of that name, although it was asked for a summary."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class UsageChunk:
     """What the call has used so far and its cost in USD; replaces an earlier chunk."""
 
@@ -40,7 +52,7 @@ class UsageChunk:
     cost: Decimal = Decimal(0)
 
 
-Chunk = TextChunk | UsageChunk
+Chunk = TextChunk | ToolCallChunk | UsageChunk
 OnText = Callable[[str], Awaitable[None]]
 
 
@@ -52,16 +64,30 @@ class Summarizer(Protocol):
         """Whether image blocks may be sent."""
         ...
 
-    def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
-        """Yield the answer as it is written; any exception is a failed call."""
+    @property
+    def caches_prompts(self) -> bool:
+        """Whether a request that begins like the last one is cheaper; missing means no."""
         ...
+
+    def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Yield the answer as it is written; any exception is a failed call.
+
+        One with a true attribute ``is_context_overflow`` says that the request was too long.
+        """
+        ...
+
+
+def caches_prompts(summarizer: Summarizer) -> bool:
+    """Whether the summarizer says so; one written before that could be said does not."""
+    return bool(getattr(summarizer, "caches_prompts", False))
 
 
 @dataclass(slots=True)
 class Transcription:
-    """What one call has answered so far."""
+    """What one call has answered so far, and the tool it called instead, if any."""
 
     pieces: list[str] = field(default_factory=list)
+    called: str = ""
     usage: Usage = field(default_factory=Usage)
     cost: Decimal = Decimal(0)
 
@@ -71,27 +97,49 @@ class Transcription:
         return "".join(self.pieces).strip()
 
 
-async def transcribe(
-    summarizer: Summarizer, request: SummaryRequest, on_text: OnText
-) -> Transcription:
-    """Return the whole answer, telling ``on_text`` each piece.
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """All calls of one attempt, failed and unfinished ones included."""
 
-    Raises SummaryFailed, with the cost so far, when the call raises.
+    calls: list[Transcription] = field(default_factory=list)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all calls together."""
+        return sum((call.usage for call in self.calls), Usage())
+
+    @property
+    def cost(self) -> Decimal:
+        """What all calls cost so far, in USD."""
+        return sum((call.cost for call in self.calls), Decimal(0))
+
+
+async def transcribe(
+    summarizer: Summarizer, request: SummaryRequest, on_text: OnText, bill: Bill | None = None
+) -> Transcription:
+    """Return the whole answer, telling ``on_text`` each piece, and put the call on the ``bill``.
+
+    Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
+    too long, either with the cost of the whole bill.
     """
+    bill = Bill() if bill is None else bill
     answer = Transcription()
-    async with aclosing(_chunks(summarizer, request, answer)) as chunks:
+    bill.calls.append(answer)
+    async with aclosing(_chunks(summarizer, request, bill)) as chunks:
         async for chunk in chunks:
             match chunk:
                 case TextChunk(text):
                     answer.pieces.append(text)
                     await on_text(text)
+                case ToolCallChunk(name):
+                    answer.called = name
                 case UsageChunk(usage, cost):
                     answer.usage, answer.cost = usage, cost
     return answer
 
 
 async def _chunks(
-    summarizer: Summarizer, request: SummaryRequest, answer: Transcription
+    summarizer: Summarizer, request: SummaryRequest, bill: Bill
 ) -> AsyncGenerator[Chunk]:
     """Yield the call's chunks; whatever happens to the listener, the call is closed."""
     stream: AsyncIterator[Chunk] | None = None
@@ -100,10 +148,19 @@ async def _chunks(
         async for chunk in stream:
             yield chunk
     except Exception as error:
-        reason = str(error) or type(error).__name__
-        raise SummaryFailed(
-            f"Condensing API call failed: {reason}", details=describe(error), cost=answer.cost
-        ) from error
+        raise _failure(error, bill) from error
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()
+
+
+def _failure(error: Exception, bill: Bill) -> SummaryFailed:
+    reason = str(error) or type(error).__name__
+    told = getattr(error, "is_context_overflow", False) is True
+    kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
+    return kind(
+        f"Condensing API call failed: {reason}",
+        details=describe(error),
+        cost=bill.cost,
+        calls=len(bill.calls),
+    )

@@ -1,5 +1,6 @@
 """Fakes for the tests of everyone who builds on the engine; no network, no clock, no chance."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,10 +25,13 @@ class ScriptedSummarizer:
     turn.
     """
 
-    def __init__(self, *replies: Reply, supports_images: bool = True) -> None:
+    def __init__(
+        self, *replies: Reply, supports_images: bool = True, caches_prompts: bool = False
+    ) -> None:
         """Take the replies in order; a call beyond the last fails with ScriptExhausted."""
         self._replies = list(replies)
         self.supports_images = supports_images
+        self.caches_prompts = caches_prompts
         self.requests: list[SummaryRequest] = []
 
     async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
@@ -47,14 +51,48 @@ def _chunks(reply: Reply) -> Iterable[Chunk | Exception]:
     return (reply,) if isinstance(reply, Exception) else reply
 
 
-class EchoSummarizer:
-    """Answers with everything it was sent: a summary that cannot make anything smaller."""
+class RepeatingSummarizer:
+    """Gives the same reply to every call; ``most_at_once`` is how many calls overlapped."""
 
     supports_images = True
 
+    def __init__(self, reply: Reply, *, caches_prompts: bool = False) -> None:
+        """Take the reply, as :class:`ScriptedSummarizer` does."""
+        self._reply = reply
+        self.caches_prompts = caches_prompts
+        self.requests: list[SummaryRequest] = []
+        self.running = self.most_at_once = 0
+
+    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Yield the reply, letting other calls begin first."""
+        self.requests.append(request)
+        self.running += 1
+        self.most_at_once = max(self.most_at_once, self.running)
+        try:
+            await asyncio.sleep(0)
+            for chunk in _chunks(self._reply):
+                if isinstance(chunk, Exception):
+                    raise chunk
+                yield chunk
+        finally:
+            self.running -= 1
+
+
+class EchoSummarizer:
+    """Answers with all it was sent, ``times`` over: a summary that makes nothing smaller."""
+
+    supports_images = True
+    caches_prompts = False
+
+    def __init__(self, times: int = 1) -> None:
+        """Say it once, or more often."""
+        self.times = times
+        self.requests: list[SummaryRequest] = []
+
     async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the text of each message."""
-        for message in request.messages:
+        self.requests.append(request)
+        for message in request.messages * self.times:
             yield TextChunk(f"{message.text}\n")
 
 

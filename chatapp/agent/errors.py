@@ -41,6 +41,9 @@ class ProviderError(AgentError):
 class ContextOverflow(ProviderError):
     """The provider says that the prompt is longer than the model's context window."""
 
+    # The engine looks for this name: it knows no error of the application.
+    is_context_overflow = True
+
 
 class ToolError(AgentError):
     """A tool could not do what was asked; the text goes to the model as the result."""

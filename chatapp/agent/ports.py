@@ -46,13 +46,17 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The model a profile names, with its limits in tokens and its prices in USD."""
+    """The model a profile names, with its limits in tokens and its prices in USD.
+
+    With ``caches_prompts`` a request that begins like the last one is read from a cache.
+    """
 
     name: str
     context_window: int
     max_output: int
     prices: condense.Prices = field(default_factory=condense.Prices.free)
     supports_images: bool = True
+    caches_prompts: bool = False
 
 
 class Provider(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import CallRecord, Journal, ModelRequest, Provider, Purpose
+from chatapp.agent.ports import CallRecord, Journal, ModelRequest, Provider, Purpose, ToolSpec
 
 
 class ProviderSummarizer:
@@ -21,17 +21,27 @@ class ProviderSummarizer:
         """Whether image blocks may be sent."""
         return self.provider.model.supports_images
 
-    async def stream(
-        self, request: condense.SummaryRequest
-    ) -> AsyncIterator[condense.TextChunk | condense.UsageChunk]:
-        """Yield the summary as it is written; raise what the provider raises."""
+    @property
+    def caches_prompts(self) -> bool:
+        """Whether a summary call that begins like the chat's own calls is cheaper."""
+        return self.provider.model.caches_prompts
+
+    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
+        """Yield the summary as it is written; raise what the provider raises.
+
+        An aligned request goes the same way as the chat's calls, its tools included, so that the
+        provider knows its beginning again.
+        """
         usage, started, failure = condense.Usage(), time.monotonic(), "broken off"
-        model_request = ModelRequest(request.system, request.messages, purpose=Purpose.SUMMARY)
+        tools = tuple(ToolSpec(**spec) for spec in request.tools)
+        model_request = ModelRequest(request.system, request.messages, tools, Purpose.SUMMARY)
         try:
             async for event in self.provider.stream(model_request):
                 match event:
                     case events.TextStreamed(text):
                         yield condense.TextChunk(text)
+                    case events.ToolUseStarted(name=name):
+                        yield condense.ToolCallChunk(name)
                     case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
                         yield condense.UsageChunk(usage, self.provider.model.prices.cost(usage))
                     case events.RetryScheduled(reason, wait):

@@ -30,3 +30,18 @@ def condense_instruction(custom: str = "", focus: str = "") -> str:
     if not focus.strip():
         return instruction
     return f"{instruction}\n\n{load_prompt('focus').format(focus=focus.strip())}"
+
+
+def aligned_instruction(instruction: str) -> str:
+    """Return the instruction for a request that still has the conversation's prompt and tools."""
+    return f"{load_prompt('aligned')}\n\n{instruction}"
+
+
+def part_instruction(instruction: str, number: int, count: int) -> str:
+    """Return the instruction that ends part ``number`` of ``count`` of a conversation."""
+    return f"{load_prompt('part').format(number=number, count=count)}\n\n{instruction}"
+
+
+def merge_instruction(instruction: str) -> str:
+    """Return the instruction that ends a request made of summaries of parts."""
+    return f"{load_prompt('merge')}\n\n{instruction}"

@@ -1,14 +1,17 @@
-"""The one shape every strategy has, what it may work with, and how it measures."""
+"""The one shape every strategy has, and what it may work with."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from condense.errors import NothingToCondense
 from condense.messages import Message
-from condense.situation import Reduction, Situation, Trigger, replace_hidden
-from condense.summarizer import Summarizer
-from condense.tokens import TokenCount, TokenCounter, count_message
+from condense.situation import Gauge, Reduction, Situation
+from condense.summarizer import Bill, Summarizer
+from condense.tokens import TokenCounter
+from condense.writing import Writer
+
+__all__ = ["Gauge", "Kit", "Strategy", "require_enough"]
 
 # Roo Code's English sentences, known to its users.
 NOT_ENOUGH = "Not enough messages to condense context"
@@ -19,13 +22,26 @@ RECENTLY = "Context was condensed recently; skipping this attempt"
 class Kit:
     """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
 
-    ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written.
+    ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
+    every model call goes on the ``bill``.
     """
 
     summarizer: Summarizer
     counter: TokenCounter
     new_id: Callable[[], str]
     on_text: Callable[[str], Awaitable[None]]
+    bill: Bill = field(default_factory=Bill)
+
+    def writer(self, situation: Situation, gauge: Gauge) -> Writer:
+        """Return what has summaries written, each call on this kit's bill."""
+        return Writer(
+            situation=situation,
+            gauge=gauge,
+            counter=self.counter,
+            summarizer=self.summarizer,
+            on_text=self.on_text,
+            bill=self.bill,
+        )
 
 
 class Strategy(Protocol):
@@ -38,7 +54,12 @@ class Strategy(Protocol):
 
     @property
     def kind(self) -> Literal["condensed", "truncated"]:
-        """Whether a model is called to summarise, or messages are only hidden."""
+        """Whether a summary stands for what is hidden, or only a marker."""
+        ...
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model is called; missing means that one is for every summary."""
         ...
 
     def prompt_for(self, situation: Situation) -> str:
@@ -50,6 +71,11 @@ class Strategy(Protocol):
         ...
 
 
+def asks_model(strategy: Strategy) -> bool:
+    """Whether a strategy calls the model, as it says itself or as its kind suggests."""
+    return bool(getattr(strategy, "asks_model", strategy.kind == "condensed"))
+
+
 def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> None:
     """Raise NothingToCondense where a summary of ``hidden`` would say nothing new.
 
@@ -59,40 +85,3 @@ def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> N
     too_few = len(effective) < (3 if condensed else 2)
     if too_few or all(message.is_summary or message.is_truncation_marker for message in hidden):
         raise NothingToCondense(RECENTLY if condensed else NOT_ENOUGH)
-
-
-class Gauge:
-    """Measures one situation and what may become of it, all in the same unit.
-
-    Histories are always estimated with the counter. ``scale`` converts those estimates to the
-    unit of the situation's own number, which the provider may have measured.
-    """
-
-    def __init__(self, situation: Situation, counter: TokenCounter) -> None:
-        """Estimate the situation as it is."""
-        self._situation = situation
-        self._counter = counter
-        self.fixed = situation.fixed_tokens(counter)
-        self.before = self.fixed + self.size(situation.effective)
-        known = situation.tokens.value
-        self.scale = known / self.before if known and self.before else 1.0
-
-    def size(self, messages: Iterable[Message]) -> int:
-        """Return the estimated tokens of some messages."""
-        return sum(count_message(message, self._counter) for message in messages)
-
-    @property
-    def limit(self) -> float:
-        """The estimated tokens that the whole request should hold at most."""
-        budget, scale = self._situation.budget, self.scale
-        if self._situation.trigger is Trigger.FORCED and self.before:
-            # It was refused, so it holds at least what the window leaves beside the reply.
-            scale = max(scale, (budget.window - budget.reserved) / self.before)
-        return budget.allowed / scale
-
-    def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
-        """Return the size of the whole request before and after hiding."""
-        after = self.fixed + self.size(replace_hidden(self._situation.effective, hidden, message))
-        known = self._situation.tokens
-        before = known if known.value else TokenCount(self.before)
-        return before, TokenCount(round(after * self.scale))

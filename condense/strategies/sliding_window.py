@@ -4,8 +4,8 @@ from typing import Literal
 
 from condense.errors import NothingToCondense
 from condense.messages import Message, Tags
-from condense.situation import Reduction, Situation, Trigger
-from condense.strategies.base import Gauge, Kit
+from condense.situation import Gauge, Reduction, Situation, Trigger
+from condense.strategies.base import Kit
 from condense.tagging import TRUNCATION_TEXT, plan_truncation
 
 
@@ -17,6 +17,7 @@ class SlidingWindow:
 
     name = "sliding_window"
     kind: Literal["truncated"] = "truncated"
+    asks_model = False
 
     def __init__(
         self, fraction: float = 0.5, forced: tuple[float, ...] = (0.75, 0.875, 1.0)

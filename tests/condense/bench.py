@@ -13,10 +13,15 @@ from condense.testing import (
     ScriptedSummarizer,
     WordCounter,
 )
-from tests.condense.dialogues import situation
+from tests.condense.dialogues import chat, situation
 
-# A window of 2,600 words allows 2,240; chat(11) has 2,200 and chat(12) has 2,400.
-WINDOW = 2_600
+# A window of 26,000 words allows 23,300; talk(11) has 22,000 and talk(12) has 24,000.
+WINDOW = 26_000
+
+
+def talk(count: int, words: int = 2_000) -> list[Message]:
+    """Return ``count`` messages by user and model in turn, of so many words each."""
+    return chat(count, words)
 
 
 class Bench:
@@ -30,7 +35,7 @@ class Bench:
         self.condenser = Condenser(summarizer, WordCounter(), log=self.log, **rest)
 
     async def fit(self, messages: Sequence[Message], **rest: Any) -> Reduction | None:
-        """Fit a conversation, in a window of 2,600 words unless the test says otherwise."""
+        """Fit a conversation, in a window of 26,000 words unless the test says otherwise."""
         return await self.condenser.fit(situation(messages, **{"window": WINDOW, **rest}))
 
     @property

@@ -12,6 +12,7 @@ from condense import (
     Message,
     Reduction,
     Situation,
+    Strategy,
     Summarizer,
     Tags,
     TextBlock,
@@ -70,7 +71,17 @@ def situation(messages: Sequence[Message], *, window: int = 10_000, **rest: Any)
 async def start_afresh(
     messages: Sequence[Message], summarizer: Summarizer | None = None, **rest: Any
 ) -> Reduction:
-    """Return what the strategy makes of a conversation; "S" is the summary if nobody says more."""
+    """Return what a fresh start makes of a conversation; "S" is the summary if nobody says more."""
+    return await reduce_with(load_strategy("fresh_start"), messages, summarizer, **rest)
+
+
+async def reduce_with(
+    strategy: Strategy,
+    messages: Sequence[Message],
+    summarizer: Summarizer | None = None,
+    **rest: Any,
+) -> Reduction:
+    """Return what a strategy makes of a conversation; "S" is the summary if nobody says more."""
 
     async def on_text(text: str) -> None:
         """Ignore progress."""
@@ -82,7 +93,7 @@ async def start_afresh(
         new_id=lambda: f"new{next(ids)}",
         on_text=on_text,
     )
-    return await load_strategy("fresh_start").reduce(situation(messages, **rest), kit)
+    return await strategy.reduce(situation(messages, **rest), kit)
 
 
 def texts(message: Message) -> list[str]:

@@ -23,8 +23,9 @@ from condense.testing import (
     RecordingLog,
     WordCounter,
 )
-from tests.condense.bench import WINDOW, Bench
-from tests.condense.dialogues import SUMMARY, call, chat, result, situation, user
+from condense.writing.map_reduce import PARALLEL
+from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.dialogues import SUMMARY, call, result, situation, user
 
 PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
 HUGE = "word " * 100_000
@@ -43,10 +44,10 @@ ANSWERS: dict[str, Any] = {
     "a summary": [TextChunk("S"), PAID],
 }
 CONVERSATIONS: dict[str, list[Message]] = {
-    "a long chat": chat(12),
+    "a long chat": talk(12),
     "tool calls": [user("go"), *[m for i in range(20) for m in (call(f"t{i}"), result(f"t{i}"))]],
-    "one huge message": [user("word " * 9_000)],
-    "a huge result": [*chat(2), call(), result(text="word " * 9_000)],
+    "one huge message": [user("word " * 90_000)],
+    "a huge result": [*talk(2), call(), result(text="word " * 90_000)],
     "just condensed": [SUMMARY, user("next")],
     "nothing": [],
 }
@@ -65,7 +66,7 @@ async def test_every_answer_ends_in_a_smaller_context_or_a_reason(
     with suppress(CondenseError):
         made = await bench.fit(messages, automatic=automatic, trigger=trigger)
     assert_closed(bench.log)
-    assert bench.calls <= 1
+    assert made or bench.calls <= PARALLEL
     if made:
         assert_smaller(situation(messages, window=WINDOW), made)
 

@@ -21,8 +21,8 @@ from condense.testing import (
     RecordingLog,
     WordCounter,
 )
-from tests.condense.bench import WINDOW, Bench
-from tests.condense.dialogues import chat, situation
+from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.dialogues import situation
 
 PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
 
@@ -30,18 +30,18 @@ PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
 async def test_an_attempt_says_what_was_tried_and_why() -> None:
     """All that a row needs, before anything is done."""
     bench = Bench("S")
-    await bench.fit(chat(12), prompt="Be brief.")
+    await bench.fit(talk(12), prompt="Be brief.")
     attempt = bench.log.of("started")[0]
     assert (attempt.strategy, attempt.kind) == ("fresh_start", "condensed")
     assert attempt.trigger is Trigger.AUTO
     assert (attempt.threshold, attempt.threshold_source) == (50, "global")
-    assert (attempt.tokens_before, attempt.prompt) == (TokenCount(2_400), "Be brief.")
+    assert (attempt.tokens_before, attempt.prompt) == (TokenCount(24_000), "Be brief.")
 
 
 async def test_each_attempt_has_its_own_id() -> None:
     """Rows are told apart by it."""
     bench = Bench(OSError("no"))
-    await bench.fit(chat(12))
+    await bench.fit(talk(12))
     first, second = bench.log.of("started")
     assert first.id != second.id
 
@@ -50,7 +50,7 @@ async def test_ids_can_be_given() -> None:
     """A test knows them beforehand."""
     numbers = iter("abcdef")
     bench = Bench("S", new_id=lambda: next(numbers))
-    made = await bench.fit(chat(12))
+    made = await bench.fit(talk(12))
     assert made is not None
     assert [attempt.id for attempt in bench.log.of("started")] == ["a"]
     assert {made.message.id, made.message.tags.condense_id} == {"b", "c"}
@@ -59,14 +59,14 @@ async def test_ids_can_be_given() -> None:
 async def test_progress_grows_with_the_summary() -> None:
     """In tokens, by the rule of four characters each."""
     bench = Bench([TextChunk("12345"), TextChunk("678"), PAID])
-    await bench.fit(chat(12))
+    await bench.fit(talk(12))
     assert bench.log.of("progressed") == [2, 2]
 
 
 async def test_the_reduction_that_is_returned_is_the_one_on_record() -> None:
     """The log is where it is applied."""
     bench = Bench("S")
-    made = await bench.fit(chat(12))
+    made = await bench.fit(talk(12))
     assert bench.log.of("succeeded") == [made]
 
 
@@ -94,7 +94,7 @@ async def test_cancelling_is_on_record_and_closes_the_call() -> None:
     """The caller sees the cancellation, and no further token is paid for."""
     summarizer = HangingSummarizer()
     bench = Bench(summarizer=summarizer)
-    running = asyncio.ensure_future(bench.fit(chat(12)))
+    running = asyncio.ensure_future(bench.fit(talk(12)))
     await summarizer.began.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -116,7 +116,7 @@ async def test_an_error_of_the_application_is_raised_and_no_attempt_stays_open()
     log, summarizer = BrokenLog(), HangingSummarizer()
     condenser = Condenser(summarizer, WordCounter(), log=log)
     with pytest.raises(RuntimeError, match="database is gone"):
-        await condenser.fit(situation(chat(12), window=WINDOW))
+        await condenser.fit(situation(talk(12), window=WINDOW))
     assert log.names == ["started", "failed"]
     assert log.of("failed")[0][0].details == "Error: database is gone"
     assert summarizer.closed
@@ -127,12 +127,12 @@ async def test_strategies_are_named_or_given() -> None:
     path = "condense.strategies.sliding_window.SlidingWindow"
     for strategy in ("sliding_window", path, load_strategy("sliding_window")):
         bench = Bench(strategies=[strategy])
-        made = await bench.fit(chat(12))
+        made = await bench.fit(talk(12))
         assert made is not None
         assert made.strategy == "sliding_window"
 
 
 def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
     """A typo in the settings is found at once."""
-    with pytest.raises(LookupError, match="'slidng'; there are fresh_start, sliding_window"):
+    with pytest.raises(LookupError, match="'slidng'; there are fresh_start, keep_recent, .*sliding_window"):
         load_strategy("slidng")

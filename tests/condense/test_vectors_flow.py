@@ -12,6 +12,7 @@ from condense import (
     CannotFit,
     CondenseError,
     Condenser,
+    Policy,
     Reduction,
     Situation,
     TokenCount,
@@ -83,7 +84,9 @@ class Agent:
         self.results = iter(case["input"].get("main", ["ok"]))
         self.situation = replace(situation_of(case), environment=self.gather)
         self.log, self.played = RecordingLog(), Played()
-        self.condenser = Condenser(self.model, RecordedCounter(), log=self.log)
+        # The recorded windows are smaller than any real one.
+        policy = Policy(small_window=0)
+        self.condenser = Condenser(self.model, RecordedCounter(), policy=policy, log=self.log)
 
     async def gather(self) -> str:
         """Gather the environment and count how often."""

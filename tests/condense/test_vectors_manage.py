@@ -10,6 +10,7 @@ from condense import (
     CannotFit,
     Condenser,
     Message,
+    Policy,
     Reduction,
     Situation,
     TokenCount,
@@ -100,7 +101,8 @@ def situation_of(case: Case, counter: TokenCounter) -> Situation:
 async def _manage(case: Case) -> Run:
     counter, log = RecordedCounter(), RecordingLog()
     model, situation = RecordedModel(case["input"]["handler"]), situation_of(case, counter)
-    condenser = Condenser(model, counter, log=log)
+    # The recorded windows are smaller than any real one.
+    condenser = Condenser(model, counter, policy=Policy(small_window=0), log=log)
     try:
         reduction, cannot_fit = await condenser.fit(situation), False
     except CannotFit:
@@ -159,6 +161,13 @@ def would_not_shrink(case: Case) -> bool:
     return any(reason.startswith("The context would not get smaller") for reason in reasons)
 
 
+def comes_too_soon(case: Case) -> bool:
+    """Whether too little has come since the last summary to ask the model for another one."""
+    made = run(case)
+    seen = any(message.is_summary for message in made.situation.effective)
+    return seen and "fresh_start" not in [one.strategy for one in made.log.of("started")]
+
+
 NOTHING_NEW = Deviation(
     "What the model has not read stays; a summary of the rest would say nothing.", has_nothing_new
 )
@@ -168,7 +177,8 @@ COUNTS = Deviation("Only what the model sees is counted and hidden.", counts_wha
 PAIRS = Deviation("A tool call stays with its result.", would_split_a_pair)
 GREW = Deviation("What makes nothing smaller is not applied.", would_not_shrink)
 CRASH = Deviation("A message without a role is no crash.", lambda case: "threw" in case["output"])
-RUNGS = [NOTHING_NEW, EFFECTIVE, GREW, CRASH, VAGUE_SUMMARY]
+SOON = Deviation("Unasked, the model is asked again after 5 % of the window.", comes_too_soon)
+RUNGS = [NOTHING_NEW, EFFECTIVE, GREW, CRASH, VAGUE_SUMMARY, SOON]
 
 
 def roos_kind(case: Case) -> str:

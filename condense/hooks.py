@@ -1,0 +1,148 @@
+"""What an application may hang around a condensation; none of it can break one.
+
+A hook that raises is logged, noted with the attempt, and otherwise as if it were not there.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+from condense.attempts import Attempt
+from condense.errors import CondenseError
+from condense.messages import Block
+from condense.situation import Reduction, Situation, Verdict
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run is about to do; ``situation`` is for reading, the rest may be changed.
+
+    ``strategies`` are the names of the rungs in their order, ``prompt`` and ``focus`` the user's.
+    """
+
+    situation: Situation
+    strategies: tuple[str, ...]
+    prompt: str
+    focus: str
+
+
+@dataclass(frozen=True, slots=True)
+class Veto:
+    """What a ``before`` hook returns to stop a run; ``reason`` is a sentence for people."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStarted:
+    """A strategy begins."""
+
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSucceeded:
+    """The reduction holds and was applied."""
+
+    attempt: Attempt
+    reduction: Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """The try came to nothing; the error has its cost and its model calls."""
+
+    attempt: Attempt
+    error: CondenseError
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """After a failure the strategy ``to`` is tried next."""
+
+    attempt: Attempt
+    to: str
+
+
+Event = AttemptStarted | AttemptSucceeded | AttemptFailed | FellBack
+Before = Callable[[Plan], Awaitable[Plan | Veto | None]]
+After = Callable[[Situation, Reduction], Awaitable[Sequence[Block]]]
+Validator = Callable[[Situation, Reduction], Awaitable[Verdict]]
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """All hooks of a condenser, each kind called in order.
+
+    ``before`` may change the plan, with None for "as it is", or return a Veto; ``after`` returns
+    blocks for the model to read after the summary; ``validators`` judge what is then applied;
+    ``listeners`` are told each event and must return at once.
+    """
+
+    before: tuple[Before, ...] = ()
+    after: tuple[After, ...] = ()
+    validators: tuple[Validator, ...] = ()
+    listeners: tuple[Listener, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """The hooks during one run, and what went wrong in them, as sentences for the record."""
+
+    hooks: Hooks
+    troubles: list[str] = field(default_factory=list)
+
+    async def plan(self, plan: Plan) -> Plan | Veto:
+        """Return the plan as the hooks want it, or the first veto."""
+        for hook in self.hooks.before:
+            with self._guarded(hook):
+                answer = await hook(plan)
+                if isinstance(answer, Veto):
+                    return answer
+                plan = answer if isinstance(answer, Plan) else plan
+        return plan
+
+    async def blocks(self, situation: Situation, reduction: Reduction) -> tuple[Block, ...]:
+        """Return the blocks that hooks add."""
+        blocks: list[Block] = []
+        for hook in self.hooks.after:
+            with self._guarded(hook):
+                added = tuple(await hook(situation, reduction))
+                if not all(isinstance(block, get_args(Block)) for block in added):
+                    raise TypeError("it returned something that is no content block")
+                blocks += added
+        return tuple(blocks)
+
+    async def judged(self, situation: Situation, reduction: Reduction) -> Reduction:
+        """Return the reduction with the verdicts on it, and with what went wrong in hooks."""
+        verdicts: list[Verdict] = []
+        for hook in self.hooks.validators:
+            with self._guarded(hook):
+                verdict = await hook(situation, reduction)
+                verdicts.append(replace(verdict, name=verdict.name or _name(hook)))
+        notes = (*reduction.notes, *self.troubles)
+        return replace(reduction, verdicts=tuple(verdicts), notes=notes)
+
+    def tell(self, event: Event) -> None:
+        """Tell the listeners."""
+        for listener in self.hooks.listeners:
+            with self._guarded(listener):
+                listener(event)
+
+    @contextmanager
+    def _guarded(self, hook: object) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            log.warning("the hook %s failed", _name(hook), exc_info=True)
+            reason = str(error) or type(error).__name__
+            self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
+
+
+def _name(hook: object) -> str:
+    return str(getattr(hook, "__qualname__", type(hook).__qualname__))

@@ -1,0 +1,121 @@
+"""Which rungs a run may use, when it may start at all, and what counts as progress."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from condense.boundaries import unread_tail
+from condense.errors import CondenseError, DidNotShrink, Floor, NothingToCondense
+from condense.messages import Message
+from condense.policy import Policy
+from condense.situation import Gauge, Reduction, Situation, Trigger, replace_hidden
+from condense.strategies import Strategy, load_strategy
+from condense.strategies.base import asks_model, require_enough
+from condense.tokens import TokenCounter, count_message
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Decides for one situation; ``policy`` has the numbers, ``gauge`` the sizes."""
+
+    situation: Situation
+    policy: Policy
+    gauge: Gauge
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything is to be done: by request, by refusal, or as the budget says."""
+        situation = self.situation
+        if situation.trigger is not Trigger.AUTO or situation.is_over:
+            return True
+        tokens, automatic = situation.tokens.value, situation.automatic and situation.may_ask
+        due = situation.budget.should_condense(tokens, automatic=automatic)
+        return due and self.has_come_far and _has_news(situation.effective)
+
+    @property
+    def has_come_far(self) -> bool:
+        """Whether enough has come since the last condensation to try another one unasked."""
+        new = self._new_messages()
+        if new is None:
+            return True
+        tokens = self.gauge.size(new) * self.gauge.scale
+        least = self.policy.distance_share * self.situation.budget.window
+        return len(new) >= self.policy.distance_messages and tokens >= least
+
+    def _new_messages(self) -> Sequence[Message] | None:
+        """Return what was written since the last try, None where there was none."""
+        effective, since = self.situation.effective, self.situation.condensed_at
+        made = [index for index, message in enumerate(effective) if message.is_summary]
+        if not made and not since:
+            return None
+        since = max(since, *(effective[index].seq for index in made), 0)
+        # A history that was never stored has no numbers: there, what follows is what is new.
+        new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
+        return [m for m in new if not (m.is_summary or m.is_truncation_marker)]
+
+    def rungs(self, strategies: Sequence[Strategy]) -> list[Strategy]:
+        """Return what may be tried, in this order.
+
+        A small window is only truncated. A run below the limit and one by hand never truncate,
+        and one below the limit only asks the model: a lossy rung can wait until it must be.
+        """
+        situation = self.situation
+        truncating = [one for one in strategies if one.kind == "truncated"]
+        if situation.budget.window < self.policy.small_window:
+            return truncating or [load_strategy("sliding_window")]
+        if situation.trigger is Trigger.MANUAL:
+            return [one for one in strategies if one.kind == "condensed"]
+        if not situation.automatic:
+            return truncating
+        if situation.trigger is Trigger.AUTO and not situation.is_over:
+            return [one for one in strategies if asks_model(one)]
+        far = situation.trigger is Trigger.FORCED or self.has_come_far
+        return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
+
+    def check(self, reduction: Reduction) -> None:
+        """Raise DidNotShrink unless the history got a tenth smaller, and, when forced, fits."""
+        situation, gauge = self.situation, self.gauge
+        before, after = reduction.tokens_before.value, reduction.tokens_after.value
+        was = gauge.size(situation.effective)
+        rest = replace_hidden(situation.effective, reduction.hidden, reduction.message)
+        is_now = gauge.size(rest)
+        if is_now >= was:
+            reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
+        elif is_now > was * (1 - self.policy.least_progress):
+            reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
+        elif situation.trigger is Trigger.FORCED and situation.budget.exceeds(after):
+            allowed = int(situation.budget.allowed)
+            reason = f"The context would still be too large: {after:,} tokens, {allowed:,} allowed"
+        else:
+            return
+        raise DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
+
+    def may_be_sent(self) -> bool:
+        """Whether the request may go as it is, although nothing made it smaller."""
+        budget, tokens = self.situation.budget, self.situation.tokens.value
+        # The tenth that the budget keeps free is for estimates; a request may still use it.
+        return self.situation.trigger is Trigger.AUTO and tokens <= budget.window - budget.reserved
+
+    def floor(self, counter: TokenCounter) -> Floor:
+        """Return what stays whatever is condensed; nothing can be pinned yet."""
+        effective = self.situation.effective
+        return Floor(
+            system=counter.count(self.situation.system),
+            tools=self.situation.tools_tokens(counter),
+            pinned=0,
+            newest=count_message(effective[-1], counter) if effective else 0,
+            limit=max(0, int(self.situation.budget.allowed)),
+        )
+
+
+def rungs_after(rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
+    """Return the rungs that are left: once a model call has failed, none that makes another."""
+    return [one for one in rest if not (error.calls and asks_model(one))]
+
+
+def _has_news(effective: Sequence[Message]) -> bool:
+    """Whether a summary would say anything new, so that no attempt is made on every request."""
+    try:
+        require_enough(effective, effective[: unread_tail(effective)])
+    except NothingToCondense:
+        return False
+    return True

@@ -1,0 +1,71 @@
+"""Summarise the older part and leave the newest messages as they are."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from condense.boundaries import safe_cuts, unread_tail
+from condense.errors import DidNotShrink
+from condense.messages import Message
+from condense.prompts import condense_instruction
+from condense.situation import Gauge, Reduction, Situation, replace_hidden
+from condense.strategies.base import Kit, require_enough
+from condense.strategies.recap import split_at, summarise
+
+# As many as Roo Code kept before it started afresh.
+MESSAGES = 3
+# With less gained, the next condensation would be due a few messages later.
+LEAST_REDUCTION = 0.2
+
+
+class KeepRecent:
+    """Keeps the last ``messages``, or as many as take ``tokens``, verbatim after the summary.
+
+    The cut moves back to where no tool call is parted from its result, with ``tokens`` forward;
+    where the context is too large, fewer messages stay, down to the unread ones.
+    """
+
+    name = "keep_recent"
+    kind: Literal["condensed"] = "condensed"
+    asks_model = True
+
+    def __init__(self, messages: int = MESSAGES, tokens: int | None = None) -> None:
+        """Take how many messages stay; ``tokens``, where given, decides instead."""
+        self.messages = messages
+        self.tokens = tokens
+
+    def prompt_for(self, situation: Situation) -> str:
+        """Return the instruction that ends the summary request."""
+        return condense_instruction(situation.prompt, situation.focus)
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Return a condensation.
+
+        Raises NothingToCondense or DidNotShrink before any call where too little could be hidden,
+        SummaryFailed after a failed one, and DidNotShrink where less than a fifth was gained.
+        """
+        gauge = Gauge(situation, kit.counter)
+        split = split_at(situation, gauge, self._cuts(situation.effective, gauge))
+        require_enough(situation.effective, split.hidden)
+        self._require_gain(split.kept, situation, gauge)
+        reduction = await summarise(self, split, situation, gauge, kit)
+        rest = replace_hidden(situation.effective, reduction.hidden, reduction.message)
+        self._require_gain(rest, situation, gauge)
+        return reduction
+
+    def _cuts(self, effective: Sequence[Message], gauge: Gauge) -> Sequence[int]:
+        """Return the safe cuts, the one that keeps what was asked for first, then later ones."""
+        last = unread_tail(effective)
+        cuts = [cut for cut in safe_cuts(effective) if cut <= last]
+        if self.tokens is not None:
+            limit = self.tokens
+            return [cut for cut in cuts if gauge.size(effective[cut:]) <= limit]
+        first = max((cut for cut in cuts if cut <= len(effective) - self.messages), default=0)
+        return [cut for cut in cuts if cut >= first]
+
+    def _require_gain(self, rest: Sequence[Message], situation: Situation, gauge: Gauge) -> None:
+        was, is_now = gauge.size(situation.effective), gauge.size(rest)
+        if is_now > was * (1 - LEAST_REDUCTION):
+            raise DidNotShrink(
+                f"The history would hardly get smaller: {was:,} → {is_now:,} tokens beside "
+                f"system prompt and tools, and {LEAST_REDUCTION:.0%} have to go"
+            )

@@ -1,0 +1,60 @@
+"""A request for a summary: as plain text, or as one of the conversation's own calls."""
+
+from collections.abc import Sequence
+
+from condense.messages import Block, Message, OpaqueBlock
+from condense.prompts import aligned_instruction, summary_system
+from condense.shaping import (
+    inject_synthetic_results,
+    replace_images,
+    shape_request,
+    tools_to_text,
+)
+from condense.situation import Situation
+from condense.summarizer import SummaryRequest
+
+THINKING = ("thinking", "redacted_thinking")
+
+
+def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
+    """Return messages with tool calls and results as text, and without reasoning."""
+    answered = inject_synthetic_results(messages)
+    shown = answered if supports_images else replace_images(answered)
+    return tuple(tools_to_text(_without_thinking(message)) for message in shown)
+
+
+def flattened_request(
+    flat: Sequence[Message], instruction: str, *, max_output: int
+) -> SummaryRequest:
+    """Return the request for a summary of flat messages, valid without any tools."""
+    messages = shape_request((*flat, _ask(instruction)))
+    return SummaryRequest(summary_system(), messages, max_output)
+
+
+def aligned_request(
+    situation: Situation, hidden: Sequence[Message], instruction: str, *, supports_images: bool
+) -> SummaryRequest:
+    """Return the conversation's own request, cut after ``hidden``, plus the instruction.
+
+    It begins with what the last call sent, token for token, or no cache would know it: same
+    system prompt, same tools, same messages with their tool and reasoning blocks.
+    """
+    last = _ask(aligned_instruction(instruction))
+    messages = shape_request((*hidden, last), supports_images=supports_images)
+    return SummaryRequest(
+        situation.system, messages, situation.budget.reserved, situation.tools, aligned=True
+    )
+
+
+def _ask(instruction: str) -> Message:
+    return Message(role="user", content=instruction, id="instruction")
+
+
+def _without_thinking(message: Message) -> Message:
+    """Leave out reasoning: it is signed for the model and settings that wrote it."""
+    blocks = tuple(block for block in message.blocks if not _is_thinking(block))
+    return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
+
+
+def _is_thinking(block: Block) -> bool:
+    return isinstance(block, OpaqueBlock) and block.data.get("type") in THINKING

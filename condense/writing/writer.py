@@ -1,0 +1,156 @@
+"""Has one summary written, in the cheapest form of request that fits into the window."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from condense.errors import SummaryFailed, SummaryOverflow
+from condense.messages import Message
+from condense.prompts import aligned_instruction, part_instruction, summary_system
+from condense.prompts.answer import Answer, read_answer
+from condense.situation import Gauge, Situation
+from condense.summarizer import (
+    Bill,
+    OnText,
+    Summarizer,
+    SummaryRequest,
+    caches_prompts,
+    transcribe,
+)
+from condense.tokens import TokenCounter
+from condense.writing.map_reduce import MapReduce
+from condense.writing.parts import split_history
+from condense.writing.requests import aligned_request, flatten, flattened_request
+
+# Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
+PART_SHARE = 0.6
+
+CALLED_A_TOOL = "The model called a tool instead of summarising; it was asked again without tools."
+IN_PARTS = "The history did not fit into one call and was summarised in {count} parts."
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A summary, the scratch text that came with it, and sentences for people."""
+
+    summary: str
+    analysis: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """One attempt's way to the model; every call goes on the ``bill``."""
+
+    situation: Situation
+    gauge: Gauge
+    counter: TokenCounter
+    summarizer: Summarizer
+    on_text: OnText
+    bill: Bill
+
+    async def write(self, hidden: Sequence[Message], instruction: str) -> Written:
+        """Return a summary of ``hidden``.
+
+        Raises SummaryFailed after the first call that fails. An answer that calls a tool, and a
+        call that turns out to be too long, are no failures yet: they are made in another form.
+        """
+        request = self._whole(hidden, instruction)
+        refused: SummaryOverflow | None = None
+        if request:
+            try:
+                return await self._write_whole(request, hidden, instruction)
+            except SummaryOverflow as error:
+                refused = error
+        size = self.gauge.size(hidden) + self._overhead(instruction)
+        limit = self._part_limit(instruction, refused_size=size if refused else None)
+        if refused and limit <= 0:
+            raise refused
+        return await self._write_parts(hidden, instruction, limit)
+
+    def _whole(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest | None:
+        """Return the request for all of it at once, None where only parts would fit."""
+        size, images = self.gauge.size(hidden), self.summarizer.supports_images
+        if caches_prompts(self.summarizer):
+            asking = self.counter.count(aligned_instruction(instruction))
+            if self._fits(self.gauge.fixed + size + asking):
+                return aligned_request(self.situation, hidden, instruction, supports_images=images)
+        if self._fits(size + self._overhead(instruction)) or self._part_limit(instruction) <= 0:
+            return self._flattened(hidden, instruction)
+        return None
+
+    async def _write_whole(
+        self, request: SummaryRequest, hidden: Sequence[Message], instruction: str
+    ) -> Written:
+        answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
+        if not (request.aligned and answer.called):
+            return self._written(self._read(answer.text))
+        answer = await transcribe(
+            self.summarizer, self._flattened(hidden, instruction), self.on_text, self.bill
+        )
+        return self._written(self._read(answer.text), CALLED_A_TOOL)
+
+    async def _write_parts(
+        self, hidden: Sequence[Message], instruction: str, limit: int
+    ) -> Written:
+        parts = split_history(hidden, limit, self._flatten, self.counter)
+        run = MapReduce(
+            ask=self._ask,
+            counter=self.counter,
+            instruction=instruction,
+            limit=limit,
+            max_output=self.situation.budget.reserved,
+        )
+        answer = await run.write(parts)
+        return self._written(answer, IN_PARTS.format(count=len(parts)))
+
+    async def _ask(self, request: SummaryRequest) -> Answer:
+        answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
+        return self._read(answer.text)
+
+    def _read(self, text: str) -> Answer:
+        answer = read_answer(text)
+        if not answer.summary:
+            details = f"The answer held no summary:\n{text}" if text else ""
+            raise SummaryFailed(
+                "Failed to condense context",
+                details=details,
+                cost=self.bill.cost,
+                calls=len(self.bill.calls),
+            )
+        return answer
+
+    @staticmethod
+    def _written(answer: Answer, *notes: str) -> Written:
+        return Written(answer.summary, answer.analysis, notes)
+
+    def _flatten(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        return flatten(messages, supports_images=self.summarizer.supports_images)
+
+    def _flattened(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest:
+        return flattened_request(
+            self._flatten(hidden), instruction, max_output=self.situation.budget.reserved
+        )
+
+    def _overhead(self, instruction: str) -> int:
+        return self.counter.count(summary_system()) + self.counter.count(instruction)
+
+    def _fits(self, tokens: int) -> bool:
+        """Whether a request of so many estimated tokens leaves room for the answer."""
+        budget = self.situation.budget
+        return tokens * self.gauge.cautious_scale <= budget.window - budget.reserved
+
+    def _part_limit(self, instruction: str, *, refused_size: int | None = None) -> int:
+        """Return the most estimated tokens of a part; 0 where the window has no room for any.
+
+        A window that the instruction nearly fills has none. A request that was refused shows that
+        the estimate is too small, so a part is at most a share of that.
+        """
+        budget, overhead = (
+            self.situation.budget,
+            self._overhead(part_instruction(instruction, 1, 1)),
+        )
+        room = min(PART_SHARE * budget.window, budget.window - budget.reserved) / self.gauge.scale
+        if refused_size is not None:
+            room = min(room, PART_SHARE * refused_size)
+        limit = int(room) - overhead
+        return limit if limit >= overhead else 0

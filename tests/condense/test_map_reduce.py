@@ -1,0 +1,186 @@
+"""A history that fits into no single call is summarised in parts."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from condense import (
+    Message,
+    Reduction,
+    SummaryFailed,
+    SummaryOverflow,
+    SummaryRequest,
+    TextChunk,
+    Trigger,
+    Usage,
+    UsageChunk,
+    condense_instruction,
+)
+from condense.testing import EchoSummarizer, RepeatingSummarizer, ScriptedSummarizer, WordCounter
+from tests.condense.api_rules import assert_valid_request
+from tests.condense.dialogues import call, chat, result, start_afresh, texts, user
+
+WINDOW = 10_000
+LONG = chat(40, words=500)
+
+
+class PromptTooLong(Exception):
+    """The application's own way to say so."""
+
+    is_context_overflow = True
+
+
+async def summarise(model: Any, messages: list[Message] = LONG, **rest: Any) -> Reduction:
+    """Return what comes of twice the window's words."""
+    return await start_afresh(messages, model, **{"window": WINDOW, **rest})
+
+
+def words(request: SummaryRequest) -> int:
+    """Return the size of a whole request."""
+    counter = WordCounter()
+    return counter.count(request.system) + sum(counter.count(m.content) for m in request.messages)
+
+
+def numbers(request: SummaryRequest) -> list[int]:
+    """Return which of the chat's messages a request shows."""
+    said = " ".join(message.text for message in request.messages)
+    return [int(word.removeprefix("message")) for word in said.split() if word[7:].isdecimal()]
+
+
+async def test_each_part_takes_at_most_sixty_percent_of_the_window() -> None:
+    """With its instruction, and room for the answer."""
+    model = RepeatingSummarizer("S")
+    made = await summarise(model)
+    *parts, merged = model.requests
+    assert len(parts) >= 4
+    assert all(words(request) <= 0.6 * WINDOW for request in parts)
+    assert sorted(n for request in parts for n in numbers(request)) == [*range(1, 41)]
+    assert "not the conversation itself but summaries" in texts(merged.messages[-1])[-1]
+    assert made.summary == "S"
+    assert f"summarised in {len(parts)} parts" in made.notes[0]
+
+
+async def test_each_part_says_which_it_is_and_carries_the_users_prompt() -> None:
+    """The instruction stays the last text."""
+    model = RepeatingSummarizer("S")
+    await summarise(model, prompt="Be brief.", focus="names")
+    count = len(model.requests) - 1
+    for number, request in enumerate(model.requests[:-1], start=1):
+        asked = texts(request.messages[-1])[-1]
+        assert asked.startswith(f"The messages above are part {number} of {count} ")
+        assert asked.endswith(condense_instruction("Be brief.", "names"))
+
+
+async def test_three_parts_are_read_at_a_time() -> None:
+    """Neither one after the other nor all at once."""
+    model = RepeatingSummarizer("S")
+    await summarise(model)
+    assert model.most_at_once == 3
+
+
+async def test_no_part_begins_between_a_call_and_its_result() -> None:
+    """Each request is valid, and each result is told with its call."""
+    steps = [m for n in range(30) for m in (call(f"t{n}"), result(f"t{n}", "word " * 700))]
+    model = RepeatingSummarizer("S")
+    await summarise(model, [user("go"), *steps, Message("assistant", "done")])
+    assert len(model.requests) > 3
+    for request in model.requests:
+        assert_valid_request([m.to_api() for m in request.messages], tools_present=False)
+        said = "\n".join(message.text for message in request.messages)
+        assert said.count("[Tool Use: read_file]") == said.count("[Tool Result]")
+
+
+async def test_a_message_larger_than_a_part_is_cut_and_read_whole() -> None:
+    """Nothing of it is left out."""
+    model = RepeatingSummarizer("S")
+    text = " ".join(f"w{n}" for n in range(20_000))
+    await summarise(model, [user("go"), Message("assistant", text), *chat(2)])
+    said = "".join(m.text for request in model.requests for m in request.messages)
+    assert all(f"w{n}" in said for n in range(0, 20_000, 500))
+    assert all(words(request) <= 0.6 * WINDOW for request in model.requests)
+
+
+async def test_summaries_too_long_to_be_merged_at_once_are_merged_in_parts() -> None:
+    """To depth three; what is left then is joined."""
+    model = RepeatingSummarizer("word " * 400)
+    made = await summarise(model, chat(400, words=500), window=9_000)
+    asked = [texts(request.messages[-1])[-1] for request in model.requests]
+    merges = [text for text in asked if text.startswith("The messages above are not")]
+    assert len(merges) > 2
+    assert made.tokens_after.value < made.tokens_before.value / 10
+
+
+async def test_the_first_failure_ends_it_and_all_that_was_spent_is_counted() -> None:
+    """At most the calls that ran beside it are paid for."""
+    replies = [[TextChunk("S"), UsageChunk(Usage(input=5), Decimal("0.1"))], OSError("no")]
+    model = ScriptedSummarizer(*replies, "S", "S", "S", "S")
+    with pytest.raises(SummaryFailed, match="Condensing API call failed: no") as caught:
+        await summarise(model)
+    assert len(model.requests) <= 4
+    assert caught.value.cost == Decimal("0.1")
+    assert caught.value.calls == len(model.requests)
+
+
+async def test_usage_and_cost_are_the_sums_of_all_calls() -> None:
+    """Every one is on the bill."""
+    chunks = [TextChunk("S"), UsageChunk(Usage(input=5, output=1), Decimal("0.1"))]
+    model = RepeatingSummarizer(chunks)
+    made = await summarise(model)
+    count = len(model.requests)
+    assert made.usage == Usage(input=5 * count, output=count)
+    assert made.cost == count * Decimal("0.1")
+
+
+async def test_analyses_of_all_parts_are_on_record() -> None:
+    """And none of them in the context."""
+    made = await summarise(RepeatingSummarizer("<analysis>A</analysis><summary>S</summary>"))
+    assert made.analysis.startswith("A\n\nA")
+    assert "<analysis>" not in made.message.text
+
+
+async def test_a_part_that_comes_back_as_long_as_it_was_ends_it() -> None:
+    """The other parts would cost as much in vain."""
+    model = EchoSummarizer()
+    with pytest.raises(SummaryFailed) as caught:
+        await summarise(model)
+    assert "as long as the part" in caught.value.details
+    assert len(model.requests) <= 3
+
+
+async def test_a_call_that_turns_out_too_long_is_divided() -> None:
+    """The estimate was wrong; the provider's word counts."""
+    model = ScriptedSummarizer(PromptTooLong("no"), *["S"] * 10)
+    made = await summarise(model, chat(20, words=400))
+    assert len(model.requests) > 3
+    assert made.summary == "S"
+    assert all(words(request) <= 0.6 * 8_900 for request in model.requests[1:])
+
+
+async def test_an_overflow_is_known_from_a_vendors_words_too() -> None:
+    """Not only from the application's errors."""
+    said = RuntimeError("prompt is too long: 210000 tokens > 200000 maximum")
+    model = ScriptedSummarizer(said, *["S"] * 10)
+    assert (await summarise(model, chat(20, words=400))).summary == "S"
+
+
+async def test_a_provider_that_finds_everything_too_long_is_not_asked_for_ever() -> None:
+    """One whole call, then the parts that begin at once."""
+    model = RepeatingSummarizer(PromptTooLong("no"))
+    with pytest.raises(SummaryOverflow):
+        await summarise(model, chat(20, words=400))
+    assert len(model.requests) <= 4
+
+
+async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
+    """The provider is asked once and has the last word."""
+    model = RepeatingSummarizer("S")
+    await summarise(model, chat(20), window=1_500)
+    assert len(model.requests) == 1
+
+
+async def test_a_refused_request_is_not_sent_again_as_a_summary_call() -> None:
+    """With the instruction it would be longer still."""
+    model = RepeatingSummarizer("S")
+    await summarise(model, chat(20, words=400), trigger=Trigger.FORCED)
+    assert len(model.requests) > 1
