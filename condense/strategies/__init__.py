@@ -7,6 +7,7 @@ from condense.strategies.base import Kit, Strategy
 REGISTRY = {
     "fresh_start": "condense.strategies.fresh_start.FreshStart",
     "keep_recent": "condense.strategies.keep_recent.KeepRecent",
+    "ledger": "condense.strategies.ledger.Ledger",
     "sliding_window": "condense.strategies.sliding_window.SlidingWindow",
 }
 

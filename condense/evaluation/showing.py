@@ -1,0 +1,133 @@
+"""What a model sees of a session at its end, and what is hidden behind what."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from condense.evaluation.recordings import Cut, Recording
+from condense.evaluation.replay import replay
+from condense.messages import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.strategies import Strategy
+from condense.tagging import effective_history
+from condense.tokens import TokenCounter, count_message
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+LINE = 100  # characters of a message in the list
+
+
+def recorded_history(recording: Recording, counter: TokenCounter) -> tuple[Message, ...]:
+    """Return the session with each recorded summary in place of what it hid."""
+    history: tuple[Message, ...] = recording.messages
+    for number, cut in enumerate(recording.cuts, start=1):
+        text = cut.summary or "(The summary is not on record.)"
+        summary = Message(
+            role="user",
+            content=text,
+            id=f"S{number}",
+            seq=cut.at,
+            position=cut.at,
+            tags=Tags(condense_id=f"S{number}"),
+            tokens=counter.count(text),
+        )
+        hidden = (message.id for message in effective_history(history) if message.seq <= cut.at)
+        history = _hidden_behind(history, frozenset(hidden), summary)
+    return history
+
+
+async def replayed_history(
+    recording: Recording, cuts: Sequence[Cut], strategy: Strategy, counter: TokenCounter
+) -> tuple[Message, ...]:
+    """Return the session with what a strategy puts in place of what it hides."""
+    history: tuple[Message, ...] = recording.messages
+    async for step in replay(recording, cuts, strategy, counter):
+        if made := step.reduction:
+            placed = replace(made.message, seq=step.cut.at)
+            history = _hidden_behind(history, frozenset(made.hidden), placed)
+    return history
+
+
+def _hidden_behind(
+    history: Sequence[Message], hidden: frozenset[str], message: Message
+) -> tuple[Message, ...]:
+    """Return the history with a summary or marker after what it hides, which is tagged so."""
+    parents = {
+        "condense_parent": message.tags.condense_id,
+        "truncation_parent": message.tags.truncation_id,
+    }
+    tagged = (one.with_tags(**parents) if one.id in hidden else one for one in history)
+    return tuple(sorted((*tagged, message), key=lambda one: one.order))
+
+
+def describe(history: Sequence[Message], counter: TokenCounter, *, full: bool) -> Iterator[str]:
+    """Yield lines for a terminal: what is seen, then what is hidden and why."""
+    seen = effective_history(history)
+    visible = {message.id for message in seen}
+    hidden = [message for message in history if message.id not in visible]
+    labels = _labels(history)
+    yield f"What a model sees: {len(seen)} messages, {_tokens(seen, counter):,} tokens"
+    for message in seen:
+        yield f"{labels[message.id]:>6}  {message.role:9}  {_told(message, full=full)}"
+    yield ""
+    yield f"Hidden: {len(hidden)} messages"
+    for reason, group in groupby(hidden, lambda message: _reason(message, labels)):
+        yield _stretch(list(group), reason, labels, counter)
+
+
+def _labels(history: Sequence[Message]) -> dict[str, str]:
+    """Return what to call each message and, by its tags, each summary (S1) and marker (T1)."""
+    labels: dict[str, str] = {}
+    counts = {"S": 0, "T": 0}
+    for message in history:
+        label = str(message.seq)
+        if made := message.tags.condense_id or message.tags.truncation_id:
+            letter = "S" if message.is_summary else "T"
+            counts[letter] += 1
+            label = labels[made] = f"{letter}{counts[letter]}"
+        labels[message.id] = label
+    return labels
+
+
+def _told(message: Message, *, full: bool) -> str:
+    # What a session holds may not steer the terminal.
+    text = _CONTROL.sub("\ufffd", "\n".join(filter(None, map(_block, message.blocks))))
+    if full:
+        return text.replace("\n", f"\n{'':19}")
+    flat = " ".join(text[: 4 * LINE].split())
+    return flat if len(flat) <= LINE else f"{flat[:LINE]}…"
+
+
+def _block(block: object) -> str:
+    match block:
+        case TextBlock(text):
+            return text
+        case ToolUseBlock(_, name, input_):
+            return f"[calls {name}] {input_}"
+        case ToolResultBlock(_, content, is_error):
+            return f"[{'error' if is_error else 'result'}] {content or ''}"
+        case _:
+            return f"[{type(block).__name__}]"
+
+
+def _reason(message: Message, labels: dict[str, str]) -> str:
+    tags = message.tags
+    if tags.rewind_parent is not None:
+        return "taken back by a rewind"
+    if tags.undone:
+        return "a condensation that was undone"
+    if parent := tags.condense_parent or tags.truncation_parent:
+        return f"behind {labels.get(parent, parent)}"
+    return "before the last summary"
+
+
+def _stretch(
+    messages: list[Message], reason: str, labels: dict[str, str], counter: TokenCounter
+) -> str:
+    first, last = labels[messages[0].id], labels[messages[-1].id]
+    place = first if len(messages) == 1 else f"{first}-{last}"
+    tokens = _tokens(messages, counter)
+    return f"{place:>11}  {len(messages):5} messages  {tokens:9,} tokens  {reason}"
+
+
+def _tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
+    return sum(count_message(message, counter) for message in messages)

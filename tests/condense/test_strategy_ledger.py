@@ -1,0 +1,107 @@
+"""The ledger alone as the summary, without a model."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from condense import (
+    CharacterCounter,
+    Condenser,
+    Kit,
+    Message,
+    NothingToCondense,
+    Reduction,
+    TextBlock,
+    Trigger,
+    parse_ledger,
+)
+from condense.strategies.ledger import Ledger
+from condense.testing import ScriptedSummarizer
+from tests.condense.dialogues import chat, numbered, situation, texts
+from tests.condense.sessions import Session
+
+
+def worked() -> Session:
+    """Return a session long enough to be condensed."""
+    session = Session().says("Fix the parser.").edits("/app/parser.py", "changed " * 100)
+    return session.runs("make test", "passed " * 100).replies("It is fixed.")
+
+
+async def reduce(messages: Sequence[Message], **rest: Any) -> Reduction:
+    """Return what the strategy makes of a session, with a model that may not be called."""
+
+    async def on_text(text: str) -> None:
+        raise AssertionError(text)
+
+    ids = itertools.count(1)
+    kit = Kit(
+        summarizer=ScriptedSummarizer(),
+        counter=CharacterCounter(),
+        new_id=lambda: f"new{next(ids)}",
+        on_text=on_text,
+    )
+    return await Ledger().reduce(situation(messages, **rest), kit)
+
+
+async def test_the_facts_stand_in_place_of_what_was_read() -> None:
+    """As a summary that is a condensation like any other."""
+    made = await reduce(worked().messages)
+    facts = parse_ledger(texts(made.message)[0])
+    assert facts is not None
+    assert [request.text for request in facts.requests] == ["Fix the parser."]
+    assert (made.kind, made.strategy) == ("condensed", "ledger")
+    assert made.message.is_summary
+    assert made.hidden == tuple(message.id for message in numbered(worked().messages))
+    assert made.tokens_after.value < made.tokens_before.value
+
+
+async def test_no_model_is_asked() -> None:
+    """So it costs nothing and can't fail for one."""
+    made = await reduce(worked().messages)
+    assert (made.prompt, made.cost, made.usage.total) == ("", 0, 0)
+
+
+async def test_what_nobody_has_read_stays() -> None:
+    """The newest result is still to be seen."""
+    messages = worked().says("And now?").runs("make all", "result").messages
+    made = await reduce(messages)
+    assert {f"m{len(messages) - 1}", f"m{len(messages)}"}.isdisjoint(made.hidden)
+
+
+async def test_a_request_that_the_ledger_holds_whole_is_not_repeated() -> None:
+    """A longer one than the ledger takes is carried as after any summary."""
+    short = await reduce(worked().runs("make x").messages)
+    assert sum("Fix the parser." in text for text in texts(short.message)) == 1
+    long = Session().says("word " * 400).edits("/a.py", "x " * 3_000).runs("make x")
+    made = await reduce(long.messages)
+    assert any(text.startswith("## Newest Request, Verbatim\n") for text in texts(made.message))
+
+
+async def test_directives_survive() -> None:
+    """As after any summary."""
+    session = Session().says('<command name="x">do it so</command>').replies("word " * 500)
+    made = await reduce(session.messages)
+    assert any("## Active Workflows" in text for text in texts(made.message))
+
+
+async def test_a_history_without_facts_says_so() -> None:
+    """A summary message is never empty."""
+    messages = [Message("assistant", (TextBlock("word " * 200),)) for _ in range(3)]
+    made = await reduce(messages)
+    assert texts(made.message)[0].startswith("The messages before this one are hidden")
+
+
+async def test_too_few_messages_are_left_alone() -> None:
+    """As by any other strategy."""
+    with pytest.raises(NothingToCondense):
+        await reduce(chat(1))
+
+
+async def test_it_is_a_rung_by_its_name() -> None:
+    """The ladder finds it in the registry."""
+    condenser = Condenser(ScriptedSummarizer(), CharacterCounter(), ("ledger",))
+    made = await condenser.fit(situation(worked().messages, trigger=Trigger.MANUAL))
+    assert made is not None
+    assert made.strategy == "ledger"
