@@ -1,0 +1,222 @@
+"""What a page is told when a context must shrink or something fails, through the real SDK.
+
+In the end of every test, each request was one that the provider accepts, and has a row.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import Page, open_page
+from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply
+from tests.standin.rules import blocks_of, violations
+from tests.standin.server import Received, Standin
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HEADING = "## Conversation Summary"
+SUMMARY = Reply("<analysis>Short.</analysis><summary>The vault's word is heliotrope.</summary>")
+NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
+BUSY = Failure(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
+LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
+
+
+@pytest.fixture
+def standin(transactional_db: None) -> Iterator[Standin]:
+    """The provider; in the end, its requests are held against the rules and the accounts."""
+    with Standin() as server:
+        yield server
+    assert [violations(request.body) for request in server.requests] == [[]] * len(server.requests)
+    assert ModelCall.objects.count() == len(server.requests)
+
+
+@pytest.fixture
+def conversation(alice: User, standin: Standin) -> Conversation:
+    """A conversation with room for everything."""
+    return converse(alice, standin)
+
+
+@pytest.fixture
+def tight(alice: User, standin: Standin) -> Conversation:
+    """A conversation in which the second long message does not fit."""
+    return converse(alice, standin, context_window=8_400)
+
+
+def texts(request: Received) -> list[str]:
+    """Return the text of each message of a request."""
+    return [
+        "\n".join(block.get("text", "") for block in blocks_of(message))
+        for message in request.body["messages"]
+    ]
+
+
+def is_summary(request: Received) -> bool:
+    """Whether a request asks for a summary."""
+    return "<summary>" in texts(request)[-1]
+
+
+async def talk(conversation: Conversation, user: User, *said: str) -> list[dict[str, Any]]:
+    """Say one thing after the other, and return all frames."""
+    async with open_page(conversation, user) as page:
+        for words in said:
+            await page.say(words)
+            await page.until_idle()
+    return page.frames
+
+
+async def until_written(page: Page) -> None:
+    """Return once the page shows how much of a summary is written."""
+    while "tokens written" not in (await page.until("panel.changed"))["condensing"]:
+        pass
+
+
+def attempts(conversation: Conversation) -> list[tuple[str, str, str]]:
+    """Return kind, status and trigger of every attempt."""
+    rows = Condensation.objects.filter(conversation=conversation).order_by("started_at")
+    return list(rows.values_list("kind", "status", "trigger"))
+
+
+async def test_a_context_that_does_not_fit_is_condensed_before_it_is_sent(
+    tight: Conversation, alice: User, standin: Standin
+) -> None:
+    """The request after the summary begins with it, and carries the new message whole."""
+    standin.then(Reply("Hello."), Reply("Noted."), SUMMARY, Reply("Heliotrope."))
+    await talk(tight, alice, "Good morning.", LONG, f"{LONG} Which word?")
+    assert await sync_to_async(attempts)(tight) == [("condensed", "succeeded", "auto")]
+    assert [is_summary(request) for request in standin.requests] == [False, False, True, False]
+    sent = texts(standin.requests[3])
+    assert sent[0].startswith(HEADING)
+    assert sent[0].endswith("Which word?")
+
+
+async def test_the_band_is_shown_while_a_summary_is_written_and_then_taken_away(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Also to a page that opens meanwhile."""
+    gate = Gate()
+    standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate))
+    await talk(conversation, alice, LONG)
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        async with open_page(conversation, alice) as late:
+            assert "Condensing context" in late.frames[0]["panel"]["condensing"]
+        gate.open()
+        await page.until_idle()
+    assert page.frames[-1]["condensing"] == ""
+
+
+async def test_a_prompt_that_the_provider_refuses_as_too_long_is_condensed_and_sent_again(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """The refusal is on record among the calls, the condensation as forced."""
+    standin.then(Reply("Noted."), OVERFLOW, SUMMARY, Reply("Heliotrope."))
+    await talk(conversation, alice, LONG, "Which word?")
+    assert await sync_to_async(attempts)(conversation) == [("condensed", "succeeded", "forced")]
+    assert texts(standin.requests[3])[0].startswith(HEADING)
+    failed = await ModelCall.objects.exclude(error="").aget()
+    assert "prompt is too long" in failed.error
+
+
+async def test_a_provider_that_never_takes_the_prompt_ends_the_turn_with_the_reason(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """After three more tries at most; what to do about it is at the composer."""
+    standin.then(Reply("Noted."), OVERFLOW, SUMMARY, OVERFLOW, OVERFLOW, OVERFLOW)
+    frames = await talk(conversation, alice, LONG, "Which word?")
+    refused = [request for request in standin.requests[1:] if not is_summary(request)]
+    assert 1 < len(refused) <= 4
+    turn = await Turn.objects.order_by("started_at").alast()
+    assert turn is not None
+    assert turn.status == Turn.Status.FAILED
+    assert re.search("fit", turn.error)
+    assert turn.error.split(":")[0] in frames[-1]["notice"]
+
+
+async def test_a_summary_that_fails_leads_to_a_truncation(
+    tight: Conversation, alice: User, standin: Standin
+) -> None:
+    """Both are on record, and the answer arrives."""
+    standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
+    await talk(tight, alice, "Good morning.", LONG, f"{LONG} Which word?")
+    assert await sync_to_async(attempts)(tight) == [
+        ("condensed", "failed", "auto"),
+        ("truncated", "succeeded", "auto"),
+    ]
+    assert await Message.objects.filter(conversation=tight, role="assistant").acount() == 3
+    assert LONG not in texts(standin.requests[3])
+
+
+async def test_every_retry_of_a_summary_is_accounted_for(
+    tight: Conversation, alice: User, standin: Standin
+) -> None:
+    """As many rows as requests, each with the reason; the fixture counts them."""
+    standin.then(Reply("Hello."), Reply("Noted."), *[BUSY] * 5, Reply("Here I am."))
+    await talk(tight, alice, "Good morning.", LONG, f"{LONG} Which word?")
+    summaries = ModelCall.objects.filter(purpose=ModelCall.Purpose.SUMMARY)
+    errors = [call.error async for call in summaries]
+    assert len(errors) == 5
+    assert all("overloaded" in error for error in errors)
+
+
+async def test_a_cancelled_condensation_leaves_the_turn_to_go_on(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """With the whole history, where that fits; the attempt is on record with its cost."""
+    await Profile.objects.filter(pk=conversation.profile_id).aupdate(
+        context_window=20_000, threshold=30
+    )
+    gate = Gate()
+    standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), Reply("Heliotrope."))
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until_idle()
+        await page.say(f"{LONG} Which word?")
+        await until_written(page)
+        await page.send("condense.cancel")
+        await page.until_idle()
+    assert texts(standin.requests[2])[0] == LONG
+    attempt = await Condensation.objects.aget()
+    assert attempt.status == Condensation.Status.CANCELLED
+    assert attempt.cost > 0
+
+
+async def test_a_turn_that_is_stopped_before_its_first_step_ends(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Nothing is asked, the message is kept, and the next one works."""
+    standin.reply("Now?")
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        await page.send("turn.stop")
+        await page.until_idle()
+        await page.say("Again.")
+        await page.until_idle()
+    statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
+    assert statuses == [Turn.Status.STOPPED, Turn.Status.FINISHED]
+    assert len(standin.requests) == 1
+
+
+async def test_two_conversations_run_at_once_and_keep_apart(
+    alice: User, standin: Standin, conversation: Conversation
+) -> None:
+    """Neither waits for the other, and no frame goes to the wrong page."""
+    other = await sync_to_async(converse)(alice, standin)
+    gates = {"first": Gate(), "second": Gate()}
+    async with open_page(conversation, alice) as one, open_page(other, alice) as two:
+        for page, (name, gate) in zip((one, two), gates.items(), strict=True):
+            standin.reply(f"The {name} answer, which is rather long.", gate=gate)
+            await page.say(f"The {name} question")
+            assert await asyncio.to_thread(gate.wait_until_reached)
+        for page, gate in zip((two, one), reversed(gates.values()), strict=True):
+            gate.open()
+            await page.until_idle()
+    assert "second" not in str(one.frames)
+    assert "first" not in str(two.frames)

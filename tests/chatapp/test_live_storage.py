@@ -1,0 +1,97 @@
+"""What a page is told when the server can't save, and that the conversation goes on afterwards."""
+
+import asyncio
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import connection
+
+from chatapp.models import Conversation, Message, Turn
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FULL = 1_073_741_823  # SQLite's own limit of pages, which is none in practice
+
+
+def fill_disk() -> None:
+    """Let the database grow no further, as on a full disk."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA page_count")
+        cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0]}")
+
+
+def free_disk() -> None:
+    """Let the database grow again."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA max_page_count = {FULL}")
+
+
+@pytest.fixture
+def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
+    """A conversation that the stand-in answers."""
+    return converse(alice, anthropic_standin)
+
+
+async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """With room again, the next message is answered."""
+    gate = Gate()
+    anthropic_standin.then(
+        Reply("Well: " + "long," * 20_000, gate=gate), Reply("There is room again.")
+    )
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await sync_to_async(fill_disk)()
+        gate.open()
+        try:
+            await page.until_idle()
+        finally:
+            await sync_to_async(free_disk)()
+        assert "could not save" in page.frames[-1]["notice"]
+        await page.say("Again?")
+        await page.until_idle()
+    assert await Message.objects.filter(role="assistant").acount() == 1
+
+
+def refuse_updates(table: str) -> None:
+    """Let the database refuse every change of a table's rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE TRIGGER refuse_updates BEFORE UPDATE ON {table} "
+            "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
+        )
+
+
+def allow_updates() -> None:
+    """Take the refusal back."""
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER refuse_updates")
+
+
+async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """It is closed by the next message; only one turn of a conversation may run."""
+    anthropic_standin.then(Reply("First."), Reply("Second."))
+    async with open_page(conversation, alice) as page:
+        await sync_to_async(refuse_updates)("chatapp_turn")
+        try:
+            await page.say("One.")
+            await page.until_idle()
+        finally:
+            await sync_to_async(allow_updates)()
+        assert "could not save" in page.frames[-1]["notice"]
+        await page.say("Two.")
+        await page.until_idle()
+    statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
+    assert statuses == [Turn.Status.FAILED, Turn.Status.FINISHED]
