@@ -43,6 +43,7 @@ function showSeconds() {
   if (countdown) {
     const left = Math.max(0, Number(countdown.dataset.until) - performance.now()) / 1000;
     countdown.textContent = countdown.dataset.words.replace(/\d+/, Math.ceil(left));
+    countdown.hidden = !left;
   }
 }
 

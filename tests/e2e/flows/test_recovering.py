@@ -10,7 +10,7 @@ from tests.standin.server import Standin
 
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
 # The third message does not fit, and half of what is before it may be hidden.
-TIGHT = {"window": 4_000, "max_output": 400}
+TIGHT = {"window": 8_400, "max_output": 400}
 
 
 def test_a_prompt_that_the_provider_calls_too_long_is_condensed_and_answered(
@@ -35,14 +35,14 @@ def test_a_summary_that_fails_is_on_record_and_the_context_is_truncated(
     chat = open_chat(**TIGHT)
     standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
     chat.ask("Good morning.")
-    chat.ask(long("One:"))
-    chat.ask(long("Two:"))
+    chat.ask(long("One:", times=3))
+    chat.ask(long("Two:", times=3))
     failed, truncated = chat.rows("Condensation failed"), chat.rows("Context truncated")
     expect(failed).to_contain_text("This model writes no summaries")
     expect(failed).to_contain_text("Truncated instead: 2 messages hidden.")
     expect(truncated).to_contain_text("2 messages hidden")
     expect(chat.rows("Agent").last).to_contain_text("Here I am.")
-    assert long("One:") not in texts(standin.requests[-1].body)
+    assert long("One:", times=3) not in texts(standin.requests[-1].body)
 
 
 def test_a_failure_has_details_to_copy_and_can_be_tried_again(

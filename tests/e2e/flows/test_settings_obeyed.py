@@ -100,16 +100,16 @@ def test_the_saved_threshold_is_where_condensing_starts(
     settings_page: Settings, open_chat: OpenChat, standin: Standin
 ) -> None:
     """The context bar says so, and the record names it."""
-    settings_page.number.fill("35")
+    settings_page.number.fill("30")
     settings_page.save()
     settings_page.open()
-    expect(settings_page.number).to_have_value("35")
+    expect(settings_page.number).to_have_value("30")
     chat = open_chat(window=10_000, max_output=500)
-    assert "condenses at 3,500 tokens: 35 % of the window, set in Settings" in condenses_at(chat)
+    assert "condenses at 3,000 tokens: 30 % of the window, set in Settings" in condenses_at(chat)
     standin.then(Reply("Noted."), summary(), Reply("Heliotrope."))
     chat.ask(long(PASSWORD))
     chat.ask(long("Which flower?"))
-    expect(chat.rows("Context condensed")).to_contain_text("automatic at 35 %")
+    expect(chat.rows("Context condensed")).to_contain_text("automatic at 30 %")
 
 
 def test_switched_off_nothing_is_summarised_by_itself(
@@ -118,9 +118,9 @@ def test_switched_off_nothing_is_summarised_by_itself(
     """What does not fit is only hidden; no request asks for a summary."""
     settings_page.automatic.uncheck()
     settings_page.save()
-    chat = open_chat(window=4_000, max_output=400)
+    chat = open_chat(window=8_400, max_output=400)
     assert "automatic condensing is off" in condenses_at(chat)
-    for words in ("Good morning.", long("One:"), long("Two:")):
+    for words in ("Good morning.", long("One:", times=3), long("Two:", times=3)):
         chat.ask(words)
     expect(chat.rows("Context truncated")).to_be_visible()
     expect(chat.rows("Context condensed")).to_have_count(0)

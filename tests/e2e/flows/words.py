@@ -19,9 +19,9 @@ The user is filling the window on purpose.
 SMALL = {"window": 10_000, "max_output": 500, "threshold": "30"}
 
 
-def long(topic: str) -> str:
-    """Return a message about ``topic`` that fills an eighth of the small window, with numbers."""
-    return f"{topic} {' '.join(map(str, range(100, 725)))}"
+def long(topic: str, *, times: int = 1) -> str:
+    """Return a message about ``topic``, and ``times`` 1,250 tokens of numbers."""
+    return f"{topic} {' '.join(map(str, [*range(100, 725)] * times))}"
 
 
 def summary(gate: Gate | None = None) -> Reply:
