@@ -38,6 +38,9 @@ def test_rewinding_to_before_a_condensation_brings_the_originals_back(
     hides = "2 messages and 1 condensation"
     rewind(chat, chat.rows("Context condensed"), "Rewind to before", hides=hides)
     expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(0)
+    chat.rows("Rewound").get_by_text("What was rewound").click()
+    expect(chat.rows("Context condensed")).to_be_visible()
+    expect(chat.button("Rewind to before")).to_have_count(0)
     standin.reply("As before.")
     chat.ask("Once more.")
     assert texts(standin.requests[-1].body) == [long(PASSWORD), "Noted.", "Once more."]
