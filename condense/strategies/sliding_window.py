@@ -1,16 +1,18 @@
-"""Hide the oldest half of the history behind a marker; no model is called."""
+"""Hide the oldest half behind a marker that carries its facts; no model is called."""
 
+import asyncio
 from typing import Literal
 
 from condense.errors import NothingToCondense
-from condense.messages import Message, Tags
+from condense.facts import BUDGET, SHARE, Ledger, ledger, parse_ledger
+from condense.messages import Content, Message, Tags, TextBlock
 from condense.situation import Gauge, Reduction, Situation, Trigger
 from condense.strategies.base import Kit
 from condense.tagging import TRUNCATION_TEXT, plan_truncation
 
 
 class SlidingWindow:
-    """Keeps the first message and the newest ones.
+    """Keeps the first message and the newest ones, and the ledger of what it hides.
 
     A forced run hides more, step by step, until what is left fits.
     """
@@ -37,7 +39,7 @@ class SlidingWindow:
         for fraction in self._fractions(situation):
             hidden = plan_truncation(situation.effective, fraction)
             if hidden:
-                best = self._reduction(hidden, gauge, kit)
+                best = await self._reduction(hidden, situation, gauge, kit)
                 if best.tokens_after.value <= situation.budget.allowed:
                     break
         if best is None:
@@ -48,16 +50,18 @@ class SlidingWindow:
         more = self.forced if situation.trigger is Trigger.FORCED else ()
         return (self.fraction, *more)
 
-    def _reduction(self, hidden: tuple[Message, ...], gauge: Gauge, kit: Kit) -> Reduction:
+    async def _reduction(
+        self, hidden: tuple[Message, ...], situation: Situation, gauge: Gauge, kit: Kit
+    ) -> Reduction:
         ids = tuple(message.id for message in hidden)
-        text = TRUNCATION_TEXT.format(count=len(ids))
+        content = await asyncio.to_thread(_content, hidden, situation, kit)
         marker = Message(
             role="user",
-            content=text,
+            content=content,
             id=kit.new_id(),
             position=hidden[-1].order[0],
             tags=Tags(truncation_id=kit.new_id()),
-            tokens=kit.counter.count(text),
+            tokens=kit.counter.count(content),
         )
         before, after = gauge.compare(ids, marker)
         return Reduction(
@@ -68,3 +72,23 @@ class SlidingWindow:
             tokens_before=before,
             tokens_after=after,
         )
+
+
+def _known(hidden: tuple[Message, ...]) -> Ledger | None:
+    """Return the facts that an earlier marker carries, for they are hidden with it."""
+    texts = (
+        block.text
+        for message in reversed(hidden)
+        if message.is_truncation_marker
+        for block in message.blocks
+        if isinstance(block, TextBlock)
+    )
+    return next((found for text in texts if (found := parse_ledger(text))), None)
+
+
+def _content(hidden: tuple[Message, ...], situation: Situation, kit: Kit) -> Content:
+    """Return what the marker says: how many are hidden, and what is known of them."""
+    text = TRUNCATION_TEXT.format(count=len(hidden))
+    budget = int(situation.budget.window * SHARE) or BUDGET
+    facts = ledger(hidden, budget_tokens=budget, counter=kit.counter, earlier=_known(hidden))
+    return (TextBlock(text), *facts) if facts else text

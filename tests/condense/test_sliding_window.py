@@ -14,12 +14,13 @@ from condense import (
     Trigger,
     effective_history,
     load_strategy,
+    parse_ledger,
     plan_truncation,
     truncate,
 )
 from condense.strategies.sliding_window import SlidingWindow
 from condense.testing import ScriptedSummarizer, WordCounter
-from tests.condense.dialogues import call, chat, numbered, result, situation, user
+from tests.condense.dialogues import call, chat, numbered, result, situation, texts, user
 
 
 async def reduce(
@@ -50,14 +51,33 @@ async def test_the_oldest_half_is_hidden_and_the_first_message_stays() -> None:
 
 
 async def test_the_marker_says_how_many_and_stands_where_the_last_one_stood() -> None:
-    """It is the marker that `truncate` would insert."""
+    """It begins with the words of the marker that `truncate` would insert."""
     made = await reduce(chat(11))
     marker = truncate(numbered(chat(11))).marker
     assert marker is not None
-    assert made.message.content == marker.content
+    assert texts(made.message)[0] == marker.content
     assert made.message.position == marker.position == 5
     assert made.message.is_truncation_marker
     assert not made.message.is_summary
+
+
+async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
+    """No model is needed to know which files were touched."""
+    steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
+    made = await reduce([user("Fix it"), *steps, *chat(2)])
+    facts = parse_ledger(texts(made.message)[1])
+    assert facts is not None
+    assert "src/a0.py" in str(facts.files)
+
+
+async def test_a_second_marker_carries_the_facts_of_the_first() -> None:
+    """It hides the marker that held them."""
+    steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
+    first = await reduce([user("Fix it"), *steps, *chat(2)])
+    made = await reduce([user("Fix it"), first.message, *chat(9)])
+    facts = parse_ledger(texts(made.message)[1])
+    assert facts is not None
+    assert "src/a0.py" in str(facts.files)
 
 
 async def test_it_costs_nothing_and_says_nothing_about_a_summary() -> None:

@@ -1,0 +1,197 @@
+"""What an application hangs around a condensation, and that none of it can break one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from condense import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    Block,
+    CannotFit,
+    Event,
+    FellBack,
+    Hooks,
+    Plan,
+    Reduction,
+    Situation,
+    TextBlock,
+    Trigger,
+    Verdict,
+    Veto,
+    Vetoed,
+)
+from tests.condense.bench import Bench, talk
+from tests.condense.dialogues import texts
+
+EXTRA = TextBlock("Remember the house rules.")
+
+
+async def veto(plan: Plan) -> Veto:
+    """Stop every run."""
+    return Veto(f"Not now, with {len(plan.situation.effective)} messages.")
+
+
+async def truncate_instead(plan: Plan) -> Plan:
+    """Use another strategy."""
+    return replace(plan, strategies=("sliding_window",))
+
+
+async def be_brief(plan: Plan) -> Plan:
+    """Ask for something else."""
+    return replace(plan, prompt="Be brief.", focus="names")
+
+
+async def add(_situation: Situation, _reduction: Reduction) -> Sequence[Block]:
+    """Give the model something more."""
+    return (EXTRA,)
+
+
+async def judge(_situation: Situation, reduction: Reduction) -> Verdict:
+    """Count the words of the summary."""
+    issues = ("too short",) if len(reduction.summary.split()) < 3 else ()
+    return Verdict(issues=issues, score=0.25)
+
+
+async def raises(*_: Any) -> Any:
+    """Fail as hooks do."""
+    raise RuntimeError("hook is broken")
+
+
+def raises_at_once(_event: Event) -> None:
+    """Fail as listeners do."""
+    raise RuntimeError("listener is broken")
+
+
+async def test_a_veto_stops_a_manual_run_with_its_reason() -> None:
+    """Nothing was tried, so nothing is on record."""
+    bench = Bench("S", hooks=Hooks(before=(veto,)))
+    with pytest.raises(Vetoed, match="Not now, with 4 messages"):
+        await bench.fit(talk(4), trigger=Trigger.MANUAL)
+    assert (bench.calls, bench.log.events) == (0, [])
+
+
+async def test_a_veto_lets_a_request_go_that_still_fits() -> None:
+    """It is the application's decision."""
+    bench = Bench("S", hooks=Hooks(before=(veto,)))
+    assert await bench.fit(talk(11)) is None
+
+
+async def test_a_veto_cannot_make_a_request_fit() -> None:
+    """Then the reason is told with the sizes."""
+    bench = Bench("S", hooks=Hooks(before=(veto,)))
+    with pytest.raises(CannotFit) as caught:
+        await bench.fit(talk(12), trigger=Trigger.FORCED)
+    assert "Not now" in caught.value.details
+
+
+async def test_the_plan_can_be_changed() -> None:
+    """Other rungs, another prompt, another focus."""
+    bench = Bench("S", hooks=Hooks(before=(truncate_instead,)))
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert made.strategy == "sliding_window"
+    bench = Bench("S", hooks=Hooks(before=(be_brief,)))
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert made.prompt.startswith("Be brief.")
+    assert "names" in made.prompt
+
+
+async def test_a_strategy_that_does_not_exist_is_left_out_and_noted() -> None:
+    """A typo in a hook is no reason to lose the turn."""
+
+    async def misspelt(plan: Plan) -> Plan:
+        return replace(plan, strategies=("slidng", "sliding_window"))
+
+    made = await Bench(hooks=Hooks(before=(misspelt,))).fit(talk(12))
+    assert made is not None
+    assert "'slidng'" in made.notes[-1]
+
+
+async def test_blocks_are_added_after_the_summary_and_counted() -> None:
+    """The model reads them with it."""
+    plain = await Bench("S").fit(talk(12))
+    made = await Bench("S", hooks=Hooks(after=(add,))).fit(talk(12))
+    assert plain is not None
+    assert made is not None
+    assert texts(made.message)[-1] == EXTRA.text
+    assert made.tokens_after.value == plain.tokens_after.value + 4
+    assert made.message.tokens == (plain.message.tokens or 0) + 4
+
+
+async def test_blocks_that_are_too_much_are_left_out() -> None:
+    """The summary was paid for and holds without them."""
+
+    async def flood(_situation: Situation, _reduction: Reduction) -> Sequence[Block]:
+        return (TextBlock("word " * 24_000),)
+
+    made = await Bench("S", hooks=Hooks(after=(flood,))).fit(talk(12))
+    assert made is not None
+    assert "left out" in made.notes[-1]
+    assert (made.message.tokens or 0) < 100
+
+
+async def test_verdicts_are_on_the_reduction_under_the_validators_name() -> None:
+    """With issues and a score."""
+    made = await Bench("S", hooks=Hooks(validators=(judge,))).fit(talk(12))
+    assert made is not None
+    assert made.verdicts == (Verdict(issues=("too short",), score=0.25, name="judge"),)
+
+
+async def test_listeners_hear_each_event_with_its_data() -> None:
+    """Started, failed, fell back, succeeded."""
+    heard: list[Event] = []
+    bench = Bench(OSError("no"), hooks=Hooks(listeners=(heard.append,)))
+    made = await bench.fit(talk(12))
+    kinds = [type(event) for event in heard]
+    middle = [AttemptStarted, AttemptFailed, FellBack] if len(heard) > 5 else []
+    assert kinds == [
+        AttemptStarted,
+        AttemptFailed,
+        FellBack,
+        *middle,
+        AttemptStarted,
+        AttemptSucceeded,
+    ]
+    failed, succeeded = heard[1], heard[-1]
+    assert isinstance(failed, AttemptFailed)
+    assert (failed.attempt.strategy, failed.error.calls) == ("fresh_start", 1)
+    assert isinstance(succeeded, AttemptSucceeded)
+    assert succeeded.reduction is made
+
+
+@pytest.mark.parametrize("kind", ["before", "after", "validators"])
+async def test_a_hook_that_raises_is_noted_and_breaks_nothing(kind: str) -> None:
+    """The chat goes on as if it were not there."""
+    made = await Bench("S", hooks=Hooks(**{kind: (raises,)})).fit(talk(12))
+    assert made is not None
+    assert made.summary == "S"
+    assert "The hook raises failed: hook is broken" in made.notes
+
+
+async def test_a_listener_that_raises_breaks_nothing() -> None:
+    """Whatever it listens to."""
+    made = await Bench(OSError("no"), hooks=Hooks(listeners=(raises_at_once,))).fit(talk(12))
+    assert made is not None
+
+
+async def test_an_after_hook_that_returns_no_blocks_is_noted() -> None:
+    """A text instead of a list of blocks is a common mistake."""
+
+    async def misunderstood(_situation: Situation, _reduction: Reduction) -> Any:
+        return "Remember"
+
+    made = await Bench("S", hooks=Hooks(after=(misunderstood,))).fit(talk(12))
+    assert made is not None
+    assert "no content block" in made.notes[-1]
+
+
+async def test_what_went_wrong_in_hooks_is_in_the_details_of_a_failure() -> None:
+    """Nobody has to look into a log for it."""
+    bench = Bench(OSError("no"), hooks=Hooks(before=(raises,)))
+    await bench.fit(talk(12))
+    assert "The hook raises failed" in bench.log.of("failed")[0][0].details

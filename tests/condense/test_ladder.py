@@ -1,0 +1,184 @@
+"""When a run may start, what counts as progress, and that no model is asked twice in vain."""
+
+from dataclasses import replace
+
+import pytest
+
+from condense import (
+    CannotFit,
+    DidNotShrink,
+    Message,
+    Policy,
+    Reduction,
+    Situation,
+    SummaryFailed,
+    Tags,
+    Trigger,
+)
+from condense.testing import RepeatingSummarizer
+from tests.condense.bench import Bench, talk
+from tests.condense.dialogues import numbered, situation, user
+
+AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
+SUMMARY = Message("user", "## Conversation Summary\nS", tags=Tags(condense_id="c1"))
+
+
+def since_summary(*messages: Message) -> list[Message]:
+    """Return a conversation that was condensed before these messages."""
+    return [SUMMARY, *messages]
+
+
+class Second:
+    """Another strategy that asks the model."""
+
+    name, kind = "second", "condensed"
+
+    def prompt_for(self, situation: Situation) -> str:
+        """Ask for nothing in particular."""
+        return ""
+
+    async def reduce(self, situation: Situation, kit: object) -> Reduction:
+        """Fail the test: it may not be reached."""
+        raise AssertionError("a second model call in one run")
+
+
+async def test_a_summary_has_to_take_a_tenth_away() -> None:
+    """Progress below that would be due again at once."""
+    for words, shrinks in ((3_500, True), (3_700, False)):
+        bench = Bench("word " * words)
+        if shrinks:
+            assert await bench.fit(talk(2), trigger=MANUAL)
+            continue
+        with pytest.raises(DidNotShrink, match="would hardly get smaller"):
+            await bench.fit(talk(2), trigger=MANUAL)
+
+
+async def test_the_tenth_is_one_of_the_history_not_of_the_floor() -> None:
+    """System prompt and tools cannot shrink."""
+    made = await Bench("word " * 3_000).fit(talk(2), trigger=MANUAL, system="word " * 50_000)
+    assert made is not None
+
+
+async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
+    """The next rung is one that needs no model."""
+    bench = Bench(OSError("no"), strategies=["fresh_start", Second(), "sliding_window"])
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert made.strategy == "sliding_window"
+    assert bench.failures == [(SummaryFailed, "sliding_window")]
+
+
+async def test_after_a_failure_without_a_call_the_next_strategy_may_ask() -> None:
+    """Nothing was lost yet."""
+    bench = Bench("S", strategies=["sliding_window", "fresh_start"])
+    made = await bench.fit([*talk(2, words=10_000), user("word " * 5_000)])
+    assert made is not None
+    assert made.strategy == "fresh_start"
+
+
+async def test_a_turn_in_which_a_call_failed_goes_on_without_the_model() -> None:
+    """The caller knows, and says so."""
+    bench = Bench()
+    made = await bench.fit(talk(12), may_ask=False)
+    assert made is not None
+    assert bench.calls == 0
+    assert await bench.fit(talk(11), may_ask=False) is None
+
+
+@pytest.mark.parametrize(
+    ("messages", "due"),
+    [
+        (since_summary(user("word " * 14_000)), False),
+        (since_summary(Message("assistant", "word " * 14_000), user("a")), True),
+        (since_summary(Message("assistant", "ok"), user("and")), False),
+        (since_summary(Message("assistant", "word " * 1_200), user("word " * 100)), True),
+        (since_summary(Message("assistant", "word " * 1_100), user("word " * 100)), False),
+    ],
+)
+async def test_unasked_two_messages_and_a_twentieth_of_the_window_are_needed(
+    messages: list[Message], due: bool
+) -> None:
+    """Of 26,000 words that is 1,300, whatever the threshold says."""
+    bench = Bench("S")
+    made = await bench.fit(messages, threshold=5, system="word " * 2_000)
+    assert (made is not None) is due
+    assert bench.calls == int(due)
+
+
+async def test_the_distance_counts_from_a_failed_try_too() -> None:
+    """A floor above the threshold would else cost a call in every turn."""
+    history = talk(8)
+    assert await Bench().fit(history, condensed_at=8) is None
+    assert await Bench().fit(history, condensed_at=7) is None
+    assert await Bench("S").fit(history, condensed_at=6) is not None
+
+
+async def test_what_was_kept_verbatim_is_not_new() -> None:
+    """It stands after the summary, and was written before it."""
+    kept = [replace(m, seq=seq) for seq, m in enumerate(talk(6), start=5)]
+    summary = replace(SUMMARY, seq=11, position=4, id="s")
+    effective = (summary, *(replace(m, id=f"k{m.seq}") for m in kept))
+    bench = Bench()
+    assert await bench.fit([], effective=effective, tokens=situation(talk(8)).tokens) is None
+    assert bench.calls == 0
+
+
+async def test_too_near_but_too_large_is_truncated() -> None:
+    """The request has to be sent, and no model is asked for that."""
+    bench = Bench()
+    made = await bench.fit(talk(12), condensed_at=12)
+    assert made is not None
+    assert bench.calls == 0
+
+
+@pytest.mark.parametrize("trigger", [FORCED, MANUAL])
+async def test_a_run_that_was_asked_for_keeps_no_distance(trigger: Trigger) -> None:
+    """By the provider, or by the user."""
+    made = await Bench("S").fit(talk(6), condensed_at=6, trigger=trigger)
+    assert made is not None
+    assert made.strategy == "fresh_start"
+
+
+async def test_a_floor_above_the_threshold_costs_one_call() -> None:
+    """Not one in every turn."""
+    model = RepeatingSummarizer("S")
+    bench = Bench(summarizer=model)
+    floor = "word " * 15_000
+    made = await bench.fit(talk(3), system=floor)
+    assert made is not None
+    history = [made.message, Message("assistant", "ok"), user("and"), Message("assistant", "ok")]
+    for count in range(2, 5):
+        effective = numbered(history[:count])
+        assert await bench.fit([], effective=effective, system=floor) is None
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("trigger", Trigger)
+async def test_a_small_window_is_truncated_at_once(trigger: Trigger) -> None:
+    """A summary of nine sections would fill it."""
+    bench = Bench()
+    made = await bench.fit(talk(12, words=600), window=7_999, trigger=trigger)
+    assert made is not None
+    assert (made.kind, bench.calls) == ("truncated", 0)
+
+
+async def test_what_is_small_is_the_policys() -> None:
+    """All numbers of the ladder stand in one place."""
+    bench = Bench("S", policy=Policy(small_window=0))
+    made = await bench.fit(talk(12, words=500), window=7_999)
+    assert made is not None
+    assert made.kind == "condensed"
+
+
+async def test_the_floor_is_named_with_what_can_be_done() -> None:
+    """Which part is irreducible, and how to get below it."""
+    cases = {
+        "newest": ([user("word " * 90_000)], "", "smaller parts"),
+        "system": ([user("hi")], "word " * 40_000, "larger context window"),
+    }
+    for messages, system, advice in cases.values():
+        with pytest.raises(CannotFit, match=advice) as caught:
+            await Bench().fit(messages, system=system, trigger=FORCED)
+        floor = caught.value.floor
+        assert floor is not None
+        assert floor.total > floor.limit == 23_300
