@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Max, Sum
 from django.utils import timezone
 
 import condense
@@ -38,8 +38,14 @@ class StoredLog:
         self.audience = audience
         self.turn = turn
         self.focus = focus
-        self.failed_once = False
+        self.model_failed = False
         self._told = 0.0
+
+    async def condensed_at(self) -> int:
+        """Return the newest message's seq when the model was last asked, 0 where it never was."""
+        asked = Condensation.objects.filter(conversation=self.conversation, calls__isnull=False)
+        found = await asked.aaggregate(seq=Max("at_seq"))
+        return found["seq"] or 0
 
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done."""
@@ -94,14 +100,14 @@ class StoredLog:
                 cost=reduction.cost,
                 summary=reduction.summary,
                 analysis=reduction.analysis,
-                notes=list(reduction.notes),
+                notes=[*reduction.notes, *_said_by_validators(reduction)],
             )
 
     async def failed(
         self, attempt_id: str, error: condense.CondenseError, *, fell_back_to: str | None = None
     ) -> None:
         """Complete the record of an attempt that came to nothing, its cost included."""
-        self.failed_once = True
+        self.model_failed = self.model_failed or error.calls > 0
         await sync_to_async(self._give_up)(
             attempt_id,
             Condensation.Status.FAILED,
@@ -132,3 +138,13 @@ class StoredLog:
         Condensation.objects.filter(pk=attempt_id).update(
             status=status, finished_at=timezone.now(), **columns
         )
+
+
+def _said_by_validators(reduction: condense.Reduction) -> list[str]:
+    """Return each issue and score as a sentence for the record."""
+    said: list[str] = []
+    for verdict in reduction.verdicts:
+        said += [f"{verdict.name}: {issue}" for issue in verdict.issues]
+        if verdict.score is not None:
+            said.append(f"{verdict.name}: {verdict.score:.0%}")
+    return said

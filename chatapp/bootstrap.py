@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 import condense
 from chatapp.agent.loop import AgentLoop
@@ -40,6 +41,15 @@ def provider_for(profile: Profile) -> Provider:
     return create_provider(profile.provider, model=model, api_key=key, base_url=base_url)
 
 
+def condenser_for(
+    summarizer: condense.Summarizer, counter: condense.TokenCounter, log: condense.CondensationLog
+) -> condense.Condenser:
+    """Return the condenser as the settings want it: first strategy, and hooks around it."""
+    hooks = import_string(settings.CONDENSE_HOOKS) if settings.CONDENSE_HOOKS else None
+    strategies = condense.ladder_from(settings.CONDENSE_STRATEGY)
+    return condense.Condenser(summarizer, counter, strategies, hooks=hooks, log=log)
+
+
 def workspace_of(conversation: Conversation) -> Path:
     """Return the folder the conversation's tools may read, made when it is missing."""
     folder = Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
@@ -73,7 +83,7 @@ def assemble(
     log = StoredLog(conversation, profile, budget, audience, turn=turn, focus=focus)
     keeper = Keeper(
         conversation=conversation,
-        condenser=condense.Condenser(ProviderSummarizer(provider, journal), counter, log=log),
+        condenser=condenser_for(ProviderSummarizer(provider, journal), counter, log),
         log=log,
         journal=journal,
         toolbox=toolbox,

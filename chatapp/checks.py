@@ -5,7 +5,9 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import checks
+from django.utils.module_loading import import_string
 
+import condense
 from chatapp.environment import folder_problem
 
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -50,6 +52,34 @@ def check_base_url(**_: Any) -> list[checks.CheckMessage]:
             id="palimpsest.E003",
         )
     ]
+
+
+@checks.register("palimpsest")
+def check_strategy(**_: Any) -> list[checks.CheckMessage]:
+    """The strategy must exist before a conversation needs it."""
+    try:
+        condense.load_strategy(settings.CONDENSE_STRATEGY)
+    except (LookupError, ImportError, AttributeError) as error:
+        hint = "Use fresh_start, keep_recent, ledger, sliding_window or a dotted path."
+        text = f"CONDENSE_STRATEGY does not name a strategy: {error}"
+        return [checks.Error(text, hint=hint, id="palimpsest.E004")]
+    return []
+
+
+@checks.register("palimpsest")
+def check_hooks(**_: Any) -> list[checks.CheckMessage]:
+    """So must the hooks, which would else fail at the first message."""
+    try:
+        if not settings.CONDENSE_HOOKS:
+            return []
+        if isinstance(import_string(settings.CONDENSE_HOOKS), condense.Hooks):
+            return []
+        problem = "that is something else"
+    except ImportError as error:
+        problem = str(error)
+    hint = "Give the dotted path of one, or unset it."
+    text = f"CONDENSE_HOOKS does not name a condense.Hooks object: {problem}"
+    return [checks.Error(text, hint=hint, id="palimpsest.E005")]
 
 
 @checks.register("palimpsest")

@@ -96,8 +96,6 @@ class Keeper:
     async def _situation(
         self, history: Sequence[condense.Message], trigger: condense.Trigger
     ) -> condense.Situation:
-        # A summary that failed or was declined is not tried again in the same turn.
-        may_summarise = not (self.log.failed_once or self._declined)
         manual = trigger is condense.Trigger.MANUAL
         return condense.Situation(
             effective=tuple(history),
@@ -106,10 +104,13 @@ class Keeper:
             trigger=trigger,
             system=self.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            automatic=manual or (self.wishes.automatic and may_summarise),
+            automatic=self.wishes.automatic,
             prompt=self.wishes.prompt,
             focus=self.wishes.focus,
             environment=self._describe_environment,
+            condensed_at=await self.log.condensed_at(),
+            # A summary that failed or was declined is not tried again in the same turn.
+            may_ask=manual or not (self.log.model_failed or self._declined),
         )
 
     def _count(self, history: Sequence[condense.Message]) -> condense.TokenCount:

@@ -32,6 +32,12 @@ PORT = read_port("PORT", 8000)
 ANTHROPIC_API_KEY = read_text("ANTHROPIC_API_KEY", "")
 ANTHROPIC_BASE_URL = read_text("ANTHROPIC_BASE_URL", "")
 
+# What makes a full context smaller first: a strategy of condense by name, or a dotted path.
+CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
+
+# The dotted path of a condense.Hooks object: an application's own say in every condensation.
+CONDENSE_HOOKS = read_text("CONDENSE_HOOKS", "")
+
 # Detailed error pages, for development only.
 DEBUG = read_flag("DEBUG", default=False)
 

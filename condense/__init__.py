@@ -34,6 +34,7 @@ from condense.hooks import (
     Plan,
     Veto,
 )
+from condense.ladder import ladder_from
 from condense.messages import (
     Block,
     Content,
@@ -187,6 +188,7 @@ __all__ = [
     "hide_behind",
     "inject_synthetic_results",
     "is_context_overflow",
+    "ladder_from",
     "ledger",
     "load_encoding",
     "load_strategy",

@@ -20,7 +20,7 @@ from condense.hooks import (
     Plan,
     Veto,
 )
-from condense.ladder import Ladder, rungs_after
+from condense.ladder import Ladder, ladder_from, rungs_after
 from condense.messages import Block
 from condense.policy import Policy
 from condense.situation import Gauge, Reduction, Situation, Trigger
@@ -28,7 +28,7 @@ from condense.strategies import Kit, Strategy, load_strategy
 from condense.summarizer import Summarizer
 from condense.tokens import TokenCounter
 
-LADDER = ("fresh_start", "sliding_window")
+LADDER = ladder_from("fresh_start")
 
 
 def _uuid() -> str:

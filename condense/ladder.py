@@ -12,6 +12,16 @@ from condense.strategies import Strategy, load_strategy
 from condense.strategies.base import asks_model, require_enough
 from condense.tokens import TokenCounter, count_message
 
+# Below any summary by the model: the facts alone, then less of the history.
+FALLBACKS = ("ledger", "sliding_window")
+
+
+def ladder_from(strategy: str) -> tuple[str, ...]:
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation."""
+    if strategy in FALLBACKS:
+        return FALLBACKS[FALLBACKS.index(strategy) :]
+    return (strategy, *FALLBACKS)
+
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
@@ -55,19 +65,21 @@ class Ladder:
     def rungs(self, strategies: Sequence[Strategy]) -> list[Strategy]:
         """Return what may be tried, in this order.
 
-        A small window is only truncated. A run below the limit and one by hand never truncate,
-        and one below the limit only asks the model: a lossy rung can wait until it must be.
+        A small window is only truncated. A run below the limit and one by hand try the first
+        strategy and others that ask the model: what loses more can wait until it must be, and
+        whoever pressed the button can press "Retry".
         """
         situation = self.situation
         truncating = [one for one in strategies if one.kind == "truncated"]
         if situation.budget.window < self.policy.small_window:
             return truncating or [load_strategy("sliding_window")]
+        chosen = [one for one in strategies if one is strategies[0] or asks_model(one)]
         if situation.trigger is Trigger.MANUAL:
-            return [one for one in strategies if one.kind == "condensed"]
+            return chosen
         if not situation.automatic:
             return truncating
         if situation.trigger is Trigger.AUTO and not situation.is_over:
-            return [one for one in strategies if asks_model(one)]
+            return chosen
         far = situation.trigger is Trigger.FORCED or self.has_come_far
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
 

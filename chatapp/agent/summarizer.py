@@ -1,5 +1,6 @@
 """Lets the engine's summaries be written by a provider, and accounts for every such call."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 
@@ -33,6 +34,7 @@ class ProviderSummarizer:
         provider knows its beginning again.
         """
         usage, started, failure = condense.Usage(), time.monotonic(), "broken off"
+        spent = condense.Usage()  # in calls that were made again
         tools = tuple(ToolSpec(**spec) for spec in request.tools)
         model_request = ModelRequest(request.system, request.messages, tools, Purpose.SUMMARY)
         try:
@@ -43,10 +45,12 @@ class ProviderSummarizer:
                     case events.ToolUseStarted(name=name):
                         yield condense.ToolCallChunk(name)
                     case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
-                        yield condense.UsageChunk(usage, self.provider.model.prices.cost(usage))
+                        total = spent + usage
+                        yield condense.UsageChunk(total, self.provider.model.prices.cost(total))
                     case events.RetryScheduled(reason, wait):
                         await self._account(usage, time.monotonic() - started, reason)
-                        usage, started = condense.Usage(), time.monotonic() + wait
+                        spent, usage = spent + usage, condense.Usage()
+                        started = time.monotonic() + wait
             failure = ""
         except Exception as error:
             failure = str(error)
@@ -55,5 +59,12 @@ class ProviderSummarizer:
             await self._account(usage, time.monotonic() - started, failure)
 
     async def _account(self, usage: condense.Usage, seconds: float, error: str) -> None:
+        """Record the call, also when it is cancelled while that is done."""
         cost = self.provider.model.prices.cost(usage)
-        await self.journal.record_call(CallRecord(Purpose.SUMMARY, usage, cost, seconds, error))
+        record = CallRecord(Purpose.SUMMARY, usage, cost, seconds, error)
+        recording = asyncio.ensure_future(self.journal.record_call(record))
+        try:
+            await asyncio.shield(recording)
+        except asyncio.CancelledError:
+            await recording
+            raise

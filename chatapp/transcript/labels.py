@@ -46,15 +46,24 @@ def hidden_reason(attempt: Condensation) -> str:
     return _("Hidden by a condensation; the model sees its summary instead.")
 
 
+def _instead(other: Condensation) -> str:
+    if other.kind == Condensation.Kind.TRUNCATED:
+        return ngettext(
+            "Truncated instead: %(count)s message hidden.",
+            "Truncated instead: %(count)s messages hidden.",
+            other.messages_hidden,
+        )
+    return ngettext(
+        "Condensed in another way instead: %(count)s message hidden.",
+        "Condensed in another way instead: %(count)s messages hidden.",
+        other.messages_hidden,
+    )
+
+
 def instead_text(attempt: Condensation, followers: list[Condensation]) -> str:
     """Say what happened in place of a failed attempt."""
     for other in followers:
         same_moment = other.at_seq == attempt.at_seq and other.started_at > attempt.started_at
-        if same_moment and other.kind == Condensation.Kind.TRUNCATED and other.message_id:
-            count = other.messages_hidden
-            return ngettext(
-                "Truncated instead: %(count)s message hidden.",
-                "Truncated instead: %(count)s messages hidden.",
-                count,
-            ) % {"count": number(count)}
+        if same_moment and other.message_id:
+            return _instead(other) % {"count": number(other.messages_hidden)}
     return _("Nothing was changed.")

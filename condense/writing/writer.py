@@ -72,9 +72,12 @@ class Writer:
         size, images = self.gauge.size(hidden), self.summarizer.supports_images
         if caches_prompts(self.summarizer):
             asking = self.counter.count(aligned_instruction(instruction))
-            if self._fits(self.gauge.fixed + size + asking):
+            aligned_size = self.gauge.fixed + size + asking
+            if self._fits(aligned_size, self.gauge.cautious_scale):
                 return aligned_request(self.situation, hidden, instruction, supports_images=images)
-        if self._fits(size + self._overhead(instruction)) or self._part_limit(instruction) <= 0:
+        # What was refused may still fit as plain text; if not, to be told so costs nothing.
+        flat_size = size + self._overhead(instruction)
+        if self._fits(flat_size, self.gauge.scale) or self._part_limit(instruction) <= 0:
             return self._flattened(hidden, instruction)
         return None
 
@@ -134,10 +137,10 @@ class Writer:
     def _overhead(self, instruction: str) -> int:
         return self.counter.count(summary_system()) + self.counter.count(instruction)
 
-    def _fits(self, tokens: int) -> bool:
+    def _fits(self, tokens: int, scale: float) -> bool:
         """Whether a request of so many estimated tokens leaves room for the answer."""
         budget = self.situation.budget
-        return tokens * self.gauge.cautious_scale <= budget.window - budget.reserved
+        return tokens * scale <= budget.window - budget.reserved
 
     def _part_limit(self, instruction: str, *, refused_size: int | None = None) -> int:
         """Return the most estimated tokens of a part; 0 where the window has no room for any.
@@ -145,11 +148,10 @@ class Writer:
         A window that the instruction nearly fills has none. A request that was refused shows that
         the estimate is too small, so a part is at most a share of that.
         """
-        budget, overhead = (
-            self.situation.budget,
-            self._overhead(part_instruction(instruction, 1, 1)),
-        )
-        room = min(PART_SHARE * budget.window, budget.window - budget.reserved) / self.gauge.scale
+        budget = self.situation.budget
+        overhead = self._overhead(part_instruction(instruction, 1, 1))
+        room = min(PART_SHARE * budget.window, budget.window - budget.reserved)
+        room /= self.gauge.scale
         if refused_size is not None:
             room = min(room, PART_SHARE * refused_size)
         limit = int(room) - overhead

@@ -55,3 +55,17 @@ def test_listening_to_the_network_needs_a_name(settings: Settings) -> None:
     assert found() == ["palimpsest.W001"]
     settings.ALLOWED_HOSTS = ["chat.example.org"]
     assert found() == []
+
+
+@pytest.mark.parametrize("name", ["fresh_strat", "no.such.Strategy", "condense.strategies.Nothing"])
+def test_a_strategy_must_exist(settings: Settings, name: str) -> None:
+    """A typo would fail at the first message only."""
+    settings.CONDENSE_STRATEGY = name
+    assert found() == ["palimpsest.E004"]
+
+
+@pytest.mark.parametrize("path", ["no.such.hooks", "condense.Hooks"])
+def test_hooks_must_be_an_object_of_hooks(settings: Settings, path: str) -> None:
+    """The class is not yet one."""
+    settings.CONDENSE_HOOKS = path
+    assert found() == ["palimpsest.E005"]

@@ -140,7 +140,7 @@ async def test_a_provider_that_never_takes_the_prompt_ends_the_turn_with_the_rea
     assert turn.error.split(":")[0] in frames[-1]["notice"]
 
 
-async def test_a_summary_that_fails_leads_to_a_truncation(
+async def test_a_summary_that_fails_is_replaced_by_the_facts(
     tight: Conversation, alice: User, standin: Standin
 ) -> None:
     """Both are on record, and the answer arrives."""
@@ -148,8 +148,9 @@ async def test_a_summary_that_fails_leads_to_a_truncation(
     await talk(tight, alice, "Good morning.", LONG, f"{LONG} Which word?")
     assert await sync_to_async(attempts)(tight) == [
         ("condensed", "failed", "auto"),
-        ("truncated", "succeeded", "auto"),
+        ("condensed", "succeeded", "auto"),
     ]
+    assert await Condensation.objects.filter(strategy="ledger", conversation=tight).aexists()
     assert await Message.objects.filter(conversation=tight, role="assistant").acount() == 3
     assert LONG not in texts(standin.requests[3])
 

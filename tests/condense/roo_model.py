@@ -20,6 +20,8 @@ from condense import (
 from tests.condense.roo import Case
 
 PREFACE = f"{summary_preface()}\n\n"
+# Roo Code knows no ledger between summary and truncation.
+ROOS_LADDER = ("fresh_start", "sliding_window")
 
 
 class Recorded(Exception):

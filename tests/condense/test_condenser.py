@@ -7,7 +7,10 @@ import pytest
 from condense import (
     CannotFit,
     DidNotShrink,
+    Kit,
     NothingToCondense,
+    Reduction,
+    Situation,
     SummaryFailed,
     TextChunk,
     TokenCount,
@@ -15,6 +18,7 @@ from condense import (
     Usage,
     UsageChunk,
 )
+from condense.strategies.ledger import Ledger
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import SUMMARY, call, start_afresh, user
 
@@ -67,14 +71,31 @@ async def test_the_switch_does_not_bind_a_manual_run() -> None:
     assert made.kind == "condensed"
 
 
-async def test_over_the_limit_a_failed_summary_falls_back_to_truncation() -> None:
-    """The request has to be sent."""
+async def test_over_the_limit_a_failed_summary_falls_back_to_the_facts() -> None:
+    """The request has to be sent, and they need no model."""
     bench = Bench(OSError("no"))
     made = await bench.fit(talk(12))
     assert made is not None
-    assert made.kind == "truncated"
-    assert bench.failures == [(SummaryFailed, "sliding_window")]
+    assert (made.kind, made.strategy) == ("condensed", "ledger")
+    assert bench.failures == [(SummaryFailed, "ledger")]
     assert bench.log.names == ["started", "failed", "started", "succeeded"]
+
+
+class UselessLedger(Ledger):
+    """Finds as many facts as there were words."""
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Fail for it."""
+        raise DidNotShrink("The context would not get smaller")
+
+
+async def test_what_facts_do_not_make_smaller_is_truncated() -> None:
+    """One rung further down."""
+    bench = Bench(OSError("no"), strategies=["fresh_start", UselessLedger(), "sliding_window"])
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert made.kind == "truncated"
+    assert bench.failures == [(SummaryFailed, "ledger"), (DidNotShrink, "sliding_window")]
 
 
 async def test_below_the_limit_a_failed_summary_truncates_nothing() -> None:
@@ -84,15 +105,15 @@ async def test_below_the_limit_a_failed_summary_truncates_nothing() -> None:
     assert bench.failures == [(SummaryFailed, None)]
 
 
-async def test_a_forced_run_truncates_although_the_estimate_is_below_the_limit() -> None:
+async def test_a_forced_run_goes_on_although_the_estimate_is_below_the_limit() -> None:
     """The estimate was wrong: the request was refused."""
-    made = await Bench(OSError("no")).fit(talk(8), trigger=FORCED)
-    assert made is not None
-    assert made.kind == "truncated"
+    bench = Bench(OSError("no"))
+    assert await bench.fit(talk(8), trigger=FORCED)
+    assert bench.failures == [(SummaryFailed, "ledger")]
 
 
 async def test_a_manual_run_fails_with_the_reason_and_truncates_nothing() -> None:
-    """Nobody pressed "truncate"."""
+    """Nobody pressed "truncate", and whoever pressed "condense" can try again."""
     bench = Bench(OSError("no"))
     with pytest.raises(SummaryFailed, match="Condensing API call failed: no"):
         await bench.fit(talk(12), trigger=MANUAL)
@@ -119,8 +140,8 @@ async def test_a_summary_that_does_not_shrink_is_rolled_back() -> None:
     bench = Bench([TextChunk(HUGE), PAID])
     made = await bench.fit(talk(12))
     assert made is not None
-    assert made.kind == "truncated"
-    assert bench.failures == [(DidNotShrink, "sliding_window")]
+    assert made.strategy == "ledger"
+    assert bench.failures == [(DidNotShrink, "ledger")]
     assert bench.log.of("failed")[0][0].cost == Decimal("0.25")
 
 
@@ -137,8 +158,8 @@ async def test_a_forced_summary_that_is_still_too_large_is_rolled_back() -> None
     bench = Bench("word " * 21_310)
     made = await bench.fit(talk(13), trigger=FORCED)
     assert made is not None
-    assert made.kind == "truncated"
-    assert bench.failures == [(DidNotShrink, "sliding_window")]
+    assert made.strategy == "ledger"
+    assert bench.failures == [(DidNotShrink, "ledger")]
 
 
 async def test_shrinking_is_judged_by_one_counter() -> None:
@@ -172,7 +193,7 @@ async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
 
 async def test_the_cost_of_all_that_failed_is_on_the_last_error() -> None:
     """Nothing that was paid for is forgotten."""
-    bench = Bench([PAID, OSError("no")])
+    bench = Bench([PAID, OSError("no")], strategies=["fresh_start", "sliding_window"])
     with pytest.raises(CannotFit) as caught:
         await bench.fit([*talk(1), user("word " * 90_000), call()])
     assert caught.value.cost == Decimal("0.25")

@@ -14,6 +14,7 @@ from condense import (
     SummaryFailed,
     Tags,
     Trigger,
+    ladder_from,
 )
 from condense.testing import RepeatingSummarizer
 from tests.condense.bench import Bench, talk
@@ -168,6 +169,31 @@ async def test_what_is_small_is_the_policys() -> None:
     made = await bench.fit(talk(12, words=500), window=7_999)
     assert made is not None
     assert made.kind == "condensed"
+
+
+@pytest.mark.parametrize(
+    ("first", "rungs"),
+    [
+        ("keep_recent", ("keep_recent", "ledger", "sliding_window")),
+        ("my.own.Strategy", ("my.own.Strategy", "ledger", "sliding_window")),
+        ("ledger", ("ledger", "sliding_window")),
+        ("sliding_window", ("sliding_window",)),
+    ],
+)
+def test_the_ladder_begins_with_the_strategy_of_the_settings(
+    first: str, rungs: tuple[str, ...]
+) -> None:
+    """And goes down from there."""
+    assert ladder_from(first) == rungs
+
+
+@pytest.mark.parametrize("trigger", [AUTO, MANUAL])
+async def test_a_strategy_that_was_chosen_needs_no_emergency(trigger: Trigger) -> None:
+    """Whoever sets the ledger or the window wants it at the threshold and at the button."""
+    for name in ("ledger", "sliding_window"):
+        made = await Bench(strategies=ladder_from(name)).fit(talk(8), trigger=trigger)
+        assert made is not None
+        assert made.strategy == name
 
 
 async def test_the_floor_is_named_with_what_can_be_done() -> None:

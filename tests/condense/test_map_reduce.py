@@ -179,8 +179,9 @@ async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
     assert len(model.requests) == 1
 
 
-async def test_a_refused_request_is_not_sent_again_as_a_summary_call() -> None:
-    """With the instruction it would be longer still."""
-    model = RepeatingSummarizer("S")
+async def test_a_refused_request_is_summarised_as_plain_text_and_then_in_parts() -> None:
+    """Not aligned: with the instruction that would be longer than what was refused."""
+    model = ScriptedSummarizer(PromptTooLong("no"), *["S"] * 10, caches_prompts=True)
     await summarise(model, chat(20, words=400), trigger=Trigger.FORCED)
-    assert len(model.requests) > 1
+    assert len(model.requests) > 2
+    assert not any(request.aligned for request in model.requests)

@@ -24,7 +24,7 @@ from condense import (
 from condense.situation import replace_hidden
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages
-from tests.condense.roo_model import RecordedCounter, RecordedModel, share_tokens
+from tests.condense.roo_model import ROOS_LADDER, RecordedCounter, RecordedModel, share_tokens
 from tests.condense.test_vectors_history import counted_by_roo
 
 CASES = cases("taskFlow")
@@ -86,7 +86,8 @@ class Agent:
         self.log, self.played = RecordingLog(), Played()
         # The recorded windows are smaller than any real one.
         policy = Policy(small_window=0)
-        self.condenser = Condenser(self.model, RecordedCounter(), policy=policy, log=self.log)
+        counter = RecordedCounter()
+        self.condenser = Condenser(self.model, counter, ROOS_LADDER, policy=policy, log=self.log)
 
     async def gather(self) -> str:
         """Gather the environment and count how often."""

@@ -23,6 +23,7 @@ from condense import (
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages, said
 from tests.condense.roo_model import (
+    ROOS_LADDER,
     RecordedCounter,
     RecordedModel,
     environment_of,
@@ -102,7 +103,8 @@ async def _manage(case: Case) -> Run:
     counter, log = RecordedCounter(), RecordingLog()
     model, situation = RecordedModel(case["input"]["handler"]), situation_of(case, counter)
     # The recorded windows are smaller than any real one.
-    condenser = Condenser(model, counter, policy=Policy(small_window=0), log=log)
+    policy = Policy(small_window=0)
+    condenser = Condenser(model, counter, ROOS_LADDER, policy=policy, log=log)
     try:
         reduction, cannot_fit = await condenser.fit(situation), False
     except CannotFit:

@@ -28,7 +28,7 @@ def test_a_prompt_that_the_provider_calls_too_long_is_condensed_and_answered(
     assert texts(standin.requests[-1].body)[0].startswith(HEADING)
 
 
-def test_a_summary_that_fails_is_on_record_and_the_context_is_truncated(
+def test_a_summary_that_fails_is_on_record_and_the_facts_stand_in_for_it(
     open_chat: OpenChat, standin: Standin
 ) -> None:
     """The failure says what happened instead; the answer arrives all the same."""
@@ -37,10 +37,10 @@ def test_a_summary_that_fails_is_on_record_and_the_context_is_truncated(
     chat.ask("Good morning.")
     chat.ask(long("One:", times=3))
     chat.ask(long("Two:", times=3))
-    failed, truncated = chat.rows("Condensation failed"), chat.rows("Context truncated")
+    failed, condensed = chat.rows("Condensation failed"), chat.rows("Context condensed")
     expect(failed).to_contain_text("This model writes no summaries")
-    expect(failed).to_contain_text("Truncated instead: 2 messages hidden.")
-    expect(truncated).to_contain_text("2 messages hidden")
+    expect(failed).to_contain_text("Condensed in another way instead: 4 messages hidden.")
+    expect(condensed).to_have_count(1)
     expect(chat.rows("Agent").last).to_contain_text("Here I am.")
     assert long("One:", times=3) not in texts(standin.requests[-1].body)
 

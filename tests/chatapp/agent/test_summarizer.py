@@ -1,0 +1,145 @@
+"""A provider writes the engine's summaries: from its cache where it can, and on the books."""
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import ContextOverflow
+from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
+from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.providers.anthropic.request import write_request
+from tests.chatapp.agent.fakes import EchoToolbox, ListJournal, ScriptedProvider, call, say
+
+MODEL = Model(name="claude-sonnet-5", context_window=200_000, max_output=8_000)
+TALK = (
+    condense.Message("user", "Look at a.py."),
+    condense.Message("assistant", (condense.ToolUseBlock("t1", "echo", {"path": "a.py"}),)),
+    condense.Message("user", (condense.ToolResultBlock("t1", "print(1)"),)),
+)
+REPLY = condense.Message("assistant", "It prints 1.")
+
+
+def aligned(*messages: condense.Message) -> condense.SummaryRequest:
+    """Return an aligned request as the engine makes it."""
+    asked = condense.Message("user", "Summarise.")
+    tools = tuple(spec.to_api() for spec in EchoToolbox.specs)
+    shaped = condense.shape_request((*messages, asked))
+    return condense.SummaryRequest("Be brief.", shaped, 100, tools, aligned=True)
+
+
+async def listen(provider: Any, journal: ListJournal, request: Any) -> list[condense.Chunk]:
+    """Return all chunks of one call."""
+    return [chunk async for chunk in ProviderSummarizer(provider, journal).stream(request)]
+
+
+def unmarked(value: Any) -> Any:
+    """Return a request without the marks that say where the cache is to be filled."""
+    if isinstance(value, dict):
+        return {key: unmarked(each) for key, each in value.items() if key != "cache_control"}
+    return [unmarked(each) for each in value] if isinstance(value, list) else value
+
+
+def blocks(body: dict[str, Any]) -> list[Any]:
+    """Return all content blocks in order, as a cache compares them."""
+    found: list[Any] = []
+    for message in body["messages"]:
+        content = message["content"]
+        texts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        found += [(message["role"], block) for block in texts]
+    return found
+
+
+async def test_an_aligned_request_goes_out_as_the_chats_own_call_did() -> None:
+    """The same prompt, tools and history, so that all but the end is read from the cache."""
+    provider = ScriptedProvider(say("S"))
+    await listen(provider, ListJournal(), aligned(*TALK, REPLY))
+    sent = unmarked(write_request(provider.requests[0], MODEL))
+    chat = ModelRequest("Be brief.", condense.shape_request(TALK), EchoToolbox.specs)
+    own = unmarked(write_request(chat, MODEL))
+    assert blocks(sent)[: len(blocks(own))] == blocks(own)
+    assert {**sent, "messages": []} == {**own, "messages": []}
+    assert provider.requests[0].purpose is Purpose.SUMMARY
+
+
+async def test_a_mark_stands_where_the_last_call_filled_the_cache() -> None:
+    """Marks are on the last two user messages, before and after the reply."""
+    provider = ScriptedProvider(say("S"))
+    await listen(provider, ListJournal(), aligned(*TALK, REPLY))
+    sent = write_request(provider.requests[0], MODEL)
+    marked = [m for m in sent["messages"] if "cache_control" in str(m["content"])]
+    assert [message["role"] for message in marked] == ["user", "user"]
+
+
+async def test_a_tool_call_is_told_to_the_engine() -> None:
+    """It asks again without tools."""
+    chunks = await listen(ScriptedProvider(call("echo")), ListJournal(), aligned(*TALK, REPLY))
+    assert condense.ToolCallChunk("echo") in chunks
+
+
+class Playing(ScriptedProvider):
+    """A scripted provider of another model."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._model = model
+
+    @property
+    def model(self) -> Model:
+        return self._model
+
+
+@pytest.mark.parametrize("caches", [True, False])
+def test_whether_prompts_are_cached_is_the_models(caches: bool) -> None:
+    """The profile's provider knows."""
+    model = Model("m", 1_000, 100, caches_prompts=caches)
+    assert ProviderSummarizer(Playing(model), ListJournal()).caches_prompts is caches
+
+
+async def test_a_call_that_was_made_again_is_on_the_bill_twice() -> None:
+    """The engine's sum is that of the books."""
+    script = [
+        events.UsageReported(condense.Usage(input=10)),
+        events.RetryScheduled("Overloaded.", 0.0, attempt=2, attempts=5),
+        *say("S"),
+    ]
+    journal = ListJournal()
+    chunks = await listen(ScriptedProvider(script), journal, aligned(*TALK, REPLY))
+    last = [chunk for chunk in chunks if isinstance(chunk, condense.UsageChunk)][-1]
+    assert last.usage == condense.Usage(input=20, output=2)
+    assert last.cost == sum((record.cost for record in journal.calls), Decimal(0))
+
+
+def test_the_engine_knows_the_applications_overflow() -> None:
+    """By an attribute, whatever the sentence says."""
+    assert ContextOverflow("zu lang").is_context_overflow
+
+
+class SlowJournal(ListJournal):
+    """Takes its time to write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writing, self.may_write = asyncio.Event(), asyncio.Event()
+
+    async def record_call(self, call: CallRecord) -> None:
+        self.writing.set()
+        await self.may_write.wait()
+        await super().record_call(call)
+
+
+async def test_a_call_that_is_cancelled_while_it_is_recorded_is_recorded() -> None:
+    """When one of several calls fails, the others are cancelled wherever they are."""
+    journal = SlowJournal()
+    request = aligned(*TALK, REPLY)
+    running = asyncio.ensure_future(listen(ScriptedProvider(say("S")), journal, request))
+    await journal.writing.wait()
+    running.cancel()
+    await asyncio.sleep(0)
+    journal.may_write.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert len(journal.calls) == 1
