@@ -9,7 +9,6 @@ from condense.messages import Message
 from condense.situation import Gauge, Reduction, Situation
 from condense.summarizer import Bill, Summarizer
 from condense.tokens import TokenCounter
-from condense.writing import Writer
 
 __all__ = ["Gauge", "Kit", "Strategy", "require_enough"]
 
@@ -31,17 +30,6 @@ class Kit:
     new_id: Callable[[], str]
     on_text: Callable[[str], Awaitable[None]]
     bill: Bill = field(default_factory=Bill)
-
-    def writer(self, situation: Situation, gauge: Gauge) -> Writer:
-        """Return what has summaries written, each call on this kit's bill."""
-        return Writer(
-            situation=situation,
-            gauge=gauge,
-            counter=self.counter,
-            summarizer=self.summarizer,
-            on_text=self.on_text,
-            bill=self.bill,
-        )
 
 
 class Strategy(Protocol):

@@ -10,6 +10,7 @@ from condense.prompts import summary_preface
 from condense.situation import Gauge, Reduction, Situation, Trigger
 from condense.strategies.base import Kit, Strategy
 from condense.strategies.newest_request import Carried, carry, newest_request
+from condense.writing import Writer
 
 HEADING = "## Conversation Summary"
 WORKFLOWS = (
@@ -61,7 +62,15 @@ async def summarise(
 ) -> Reduction:
     """Return the reduction that hides ``split.hidden`` behind a summary by the model."""
     prompt = strategy.prompt_for(situation)
-    written = await kit.writer(situation, gauge).write(split.hidden, prompt)
+    writer = Writer(
+        situation=situation,
+        gauge=gauge,
+        counter=kit.counter,
+        summarizer=kit.summarizer,
+        on_text=kit.on_text,
+        bill=kit.bill,
+    )
+    written = await writer.write(split.hidden, prompt)
     content, notes = await Recap(situation, split, gauge, kit).write(written.summary)
     message = summary_message(content, split.hidden[-1], kit)
     ids = tuple(hidden.id for hidden in split.hidden)

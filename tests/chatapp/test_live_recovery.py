@@ -155,6 +155,29 @@ async def test_a_summary_that_fails_is_replaced_by_the_facts(
     assert LONG not in texts(standin.requests[3])
 
 
+async def test_a_summary_that_failed_is_not_asked_for_again_in_the_next_turn(
+    alice: User, standin: Standin
+) -> None:
+    """Too little has come since: a twentieth of the window, and two messages."""
+    talking = await sync_to_async(converse)(alice, standin, context_window=100_000, threshold=5)
+    standin.then(Reply("Noted."), NO_SUMMARY, *[Reply("Yes.")] * 3)
+    await talk(talking, alice, f"{LONG} {LONG}", "Still there?", "And now?", "And now?")
+    assert await sync_to_async(attempts)(talking) == [("condensed", "failed", "auto")]
+    assert [is_summary(request) for request in standin.requests] == [False, True, *[False] * 3]
+
+
+async def test_a_summary_call_begins_as_the_chats_own_calls_do(
+    tight: Conversation, alice: User, standin: Standin
+) -> None:
+    """The stand-in keeps a prompt cache: the history is read from it."""
+    standin.then(Reply("Hello."), Reply("Noted."), SUMMARY, Reply("Heliotrope."))
+    await talk(tight, alice, "Good morning.", LONG, f"{LONG} Which word?")
+    chat, summary = standin.requests[1].body, standin.requests[2].body
+    assert (summary["system"], summary.get("tools")) == (chat["system"], chat.get("tools"))
+    row = await ModelCall.objects.aget(purpose="summary")
+    assert row.tokens_cache_read > 3_000
+
+
 async def test_every_retry_of_a_summary_is_accounted_for(
     tight: Conversation, alice: User, standin: Standin
 ) -> None:
