@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Callable
 from decimal import Decimal
 
 from asgiref.sync import sync_to_async
@@ -28,14 +29,19 @@ class StoredLog:
         budget: condense.Budget,
         audience: Audience,
         *,
+        on_disk: Callable[[str], bool] | None = None,
         turn: Turn | None = None,
         focus: str = "",
     ) -> None:
-        """Take what every attempt of this run has in common."""
+        """Take what every attempt of this run has in common.
+
+        ``on_disk`` says whether a file that the agent knew can still be read.
+        """
         self.conversation = conversation
         self.profile = profile
         self.budget = budget
         self.audience = audience
+        self.on_disk = on_disk
         self.turn = turn
         self.focus = focus
         self.model_failed = False
@@ -87,6 +93,7 @@ class StoredLog:
         self.audience.publish(events.CondensingEnded())
 
     def _apply(self, attempt_id: str, reduction: condense.Reduction) -> None:
+        receipt = self._receipt(reduction)
         with transaction.atomic():
             message = store.apply_reduction(self.conversation.pk, reduction, turn=self.turn)
             self._finish(
@@ -101,7 +108,17 @@ class StoredLog:
                 summary=reduction.summary,
                 analysis=reduction.analysis,
                 notes=[*reduction.notes, *_said_by_validators(reduction)],
+                receipt=receipt.to_json(),
             )
+
+    def _receipt(self, reduction: condense.Reduction) -> condense.Receipt:
+        """Check what the model still reads of the facts in what is about to be hidden."""
+        ids = frozenset(reduction.hidden)
+        effective = store.read_effective(self.conversation.pk)
+        hidden = [message for message in effective if message.id in ids]
+        kept = [reduction.message, *(message for message in effective if message.id not in ids)]
+        # The agent has no tool that searches the history, so only files can be found again.
+        return condense.receipt(hidden, kept, searchable=False, on_disk=self.on_disk)
 
     async def failed(
         self, attempt_id: str, error: condense.CondenseError, *, fell_back_to: str | None = None

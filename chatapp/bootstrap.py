@@ -12,11 +12,12 @@ from chatapp.agent.ports import Audience, Model, Provider
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.audit import StoredLog
-from chatapp.budgets import budget_for, counter_for, overhead_for
+from chatapp.budgets import COUNTER, budget_for
 from chatapp.journal import StoredJournal
 from chatapp.keeper import Keeper, Wishes
 from chatapp.models import Conversation, Preferences, Profile, Turn
 from chatapp.providers import create_provider
+from chatapp.sizes import Scale
 from chatapp.tools import WorkspaceToolbox
 
 
@@ -76,20 +77,28 @@ def assemble(
     focus: str = "",
 ) -> Parts:
     """Build the parts for a conversation that ``profile`` answers."""
-    provider, counter = provider_for(profile), counter_for(profile)
+    provider = provider_for(profile)
     toolbox = WorkspaceToolbox(workspace_of(conversation))
-    journal = StoredJournal(conversation, profile, counter, turn)
+    journal = StoredJournal(conversation, profile, COUNTER, turn)
     budget = budget_for(profile, preferences)
-    log = StoredLog(conversation, profile, budget, audience, turn=turn, focus=focus)
+    log = StoredLog(
+        conversation, profile, budget, audience, on_disk=toolbox.holds, turn=turn, focus=focus
+    )
     keeper = Keeper(
-        conversation=conversation,
-        condenser=condenser_for(ProviderSummarizer(provider, journal), counter, log),
+        condenser=condenser_for(ProviderSummarizer(provider, journal), COUNTER, log),
         log=log,
         journal=journal,
         toolbox=toolbox,
         budget=budget,
         system=SYSTEM_PROMPT,
-        overhead=overhead_for(profile.provider).total,
+        scale=Scale(
+            conversation=conversation,
+            profile=profile,
+            provider=provider,
+            budget=budget,
+            system=SYSTEM_PROMPT,
+            tools=toolbox.specs,
+        ),
         wishes=Wishes(
             automatic=preferences.auto_condense, prompt=preferences.condensing_prompt, focus=focus
         ),

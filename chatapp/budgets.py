@@ -1,7 +1,7 @@
 """What a profile's window allows, and what a request weighs in it before its messages."""
 
 import functools
-import json
+import threading
 from dataclasses import dataclass
 
 import condense
@@ -9,18 +9,16 @@ from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
 from chatapp.tools import WorkspaceToolbox
 
-# The offline provider counts with the same tokenizer, so its estimates need no safety margin.
-_FACTORS: dict[str, float] = {Profile.Provider.OFFLINE: 1.0}
+# What a vendor adds to a request with tools: Anthropic's pricing page, Claude 4, choice "auto".
+_TOOL_PROMPTS: dict[str, int] = {Profile.Provider.ANTHROPIC: 346}
+
+# One for all: how far a model's own tokenizer is from it is learned from its reports.
+COUNTER: condense.TokenCounter = condense.PromptCounter()
 
 
-def counter_for(profile: Profile) -> condense.TokenCounter:
-    """Return the token counter for a profile's model; loads its vocabulary on first use."""
-    return _counter(_FACTORS.get(profile.provider))
-
-
-@functools.cache
-def _counter(factor: float | None) -> condense.TokenCounter:
-    return condense.TiktokenCounter() if factor is None else condense.TiktokenCounter(factor=factor)
+def warm_up() -> None:
+    """Begin to load the vocabulary, in a thread, so that no page and no turn waits for it."""
+    threading.Thread(target=COUNTER.count, args=("",), name="vocabulary", daemon=True).start()
 
 
 def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
@@ -49,6 +47,5 @@ class Overhead:
 @functools.cache
 def overhead_for(provider: str) -> Overhead:
     """Return what system prompt and tools weigh for a provider's models."""
-    counter = _counter(_FACTORS.get(provider))
-    tools = json.dumps([spec.to_api() for spec in WorkspaceToolbox.specs])
-    return Overhead(counter.count(SYSTEM_PROMPT), counter.count(tools))
+    tools = condense.count_tools([spec.to_api() for spec in WorkspaceToolbox.specs], COUNTER)
+    return Overhead(COUNTER.count(SYSTEM_PROMPT), tools + _TOOL_PROMPTS.get(provider, 0))

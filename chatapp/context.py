@@ -7,7 +7,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import budgets, store
+from chatapp import budgets, sizes, store
 from chatapp.models import Conversation, Preferences, Profile
 from chatapp.services import preferences_of
 
@@ -55,9 +55,7 @@ def context_state(conversation: Conversation) -> ContextState | None:
         return None
     preferences = preferences_of(conversation.owner)
     history = store.read_effective(conversation.pk)
-    tokens = store.count_context(
-        conversation, history, budgets.overhead_for(profile.provider).total
-    )
+    tokens = sizes.context_size(conversation, profile, history)
     return _state(tokens, history, profile, preferences)
 
 

@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 import condense
-from chatapp import store
+from chatapp import budgets, store
 from chatapp.agent.ports import CallRecord, Purpose
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn
 
@@ -28,10 +28,14 @@ class StoredJournal:
         self.model = profile.model
         self.counter = counter
         self.turn = turn
+        self._overhead = budgets.overhead_for(profile.provider).total
+        self._estimate: int | None = None
 
     async def effective_history(self) -> Sequence[condense.Message]:
-        """Return what the model sees, in reading order."""
-        return await sync_to_async(store.read_effective)(self.conversation_id)
+        """Return what the model sees, in reading order; it is what the next call sends."""
+        history = await sync_to_async(store.read_effective)(self.conversation_id)
+        self._estimate = self._overhead + store.sum_tokens(history)
+        return history
 
     async def append(
         self,
@@ -73,6 +77,7 @@ class StoredJournal:
             purpose=call.purpose,
             profile_name=self.profile_name,
             model=self.model,
+            tokens_estimated=self._estimate if call.purpose is Purpose.CHAT else None,
             cost=call.cost,
             seconds=call.seconds,
             error=call.error,

@@ -4,17 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asgiref.sync import sync_to_async
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import store
 from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Journal, Toolbox
 from chatapp.agent.prompts import describe_environment
 from chatapp.audit import StoredLog
-from chatapp.models import Conversation
+from chatapp.sizes import Scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,25 +34,23 @@ class Keeper:
     def __init__(
         self,
         *,
-        conversation: Conversation,
         condenser: condense.Condenser,
         log: StoredLog,
         journal: Journal,
         toolbox: Toolbox,
         budget: condense.Budget,
         system: str,
-        overhead: int,
+        scale: Scale,
         wishes: Wishes,
     ) -> None:
-        """Take the parts; ``overhead`` is the estimated size of system prompt and tools."""
-        self.conversation = conversation
+        """Take the parts."""
         self.condenser = condenser
         self.log = log
         self.journal = journal
         self.toolbox = toolbox
         self.budget = budget
         self.system = system
-        self.overhead = overhead
+        self.scale = scale
         self.wishes = wishes
         self._running: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
@@ -99,7 +95,7 @@ class Keeper:
         manual = trigger is condense.Trigger.MANUAL
         return condense.Situation(
             effective=tuple(history),
-            tokens=await sync_to_async(self._count)(history),
+            tokens=await self.scale.weigh(history),
             budget=self.budget,
             trigger=trigger,
             system=self.system,
@@ -112,11 +108,6 @@ class Keeper:
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (self.log.model_failed or self._declined),
         )
-
-    def _count(self, history: Sequence[condense.Message]) -> condense.TokenCount:
-        fresh = Conversation.objects.only("measured_tokens", "measured_seq")
-        conversation = fresh.get(pk=self.conversation.pk)
-        return store.count_context(conversation, history, self.overhead)
 
     async def _describe_environment(self) -> str:
         files = await self.toolbox.run("list_files", {})

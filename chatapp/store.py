@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 import condense
-from chatapp.models import Conversation, Message, Rewind, Turn
+from chatapp.models import Conversation, Message, ModelCall, Rewind, Turn
 from chatapp.models.conversations import MessageQuerySet
 
 _TAG_NAMES = ("condense_id", "condense_parent", "truncation_id", "truncation_parent")
@@ -234,8 +234,20 @@ def undo_rewind(record: Rewind) -> None:
         _mark_changed(record.conversation_id)
 
 
+def read_calibration(conversation_id: uuid.UUID, model: str) -> condense.Calibration:
+    """Return what the latest calls to ``model`` teach about its tokenizer."""
+    calls = ModelCall.objects.filter(conversation=conversation_id).measured(model)
+    calibration = condense.Calibration()
+    for call in reversed(calls[: condense.Calibration.MEMORY]):
+        calibration = calibration.observe(call.tokens_estimated or 0, call.tokens_prompt)
+    return calibration
+
+
 def count_context(
-    conversation: Conversation, history: Sequence[condense.Message], overhead: int
+    conversation: Conversation,
+    history: Sequence[condense.Message],
+    overhead: int,
+    calibration: condense.Calibration,
 ) -> condense.TokenCount:
     """Return the context's size: the provider's last word plus estimates of what came since.
 
@@ -243,12 +255,13 @@ def count_context(
     """
     measured_seq = conversation.measured_seq
     if conversation.measured_tokens is None or measured_seq is None:
-        return condense.TokenCount(overhead + _sum_tokens(history), measured=False)
-    newer = _sum_tokens([message for message in history if message.seq > measured_seq])
-    return condense.TokenCount(conversation.measured_tokens + newer, measured=not newer)
+        return calibration.apply(overhead + sum_tokens(history))
+    newer = sum_tokens([message for message in history if message.seq > measured_seq])
+    return calibration.extend(conversation.measured_tokens, newer)
 
 
-def _sum_tokens(history: Sequence[condense.Message]) -> int:
+def sum_tokens(history: Sequence[condense.Message]) -> int:
+    """Return the estimates of stored messages, which were made when they were stored."""
     return sum(message.tokens or 0 for message in history)
 
 

@@ -131,6 +131,7 @@ class Hub:
         """Return the conversation's room; the first one of a process clears up after a crash."""
         if not self.cleared_up:
             self.cleared_up = True
+            budgets.warm_up()
             await sync_to_async(services.close_interrupted)()
         return self.room(conversation_id)
 
@@ -148,14 +149,14 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    profile = await _profile_of(conversation)
+    await _profile_of(conversation)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):
             return
         # A rewind that can't be undone any more loses its button.
         settles = await sync_to_async(services.has_undoable_rewind)(conversation)
-        tokens = await asyncio.to_thread(budgets.counter_for(profile).count, command.text)
+        tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
         started = await sync_to_async(services.start_turn)(
             conversation=conversation,
             text=command.text,

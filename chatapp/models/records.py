@@ -48,6 +48,7 @@ class Condensation(models.Model):
     """One attempt to make the context smaller, from its start.
 
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
+    ``receipt`` is what became of the hidden facts, as ``condense.Receipt.to_json`` gives it.
     """
 
     class Status(models.TextChoices):
@@ -98,6 +99,7 @@ class Condensation(models.Model):
     summary = models.TextField(blank=True)
     analysis = models.TextField(blank=True)
     notes = models.JSONField(default=list)
+    receipt = models.JSONField(default=list)
     error = models.TextField(blank=True)
     details = models.TextField(blank=True)
     fell_back_to = models.CharField(max_length=200, blank=True)
@@ -139,9 +141,18 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
             numbers = {name: row[name] for name in ("calls", "tokens_in", "tokens_out")}
             yield row["turn"], {**numbers, "cost": row["total"]}
 
+    def measured(self, model: str) -> Self:
+        """Return the calls whose prompt was both estimated and measured, the latest first."""
+        calls = self.filter(model=model, error="", tokens_estimated__isnull=False)
+        return calls.order_by("-created_at", "-pk")
+
 
 class ModelCall(models.Model):
-    """One request to a model: what it was for, used and cost, failed ones included."""
+    """One request to a model: what it was for, used and cost, failed ones included.
+
+    ``tokens_estimated`` is what the prompt was thought to take, before calibration; with what was
+    measured beside it, later estimates learn from it.
+    """
 
     class Purpose(models.TextChoices):
         """What the call was for."""
@@ -160,6 +171,7 @@ class ModelCall(models.Model):
     tokens_output = models.PositiveIntegerField(default=0)
     tokens_cache_read = models.PositiveIntegerField(default=0)
     tokens_cache_write = models.PositiveIntegerField(default=0)
+    tokens_estimated = models.PositiveIntegerField(null=True)
     cost = _cost()
     seconds = models.FloatField(default=0)
     error = models.TextField(blank=True)
@@ -173,3 +185,8 @@ class ModelCall(models.Model):
     def __str__(self) -> str:
         """Name the call by purpose and model."""
         return f"{self.purpose} call to {self.model}"
+
+    @property
+    def tokens_prompt(self) -> int:
+        """Tokens of the whole prompt as the provider measured it, cached parts included."""
+        return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write

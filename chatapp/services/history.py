@@ -1,5 +1,6 @@
 """Going back: rewind, undo a rewind, undo a condensation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -7,7 +8,8 @@ from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from chatapp import budgets, store
+import condense
+from chatapp import budgets, sizes, store
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
@@ -70,6 +72,29 @@ def undo_condensation(*, condensation: Condensation) -> None:
         )
 
 
+def put_back(*, condensation: Condensation, index: int) -> None:
+    """Tell the model a fact again that a condensation lost, as a message of its own."""
+    conversation = condensation.conversation
+    _refuse_while_running(conversation)
+    with transaction.atomic():
+        row = Condensation.objects.select_for_update().get(pk=condensation.pk)
+        if index >= len(row.receipt) or row.receipt[index]["state"] == "kept":
+            raise Refused(_("The model has this fact already. Reload the page."))
+        message = condense.Message(role="user", content=(_put_back_block(row.receipt[index]),))
+        tokens = condense.count_message(message, budgets.COUNTER)
+        store.append_message(conversation.pk, message, tokens=tokens)
+        row.receipt[index]["state"] = "kept"
+        row.save(update_fields=["receipt"])
+
+
+def _put_back_block(finding: Mapping[str, str]) -> condense.TextBlock:
+    """Return what the model is told; it is the user's own choice, so it is said as theirs."""
+    kind = finding["kind"].replace("_", " ")
+    return condense.TextBlock(
+        f"From the part of this conversation that the summary replaces ({kind}): {finding['text']}"
+    )
+
+
 def _refuse_while_running(conversation: Conversation) -> None:
     busy = Turn.Status.RUNNING
     if conversation.turns.filter(status=busy).exists():
@@ -85,11 +110,7 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
         return
     budget = budgets.budget_for(profile, preferences_of(conversation.owner))
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
-    tokens = store.count_context(
-        conversation,
-        store.read_effective(conversation.pk),
-        budgets.overhead_for(profile.provider).total,
-    )
+    tokens = sizes.context_size(conversation, profile, store.read_effective(conversation.pk))
     # The tenth that the budget keeps free is for estimates; a request may still use it.
     fits = budget.window - budget.reserved
     if tokens.value > fits:

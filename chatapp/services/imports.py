@@ -39,10 +39,9 @@ def import_conversation(
     enough; where there is none, an Offline profile with a large window is made.
     """
     conversation = start_conversation(owner=owner, title=title)
-    counter = budgets.counter_for(conversation.profile or Profile(provider="offline"))
     count = tokens = 0
     for batch in itertools.batched(messages, BATCH):
-        counted = [(one, condense.count_message(one, counter)) for one in batch]
+        counted = [(one, condense.count_message(one, budgets.COUNTER)) for one in batch]
         tokens += sum(size for _message, size in counted)
         count += store.append_many(conversation.pk, counted)
     if not count:

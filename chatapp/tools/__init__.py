@@ -45,6 +45,10 @@ class WorkspaceToolbox:
         self._workspace = Workspace(root)
         self._tools = {tool.SPEC.name: tool for tool in _TOOLS}
 
+    def holds(self, path: str) -> bool:
+        """Whether the tools could read this path now; asks the disk."""
+        return self._workspace.holds(path)
+
     async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
         """Run one call in a thread; every failure comes back as an outcome with ``is_error``."""
         try:

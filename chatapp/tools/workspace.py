@@ -87,6 +87,14 @@ class Workspace:
             raise ToolError(f"{quote(path)} is not a UTF-8 text file.")
         return data.decode("utf-8-sig").replace("\r\n", "\n")
 
+    def holds(self, path: str) -> bool:
+        """Whether something below the root can be opened under this path."""
+        try:
+            with _explained(path), self._opened(path):
+                return True
+        except ToolError:
+            return False
+
     def walk(self, path: str = ".", *, recursive: bool = True) -> Iterator[Entry]:
         """Yield what is in a folder and below, sorted by name; a file yields itself."""
         with _explained(path):

@@ -100,7 +100,11 @@ def choose_profile(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation = own_conversation(request, pk)
     chosen = request.POST.get("profile", "")
     profile = get_object_or_404(request.user.profiles, pk=int(chosen) if chosen.isdecimal() else 0)
-    Conversation.objects.filter(pk=pk).update(profile=profile)
+    if profile != conversation.profile:
+        # What one tokenizer measured says little about another's.
+        Conversation.objects.filter(pk=pk).update(
+            profile=profile, measured_tokens=None, measured_seq=None
+        )
     return announce(request, conversation)
 
 

@@ -27,6 +27,7 @@ OPERATIONS = st.lists(
     ),
     max_size=25,
 )
+UNTAUGHT = condense.Calibration()
 
 
 class Twin:
@@ -194,7 +195,7 @@ def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
     store.remember_measurement(conversation.pk, tokens=500, seq=4)
     summarise(conversation)
     conversation.refresh_from_db()
-    size = store.count_context(conversation, store.read_effective(conversation.pk), overhead=7)
+    size = store.count_context(conversation, store.read_effective(conversation.pk), 7, UNTAUGHT)
     assert (size.value, size.measured) == (12, False)
 
 
@@ -207,10 +208,14 @@ def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
     store.remember_measurement(conversation.pk, tokens=500, seq=2)
     conversation.refresh_from_db()
     history = store.read_effective(conversation.pk)
-    assert store.count_context(conversation, history, 7) == condense.TokenCount(500, measured=True)
+    assert store.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
+        500, measured=True
+    )
     say("user", "more", tokens=3)
     history = store.read_effective(conversation.pk)
-    assert store.count_context(conversation, history, 7) == condense.TokenCount(503, measured=False)
+    assert store.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
+        503, measured=False
+    )
 
 
 @pytest.mark.parametrize("stored", [20, 400])

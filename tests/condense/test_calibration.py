@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.calibration import MEMORY, SLOPES, Calibration
+from condense.calibration import SLOPES, Calibration
 from condense.tokens import TokenCount
 
 SIZES = st.integers(1, 2_000_000)
-REPORTS = st.lists(st.tuples(SIZES, SIZES), max_size=2 * MEMORY)
+REPORTS = st.lists(st.tuples(SIZES, SIZES), max_size=2 * Calibration.MEMORY)
 FIXED = 1_200  # what system prompt and tools take
 GROWTH = st.lists(st.integers(150, 5_000), min_size=5, max_size=12)
 
@@ -87,7 +87,7 @@ def test_whatever_is_reported_a_longer_prompt_is_estimated_longer(
     small, large = (learned.apply(size).value for size in sorted(sizes))
     assert 0 <= small <= large
     assert SLOPES[0] <= learned.line.slope <= SLOPES[1]
-    assert len(learned.reports) <= MEMORY
+    assert len(learned.reports) <= Calibration.MEMORY
 
 
 @settings(deadline=None)

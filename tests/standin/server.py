@@ -51,18 +51,21 @@ class Received:
 class Standin:
     """The server and its script; use it as a context manager.
 
-    ``requests`` are the calls for messages, ``counts`` those that only count tokens.
+    ``requests`` are the calls for messages, ``counts`` those that only count tokens. Its tokenizer
+    takes ``factor`` times as many tokens as o200k.
     """
 
     window: int = 200_000
     key: str | None = None
     strict: bool = True
     port: int = 0
+    factor: float = 1.0
     requests: list[Received] = field(default_factory=list)
     counts: list[Received] = field(default_factory=list)
     cache: PromptCache = field(default_factory=PromptCache)
 
     def __post_init__(self) -> None:
+        self.cache.factor = self.factor
         self._script: deque[Behaviour] = deque()
         self._numbers = itertools.count(1)
         self._gates: list[Gate] = []
@@ -142,7 +145,7 @@ class Standin:
         failure = self._refusal(request, problems)
         if failure:
             return self._fail(failure)
-        return JSONResponse({"input_tokens": await asyncio.to_thread(measure, body)})
+        return JSONResponse({"input_tokens": await asyncio.to_thread(measure, body, self.factor)})
 
     async def _messages(self, request: Request) -> Response:
         body = await _json(request)
@@ -158,7 +161,12 @@ class Standin:
         if failure:
             return self._fail(failure)
         written = Written(
-            behaviour, f"msg_{next(self._numbers):06}", body["model"], usage, thinking.sign(body)
+            behaviour,
+            f"msg_{next(self._numbers):06}",
+            body["model"],
+            usage,
+            thinking.sign(body),
+            factor=self.factor,
         )
         if body.get("stream"):
             return StreamingResponse(_stream(written), media_type="text/event-stream")
@@ -187,7 +195,7 @@ class Standin:
         return [] if thinking.drops_blocks(body) else [*thinking.mismatches(body)]
 
     def _meter(self, body: Mapping[str, Any]) -> tuple[Failure | None, dict[str, int]]:
-        tokens = measure(body)
+        tokens = measure(body, self.factor)
         if tokens > self.window:
             message = f"prompt is too long: {tokens} tokens > {self.window} maximum"
             return Failure(400, "invalid_request_error", message), {}

@@ -23,6 +23,7 @@ class Written:
     usage: Mapping[str, int]
     signature: str
     added: Mapping[str, Any] = field(default_factory=dict)
+    factor: float = 1.0
 
     @property
     def stop_reason(self) -> str:
@@ -32,7 +33,7 @@ class Written:
     @property
     def output_tokens(self) -> int:
         """The tokens of all that was written."""
-        return sum(count_text(json.dumps(block)) for block in self.content)
+        return round(self.factor * sum(count_text(json.dumps(block)) for block in self.content))
 
     @property
     def content(self) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 
-from chatapp import services
+from chatapp import budgets, services
 from chatapp.asgi import application
 from chatapp.environment import folder_problem
 
@@ -62,6 +62,7 @@ class Command(BaseCommand):
         try:
             migrate_if_needed()
             services.close_interrupted()
+            budgets.warm_up()
             user = services.prepare_owner()
             token = services.create_sign_in_token(user=user)
         except DatabaseError as error:
@@ -69,7 +70,8 @@ class Command(BaseCommand):
             raise CommandError(f"The database {name} cannot be used: {error}.") from error
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
-        self.stdout.write(address(settings.HOST, port) + reverse("sign_in", args=[token]))
+        link = reverse("sign_in_with_token", args=[token])
+        self.stdout.write(address(settings.HOST, port) + link)
         self.stdout.flush()
 
 

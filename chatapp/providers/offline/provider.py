@@ -20,7 +20,7 @@ DELAY_SECONDS = 0.003
 WORDS_AT_ONCE = 5
 
 _GROUP = re.compile(rf"(?:\S+\s*){{1,{WORDS_AT_ONCE}}}|\s+")
-_counter = condense.CachedCounter(condense.TiktokenCounter(factor=1.0))
+_counter = condense.CachedCounter(condense.PromptCounter())
 
 
 @dataclass(frozen=True, slots=True)

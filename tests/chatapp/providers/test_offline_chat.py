@@ -125,11 +125,11 @@ async def test_it_streams_in_groups_of_words_with_pauses() -> None:
 
 
 async def test_usage_is_a_real_count(offline: OfflineProvider) -> None:
-    """Prompt and reply are counted as the engine counts them, with a factor of one."""
-    counter = condense.TiktokenCounter(factor=1.0)
+    """Prompt and reply are counted as the engine counts them, blocks with their frames."""
+    counter = condense.PromptCounter()
     asked = request("The gate code is 4711.", system="Be kind.")
     whole = await reply(offline, asked)
-    expected = counter.count("Be kind.") + counter.count("The gate code is 4711.")
+    expected = counter.count("Be kind.") + counter.count(asked.messages[0].content)
     assert whole.usage.input == expected == await offline.count_tokens(asked)
     assert whole.usage.output == counter.count(text_of(whole.content))
 
