@@ -20,6 +20,7 @@ one_conversation = [
 
 one_condensation = [
     path("hidden/", condensations.show_hidden, name="hidden"),
+    path("put-back/", condensations.put_back, name="put_back"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),
     path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),
 ]
@@ -38,7 +39,6 @@ urlpatterns = [
     path("profiles/<int:pk>/delete/", profiles.delete_profile, name="delete_profile"),
     path("settings/", settings.show_settings, name="settings"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
-    path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in"),
     path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
     path("healthz", sign_in.show_health, name="healthz"),

@@ -2,6 +2,7 @@
 
 ``rows``    what a row consists of
 ``parts``   a message's blocks, made ready to show
+``facts``   a receipt, ready to show
 ``labels``  triggers, reasons and outcomes in words
 ``builder`` rows of some consecutive messages
 ``page``    one page of rows, in a number of queries that does not depend on its length
@@ -11,6 +12,8 @@ from chatapp.transcript.page import live_row, page, revision
 from chatapp.transcript.rows import (
     CallCost,
     CondensationRow,
+    Fact,
+    FactGroup,
     FailureRow,
     HiddenBy,
     MessageRow,
@@ -27,6 +30,8 @@ from chatapp.transcript.rows import (
 __all__ = [
     "CallCost",
     "CondensationRow",
+    "Fact",
+    "FactGroup",
     "FailureRow",
     "HiddenBy",
     "MessageRow",

@@ -12,6 +12,7 @@ from chatapp import store
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
+from chatapp.transcript.facts import fact_groups, facts_kept
 from chatapp.transcript.parts import LiveTools, Results, parts_of
 from chatapp.transcript.rows import (
     CallCost,
@@ -138,6 +139,8 @@ class Builder:
             analysis_html=render_markdown(attempt.analysis),
             trigger_text=labels.trigger_text(attempt),
             saved_percent=labels.saved_percent(attempt),
+            facts=fact_groups(attempt.receipt),
+            facts_kept=facts_kept(attempt.receipt),
             undoable=attempt.status == Condensation.Status.SUCCEEDED and not message.hidden,
             hidden_by=self._hidden_by(message),
         )

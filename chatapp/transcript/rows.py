@@ -107,10 +107,32 @@ class MessageRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of the hidden part; ``state`` is "kept", "recoverable" or "missing".
+
+    ``index`` is its place in the record's receipt.
+    """
+
+    index: int
+    text: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """The facts of one kind, the lost ones first, and how many of them were kept."""
+
+    label: str
+    kept: int
+    facts: Sequence[Fact]
+
+
+@dataclass(frozen=True, slots=True)
 class CondensationRow:
     """An attempt that condensed or truncated; ``attempt`` is the record itself.
 
-    ``saved_percent`` is the share of tokens saved (0-100), ``trigger_text`` the trigger in words.
+    ``saved_percent`` is the share of tokens saved (0-100), ``trigger_text`` the trigger in words;
+    ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept.
     """
 
     id: str
@@ -122,6 +144,8 @@ class CondensationRow:
     trigger_text: str
     saved_percent: int | None
     undoable: bool
+    facts: Sequence["FactGroup"] = ()
+    facts_kept: str = ""
     hidden_by: HiddenBy | None = None
     template: ClassVar[str] = "chat/rows/condensation.html"
 

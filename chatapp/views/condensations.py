@@ -71,6 +71,19 @@ def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) 
     return announce(request, conversation)
 
 
+@require_POST
+@signed_in
+def put_back(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """Tell the model a fact again that the condensation lost."""
+    conversation = own_conversation(request, pk)
+    attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
+    index = request.POST.get("fact", "")
+    if not index.isdecimal():
+        return refuse(request, _("There is no such fact in this record."))
+    services.put_back(condensation=attempt, index=int(index))
+    return announce(request, conversation)
+
+
 def with_rows(found: QuerySet[Message]) -> Iterator[tuple[Message, str]]:
     """Yield messages with their row's id; results of tools stand in the row of their calls."""
     row_id = ""
