@@ -1,12 +1,12 @@
 """Learn from a provider's reports how far its tokenizer is from the engine's estimates."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from condense.tokens import TokenCount
 
-# How many reports are kept, and how much less each older one weighs.
-MEMORY, FADING = 16, 0.85
+# How much less each older report weighs.
+FADING = 0.85
 # What is believed without any report, as standard deviations: a tokenizer takes between half and
 # twice the estimate, and a vendor adds some hundred tokens of its own to every request.
 SLOPE_DOUBT, CONSTANT_DOUBT = 0.5, 300.0
@@ -46,13 +46,16 @@ class Calibration:
     weigh most, and outliers hardly anything.
     """
 
+    MEMORY: ClassVar[int] = 16
+    """How many reports are kept."""
+
     reports: tuple[Report, ...] = ()
 
     def observe(self, estimated: int, measured: int) -> "Calibration":
         """Return the calibration that knows one more report; an empty prompt says nothing."""
         if estimated <= 0 or measured <= 0:
             return self
-        return Calibration((*self.reports, Report(estimated, measured))[-MEMORY:])
+        return Calibration((*self.reports, Report(estimated, measured))[-self.MEMORY :])
 
     @property
     def line(self) -> Line:
