@@ -45,8 +45,13 @@ def provider_for(profile: Profile) -> Provider:
 def condenser_for(
     summarizer: condense.Summarizer, counter: condense.TokenCounter, log: condense.CondensationLog
 ) -> condense.Condenser:
-    """Return the condenser as the settings want it: first strategy, and hooks around it."""
-    hooks = import_string(settings.CONDENSE_HOOKS) if settings.CONDENSE_HOOKS else None
+    """Return the condenser as the settings want it: first strategy, and hooks around it.
+
+    Without hooks of the settings, a summary carries the ledger of what it hides.
+    """
+    hooks = condense.Hooks(after=(condense.attach_ledger,))
+    if settings.CONDENSE_HOOKS:
+        hooks = import_string(settings.CONDENSE_HOOKS)
     strategies = condense.ladder_from(settings.CONDENSE_STRATEGY)
     return condense.Condenser(summarizer, counter, strategies, hooks=hooks, log=log)
 

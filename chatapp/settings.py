@@ -36,6 +36,7 @@ ANTHROPIC_BASE_URL = read_text("ANTHROPIC_BASE_URL", "")
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 
 # The dotted path of a condense.Hooks object: an application's own say in every condensation.
+# It replaces the default, which attaches the ledger (condense.attach_ledger) to every summary.
 CONDENSE_HOOKS = read_text("CONDENSE_HOOKS", "")
 
 # Detailed error pages, for development only.

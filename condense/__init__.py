@@ -4,6 +4,7 @@ Messages are tagged, never deleted; what the model sees is derived. Start with :
 or look at :func:`effective_history`.
 """
 
+from condense.attachments import attach_ledger
 from condense.attempts import Attempt, CondensationLog, NullLog
 from condense.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.budget import Budget, Distribution
@@ -175,6 +176,7 @@ __all__ = [
     "Verdict",
     "Veto",
     "Vetoed",
+    "attach_ledger",
     "block_from_api",
     "command_blocks",
     "condense",

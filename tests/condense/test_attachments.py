@@ -1,0 +1,84 @@
+"""The ledger that stands beside a summary."""
+
+from decimal import Decimal
+
+from condense import (
+    Budget,
+    CharacterCounter,
+    Condenser,
+    Hooks,
+    Message,
+    Situation,
+    TextBlock,
+    TokenCount,
+    ToolResultBlock,
+    ToolUseBlock,
+    Trigger,
+    Usage,
+    attach_ledger,
+    parse_ledger,
+)
+from condense.testing import ScriptedSummarizer
+
+BUDGET = Budget(window=200_000, max_output=8_000)
+SUMMARY = "<summary>They edited a file.</summary>"
+
+
+def worked(number: int) -> tuple[Message, ...]:
+    """Return a step of work: a request, a command, its result, and an answer."""
+    call = ToolUseBlock(f"c{number}", "bash", {"command": f"make part-{number}"})
+    return (
+        Message(role="user", content=f"Please build part {number}. {'It matters. ' * 40}"),
+        Message(role="assistant", content=(call,)),
+        Message(role="user", content=(ToolResultBlock(f"c{number}", "built " * 200),)),
+        Message(role="assistant", content=f"Part {number} is built."),
+    )
+
+
+def situation(messages: tuple[Message, ...]) -> Situation:
+    """Return the moment in which somebody asks for a condensation."""
+    counter = CharacterCounter()
+    size = sum(counter.count(message.content) for message in messages)
+    return Situation(
+        effective=messages,
+        tokens=TokenCount(size, measured=False),
+        budget=BUDGET,
+        trigger=Trigger.MANUAL,
+    )
+
+
+def condenser() -> Condenser:
+    """Return a condenser whose summaries carry the ledger."""
+    hooks = Hooks(after=(attach_ledger,))
+    return Condenser(ScriptedSummarizer(SUMMARY), CharacterCounter(), hooks=hooks)
+
+
+async def test_a_summary_carries_the_facts_of_what_it_hides() -> None:
+    """Word for word, although the model left them out."""
+    reduction = await condenser().fit(situation((*worked(1), *worked(2))))
+    assert reduction is not None
+    text = reduction.message.text
+    assert "They edited a file." in text
+    assert "make part-1" in text
+    facts = reduction.message.blocks[-1]
+    assert isinstance(facts, TextBlock)
+    assert parse_ledger(facts.text)
+
+
+async def test_a_later_summary_carries_the_facts_on() -> None:
+    """Without any model having repeated them."""
+    first = await condenser().fit(situation((*worked(1), *worked(2))))
+    assert first is not None
+    second = await condenser().fit(situation((first.message, *worked(3), *worked(4))))
+    assert second is not None
+    assert "make part-1" in second.message.text
+    assert "make part-4" in second.message.text
+
+
+async def test_the_record_keeps_the_models_own_summary_apart() -> None:
+    """What the model wrote, and what was copied by rule, are two things."""
+    reduction = await condenser().fit(situation((*worked(1), *worked(2))))
+    assert reduction is not None
+    assert reduction.summary == "They edited a file."
+    assert reduction.usage == Usage()
+    assert reduction.cost == Decimal(0)
