@@ -40,6 +40,14 @@ test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
 	@test -n "$(TRANSCRIPTS)" || { echo "Say which: make $@ TRANSCRIPTS=<folder>"; exit 1; }
 	$(PYTEST) tests/transcripts --transcripts="$(TRANSCRIPTS)"
 
+.PHONY: bench
+bench: .venv ## Measure speed and memory, and compare them with the bounds
+	$(PYTHON_IN)/python -m tests.bench
+
+.PHONY: coverage
+coverage: .venv ## Test the engine, and that the tests reach 95 % of it
+	$(PYTEST) -n 2 tests/condense -q --cov=condense --cov-report=term --cov-fail-under=95
+
 .PHONY: migrations
 migrations: .venv ## Write the migrations that changed models need
 	$(PYTHON_IN)/python manage.py makemigrations

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from asgiref.sync import sync_to_async
@@ -45,6 +45,8 @@ class StoredLog:
         self.turn = turn
         self.focus = focus
         self.model_failed = False
+        # What the model sees when a run begins, so that it need not be read once more.
+        self.effective: Sequence[condense.Message] = ()
         self._told = 0.0
 
     async def condensed_at(self) -> int:
@@ -114,7 +116,7 @@ class StoredLog:
     def _receipt(self, reduction: condense.Reduction) -> condense.Receipt:
         """Check what the model still reads of the facts in what is about to be hidden."""
         ids = frozenset(reduction.hidden)
-        effective = store.read_effective(self.conversation.pk)
+        effective = self.effective or store.read_effective(self.conversation.pk)
         hidden = [message for message in effective if message.id in ids]
         kept = [reduction.message, *(message for message in effective if message.id not in ids)]
         # The agent has no tool that searches the history, so only files can be found again.

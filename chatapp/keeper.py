@@ -64,6 +64,7 @@ class Keeper:
         user cancelled what was needed.
         """
         situation = await self._situation(history, trigger)
+        self.log.effective = situation.effective
         self._running = asyncio.ensure_future(self.condenser.fit(situation))
         try:
             reduction = await self._running

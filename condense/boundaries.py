@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from condense.messages import Message
+from condense.messages import Message, ToolResultBlock, ToolUseBlock
 
 
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
@@ -24,11 +24,14 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     pending: dict[str, int] = {}
     for index, message in enumerate(messages):
-        if message.role == "assistant":
-            pending.update((call.id, index) for call in message.tool_uses)
-        else:
-            ids = [result.tool_use_id for result in message.tool_results]
-            pairs.extend((pending.pop(id_), index) for id_ in ids if id_ in pending)
+        replies = message.role == "assistant"
+        for block in message.blocks:
+            if replies and isinstance(block, ToolUseBlock):
+                pending[block.id] = index
+            elif (
+                not replies and isinstance(block, ToolResultBlock) and block.tool_use_id in pending
+            ):
+                pairs.append((pending.pop(block.tool_use_id), index))
     return pairs
 
 

@@ -110,7 +110,7 @@ def replace_hidden(
 ) -> tuple[Message, ...]:
     """Return the history with ``message`` standing where the last hidden one stood."""
     ids = frozenset(hidden)
-    last = max(index for index, one in enumerate(effective) if one.id in ids)
+    last = next(i for i in reversed(range(len(effective))) if effective[i].id in ids)
     before = (one for one in effective[: last + 1] if one.id not in ids)
     return (*before, message, *effective[last + 1 :])
 

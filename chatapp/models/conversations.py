@@ -152,13 +152,9 @@ class Message(models.Model):
                     condition=Q(**{f"{name}__isnull": False}),
                     name=f"message_{name}",
                 )
-                for name in (
-                    "condense_id",
-                    "condense_parent",
-                    "truncation_id",
-                    "truncation_parent",
-                    "rewind_parent",
-                )
+                # Not by the two parents: only undoing asks for them, and every condensation
+                # would write an entry for each message it hides.
+                for name in ("condense_id", "truncation_id", "rewind_parent")
             ),
         )
 

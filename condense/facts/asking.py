@@ -46,5 +46,20 @@ def said(message: Message) -> str:
 
 def names_in(text: str) -> tuple[str, ...]:
     """Return URLs, paths and identifiers, each once, the one named most often first."""
-    found = Counter(match.group().rstrip(".,:;!?()") for match in _NAMES.finditer(text))
+    found = Counter(
+        match.group().rstrip(".,:;!?()")
+        for line in text.split("\n")
+        for match in _NAMES.finditer(_worth_searching(line))
+    )
     return tuple(one_line(name, NAME) for name, _ in found.most_common() if len(name) >= SHORTEST)
+
+
+def _worth_searching(line: str) -> str:
+    """Leave out plain words, most of any text: no name but a quoted one spans a space."""
+    if "`" in line:
+        return line
+    return " ".join(word for word in line.split() if not _is_plain(word))
+
+
+def _is_plain(word: str) -> bool:
+    return word.isalpha() and (word.islower() or word.istitle())

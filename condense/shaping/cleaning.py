@@ -63,11 +63,20 @@ def clean(message: Message) -> Message:
     if isinstance(message.content, str):
         text = sendable(message.content) if message.content.strip() else ()
         return message if text == message.content else message.with_content(text)
+    if all(map(_is_clean, message.content)):
+        return message
     blocks = tuple(_usable(message.content, message.role))
     if message.role == "assistant":
         while blocks and _type(blocks[-1]) in THINKING:
             blocks = blocks[:-1]
     return message if blocks == message.content else message.with_content(blocks)
+
+
+def _is_clean(block: Block) -> bool:
+    """Whether a block needs no further look, as most do: plain text, or a proper call."""
+    if isinstance(block, TextBlock):
+        return block.text.isascii() and not block.text.isspace() and block.text != ""
+    return isinstance(block, ToolUseBlock) and isinstance(block.input, dict)
 
 
 def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:

@@ -1,6 +1,6 @@
 """Merge messages of one role that follow each other, as strictly alternating APIs need."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from condense.messages import Message, Role
@@ -16,13 +16,21 @@ def merge_consecutive(
     A summary starts a run of its own and a truncation marker stands alone, unless ``markers``
     says that they are merged too.
     """
-    runs: list[list[Message]] = []
+    return tuple(map(_merged, _runs(messages, roles, markers=markers)))
+
+
+def _runs(
+    messages: Sequence[Message], roles: Collection[Role], *, markers: bool
+) -> Iterator[list[Message]]:
+    """Yield runs of messages to join, one at a time."""
+    run: list[Message] = []
     for message in messages:
-        if runs and message.role in roles and _joins(runs[-1][-1], message, markers=markers):
-            runs[-1].append(message)
-        else:
-            runs.append([message])
-    return tuple(map(_merged, runs))
+        if run and not (message.role in roles and _joins(run[-1], message, markers=markers)):
+            yield run
+            run = []
+        run.append(message)
+    if run:
+        yield run
 
 
 def _joins(previous: Message, message: Message, *, markers: bool) -> bool:

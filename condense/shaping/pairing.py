@@ -70,6 +70,8 @@ class _Repair:
     def called(self, message: Message) -> Message:
         """Return a reply with usable call ids; its calls are open from here on."""
         self.caller = message.id
+        if _is_text(message):
+            return message
         return _with_blocks(message, [self.in_reply(block) for block in message.blocks])
 
     def in_reply(self, block: Block) -> Block:
@@ -101,6 +103,8 @@ class _Repair:
 
     def answered(self, message: Message) -> Message:
         """Return a user message with the results of all open calls first, then the rest."""
+        if not self.open and _is_text(message):
+            return message
         waiting: dict[str, deque[int]] = {}
         for index, (id_, _) in enumerate(self.open):
             waiting.setdefault(id_, deque()).append(index)
@@ -133,6 +137,10 @@ def _unpaired(block: Block) -> tuple[Block, ...]:
             return (TextBlock(tool_use_to_text(block)),)
         case _:
             return (block,)
+
+
+def _is_text(message: Message) -> bool:
+    return all(isinstance(block, TextBlock) for block in message.blocks)
 
 
 def _with_blocks(message: Message, blocks: list[Block]) -> Message:

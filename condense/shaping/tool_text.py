@@ -1,5 +1,6 @@
 """Tool calls and results as plain text, for a model that is given no tools."""
 
+import operator
 from collections.abc import Mapping
 from typing import Any, overload
 
@@ -63,10 +64,17 @@ def tools_to_text(source: Message | Content) -> Message | Content:
     if not isinstance(source, Message):
         return tuple(map(_as_text, source))
     content = tools_to_text(source.content)
-    return source if content == source.content else source.with_content(content)
+    return source if _same(content, source.content) else source.with_content(content)
+
+
+def _same(one: Content, other: Content) -> bool:
+    """Whether nothing was replaced; faster than comparing what the blocks say."""
+    return one is other or all(map(operator.is_, one, other))
 
 
 def _as_text(block: Block) -> Block:
+    if isinstance(block, TextBlock):
+        return block
     match block:
         case ToolUseBlock() | OpaqueBlock({"type": "tool_use"}):
             return TextBlock(tool_use_to_text(block))

@@ -1,0 +1,53 @@
+"""``make bench``: measure in one run, print one table, fail where a bound is missed."""
+
+import os
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+
+from tests.bench.table import Row, render
+
+# Files of this size in bytes: large enough to mean something, none of them a data table.
+SIZES = range(2_000, 40_000)
+
+
+def find_sources(root: Path) -> list[Path]:
+    """Return source files of the installed packages, the same ones in the same order each time."""
+    files = sorted((root / "django").rglob("*.py")) + sorted((root / "anthropic").rglob("*.py"))
+    return [path for path in files if path.stat().st_size in SIZES]
+
+
+def measure() -> Iterator[Row]:
+    """Yield every row."""
+    from tests.bench.folding import measure_folding  # noqa: PLC0415 - Django must be set up
+    from tests.bench.storage import measure_storage  # noqa: PLC0415 - likewise
+    from tests.bench.tokens import measure_tokens  # noqa: PLC0415 - likewise
+
+    root = Path(sysconfig.get_path("purelib"))
+    sources = find_sources(root)
+    yield from measure_folding(root, sources)
+    yield from measure_tokens(sources)
+    yield from measure_storage()
+
+
+def main() -> int:
+    """Return 0 when every bound is kept."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        os.environ.update(DATA_DIR=folder, DJANGO_SETTINGS_MODULE="chatapp.settings")
+        django.setup()
+        call_command("migrate", verbosity=0)
+        rows = []
+        for row in measure():
+            print(f"{row.work}: {row.cells[2]}", file=sys.stderr)
+            rows.append(row)
+    print(render(rows))
+    return 0 if all(row.ok for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

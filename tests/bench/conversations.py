@@ -1,0 +1,73 @@
+"""Stored conversations of any length, made in bulk."""
+
+import itertools
+import uuid
+from typing import Any
+
+from chatapp.models import Conversation, Message, Profile
+
+BATCH = 5_000
+# About 400 bytes of JSON a message, as in the recorded sessions.
+WORDS = "the quick brown fox jumps over the lazy dog " * 7
+TOKENS = 75
+_TEXT = {"type": "text", "text": WORDS}
+
+
+def make_owner() -> tuple[Any, Profile]:
+    """Return a user, and a profile in whose window everything fits."""
+    from django.contrib.auth.models import User  # noqa: PLC0415 - Django must be set up
+
+    user = User.objects.create_user("bench")
+    profile = Profile.objects.create(
+        owner=user,
+        name="Bench",
+        provider=Profile.Provider.OFFLINE,
+        model="offline",
+        context_window=100_000_000,
+        max_output=8_000,
+    )
+    return user, profile
+
+
+def make_conversation(owner: Any, profile: Profile, stored: int, visible: int | None = None) -> Any:
+    """Return a conversation of ``stored`` messages, all but the last ``visible`` condensed."""
+    visible = stored if visible is None else visible
+    conversation = Conversation.objects.create(owner=owner, profile=profile, last_seq=stored)
+    summary = uuid.uuid4()
+    hidden = stored - visible
+    rows = (_message(conversation, seq, hidden, summary) for seq in range(1, stored + 1))
+    for batch in itertools.batched(rows, BATCH):
+        Message.objects.bulk_create(batch)
+    return conversation
+
+
+def _message(conversation: Conversation, seq: int, hidden: int, summary: uuid.UUID) -> Message:
+    is_summary = bool(hidden) and seq == hidden + 1
+    tool = seq % 4  # a question, a call, its result, an answer
+    return Message(
+        conversation=conversation,
+        seq=seq,
+        position=hidden if is_summary else seq,
+        role="user" if is_summary or seq % 2 else "assistant",
+        content=_tool(seq) if tool in {2, 3} and not is_summary else [_TEXT],
+        tokens=TOKENS,
+        hidden=seq <= hidden,
+        condense_parent=summary if seq <= hidden else None,
+        condense_id=summary if is_summary else None,
+    )
+
+
+def _tool(seq: int) -> list[dict[str, Any]]:
+    """Return a call, or the result of the call before."""
+    if seq % 2:
+        id_ = f"call_{seq - 1}"
+        return [{"type": "tool_result", "tool_use_id": id_, "content": WORDS}]
+    return [
+        {"type": "text", "text": "Let me look."},
+        {
+            "type": "tool_use",
+            "id": f"call_{seq}",
+            "name": "read_file",
+            "input": {"path": f"src/{seq}.py"},
+        },
+    ]
