@@ -14,11 +14,13 @@ BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
 
 _STATUS_KEYS = ("status", "status_code", "http_status", "httpStatusCode", "HTTPStatusCode")
-_CODE_KEYS = ("code", "type", "name", "Code", "error_type", "stop_reason", "finish_reason")
-_TEXT_KEYS = ("message", "Message", "msg", "detail", "details", "raw", "error", "reason")
+_CODE_KEYS = (
+    "code", "type", "name", "Code", "error_type", "stop_reason", "stopReason", "finish_reason",
+)  # fmt: skip
+_TEXT_KEYS = ("message", "Message", "msg", "detail", "details", "raw", "error", "reason", "body")
 _NESTED_KEYS = (
     "error", "body", "response", "metadata", "detail", "details", "errors", "cause", "raw",
-    "$metadata", "ResponseMetadata", "Error", "__cause__", "exceptions",
+    "$metadata", "ResponseMetadata", "Error", "__cause__", "exceptions", "choices", "delta",
 )  # fmt: skip
 
 _CODES = re.compile(
@@ -27,7 +29,8 @@ _CODES = re.compile(
 )
 _RATE_CODES = re.compile(r"rate.?limit|throttl|quota|overloaded|TooManyRequests", re.IGNORECASE)
 _RATE_TEXT = re.compile(
-    r"rate.?limit|per (minute|min|hour|day|second)\b|\b(TPM|RPM|TPD)\b|quota|please wait|throttl",
+    r"rate.?limit|per[ _-]?(minute|min\b|hour|day|second)|tokens?/(min|hour|day|sec)|last minute"
+    r"|\b(TPM|RPM|TPD)\b|quota|please wait|throttl",
     re.IGNORECASE,
 )
 # About one parameter or credential, which no smaller context would mend.
@@ -47,11 +50,16 @@ _PLAIN = re.compile(
     | longer\ than\ the\ (model'?s\ )?(maximum|context)
     | maximum\ (context|prompt|input|model)\ length\ (is|of)\ \d
     | \d\ maximum\ context\ length
-    | (token\ count|input\ tokens|input\ length)\b.*\bexceeds?\b
+    | (token\ count|input\ tokens|input\ length)\b.*\bexceed(s|ed)?\b
+    | input\ token\ count\ is\ \d+\ but
     | reduce\ the\ (length|size)\ of\ the\ (messages|prompt|input)
     | `?inputs`?\ tokens\ \+\ `?max_new_tokens
     | tokens?\ to\ keep\ .*\bcontext
     | keep\ the\ first\ \d+\ tokens\ when\ context
+    | truncate\ prompt\ with\ n_keep
+    | expected\ maxLength:\ \d{5,}
+    | prompt:\ length:\ 1\.\.\d
+    | request\ payload\ size\ exceeds
     | exceed\w*\ model\ token\ limit
     | prompt\ exceeds\ max\ length
     | range\ of\ input\ length\ should\ be

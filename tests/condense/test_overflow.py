@@ -33,10 +33,19 @@ SAYINGS = {
     "vllm nothing left": "max_tokens must be at least 1, got -1808.",
     "lm studio": "Trying to keep the first 5000 tokens when context the overflows. However, the "
     "model is loaded with context length of only 4096 tokens, which is not enough.",
+    "lm studio cut": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
+    "lm studio size": "Context size has been exceeded.",
     "lm studio keep": "The number of tokens to keep from the initial prompt is greater than the "
     "context length.",
     "bedrock": "Input is too long for requested model.",
     "bedrock titan": "Too many input tokens. Max input tokens: 8192, request input token count: 9",
+    "bedrock characters": "Malformed input request: expected maxLength: 800000, actual: 812345, "
+    "please reformat your input and try again.",
+    "bedrock range": "prompt: length: 1..1048576",
+    "vertex supports": "Unable to submit request because the input token count is 1251952 but "
+    "model only supports up to 1048576. Reduce the input token count and try again.",
+    "gemini bytes": "Request payload size exceeds the limit: 20971520 bytes.",
+    "siliconflow": "number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.",
     "vertex": "The input token count (1200000) exceeds the maximum number of tokens allowed "
     "(1048576).",
     "mistral": "Prompt contains 40000 tokens, too large for model with 32768 maximum context "
@@ -61,6 +70,12 @@ NOT_OVERFLOWS: dict[str, dict[str, Any]] = {
         "code": "rate_limit_exceeded",
         "message": "Request too large for model on tokens per minute (TPM): Limit 6000",
     },
+    "rate with hyphens": {"message": "The input tokens exceed the tokens-per-minute limit."},
+    "rate as a fraction": {"status": 400, "message": "too many tokens: 40000 tokens/min allowed"},
+    "rate of a minute": {"message": "Too many tokens requested in the last minute."},
+    "rate of a metric": {"message": "The input tokens exceed GenerateContentInputTokensPerMinute"},
+    "length of a name": {"status": 400, "message": "Malformed input request: #/toolConfig/tools/0/"
+                         "toolSpec/name: expected maxLength: 64, actual: 70"},
     "output limit": {"status": 400, "message": "max_tokens: 100000 > 64000, which is the maximum "
                      "allowed number of output tokens"},
     "completion limit": {"status": 400, "message": "max_tokens is too large: 100000. This model "
@@ -101,6 +116,25 @@ def openai_error(status: int, message: str, code: str | None = None) -> Exceptio
     return client._make_status_error(f"Error code: {status} - {body}", body=body, response=response)
 
 
+@pytest.mark.parametrize("body", [{"error": TOO_LONG}, TOO_LONG], ids=["field", "text"])
+def test_a_body_without_an_error_object_is_recognised(body: object) -> None:
+    """LM Studio and proxies answer so, and the openai SDK keeps the words in the body only."""
+    response = httpx2.Response(400, request=REQUEST, json=body)
+    error = openai.OpenAI(api_key="none")._make_status_error_from_response(response)
+    assert TOO_LONG not in str(error)
+    assert is_context_overflow(error)
+    streamed = openai.APIError("An error occurred during streaming", REQUEST, body=TOO_LONG)
+    assert is_context_overflow(streamed)
+
+
+def test_a_rate_in_a_body_without_an_error_object_is_no_overflow() -> None:
+    """Too large a request for what is left of the minute mends itself."""
+    said = "Request too large on tokens per minute (TPM): Limit 6000, Requested 6294"
+    response = httpx2.Response(413, request=REQUEST, json={"error": said})
+    error = openai.OpenAI(api_key="none")._make_status_error_from_response(response)
+    assert not is_context_overflow(error)
+
+
 @pytest.mark.parametrize("message", SAYINGS.values(), ids=SAYINGS)
 def test_a_vendors_words_are_recognised_with_and_without_a_status(message: str) -> None:
     """As an HTTP 400 of an SDK, as a bare body, and rewrapped in an exception."""
@@ -133,8 +167,22 @@ def test_the_openai_sdks_errors_are_recognised() -> None:
 
 
 def test_a_reply_that_stopped_because_the_window_was_full_is_an_overflow() -> None:
-    """Anthropic says so instead of raising."""
-    assert is_context_overflow({"stop_reason": "model_context_window_exceeded"})
+    """Anthropic says so instead of raising, also in a stream's event and through Bedrock."""
+    full = "model_context_window_exceeded"
+    delta = anthropic.types.raw_message_delta_event.Delta(stop_reason=full)
+    usage = anthropic.types.MessageDeltaUsage(output_tokens=1)
+    assert is_context_overflow({"stop_reason": full})
+    assert is_context_overflow(
+        anthropic.types.RawMessageDeltaEvent(type="message_delta", delta=delta, usage=usage)
+    )
+    assert is_context_overflow({"stopReason": full})
+    assert is_context_overflow({"choices": [{"finish_reason": full, "delta": {}}]})
+
+
+def test_what_a_reply_talks_about_is_no_overflow() -> None:
+    """Only its reason for stopping counts."""
+    text = {"role": "assistant", "content": f"It said: {TOO_LONG}"}
+    assert not is_context_overflow({"choices": [{"finish_reason": "stop", "message": text}]})
 
 
 def test_the_cause_of_an_exception_is_looked_into() -> None:
