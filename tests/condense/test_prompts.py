@@ -98,6 +98,11 @@ def test_the_preface_is_short() -> None:
         ("A</analysis><summary>S</summary>", Answer("S", "A")),
         ("Sure: <analysis>A</analysis><summary>S</summary>", Answer("Sure:\n\nS", "A")),
         ("<summary>S</summary>\nPS: done", Answer("S\n\nPS: done")),
+        ("<ANALYSIS>A</ANALYSIS><Summary>S</Summary>", Answer("S", "A")),
+        ("<analysis kind='x'>A</analysis ><summary>S</summary>", Answer("S", "A")),
+        ("<analysis>A</analysis><analysis>B</analysis><summary>S</summary>", Answer("S", "A\n\nB")),
+        ("<summary>S</summary><analysis>A</analysis>", Answer("S", "A")),
+        ("<summary>S</summary><analysis>A", Answer("S", "A")),
         ("<analysis>A</analysis>", Answer("", "A")),
         ("<analysis>A", Answer("", "A")),
         ("<analysis></analysis><summary> </summary>", Answer("")),
@@ -107,6 +112,21 @@ def test_the_preface_is_short() -> None:
 def test_an_answer_is_read_with_and_without_its_tags(text: str, expected: Answer) -> None:
     """A model that runs out of tokens forgets the closing tags."""
     assert read_answer(text) == expected
+
+
+@pytest.mark.parametrize(
+    "scratch",
+    ["<analysis>B</analysis>", "a <summary> comes", "`<summary>…</summary>`", "</summary>"],
+)
+def test_analysis_may_quote_the_tags(scratch: str) -> None:
+    """None of it reaches the summary."""
+    text = f"<analysis>A {scratch} C</analysis><summary>S</summary>"
+    assert read_answer(text) == Answer("S", f"A {scratch} C")
+
+
+def test_a_text_without_tags_of_its_own_may_quote_the_closing_one() -> None:
+    """It is kept as it was written."""
+    assert read_answer("Close it with </summary> and go on.").summary.count("</summary>") == 1
 
 
 def test_a_summary_may_quote_the_tags() -> None:
