@@ -23,28 +23,30 @@ THINKING = ("thinking", "redacted_thinking")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def replace_images(messages: Sequence[Message], *, nested: bool = False) -> tuple[Message, ...]:
-    """Return the messages with images as placeholder text; ``nested`` includes tool results."""
-    return tuple(_without_images(message, nested=nested) for message in messages)
+def replace_images(
+    messages: Sequence[Message], *, nested: bool = False, text: str = IMAGE_TEXT
+) -> tuple[Message, ...]:
+    """Return the messages with ``text`` for each image; ``nested`` includes tool results."""
+    return tuple(_without_images(message, text, nested=nested) for message in messages)
 
 
-def _without_images(message: Message, *, nested: bool) -> Message:
-    content = _placeholders(message.content, nested=nested)
+def _without_images(message: Message, text: str, *, nested: bool) -> Message:
+    content = _placeholders(message.content, text, nested=nested)
     return message if content is message.content else message.with_content(content)
 
 
-def _placeholders(content: Content, *, nested: bool) -> Content:
+def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
     if isinstance(content, str):
         return content
-    blocks = tuple(_placeholder(block, nested=nested) for block in content)
+    blocks = tuple(_placeholder(block, text, nested=nested) for block in content)
     return content if all(new is old for new, old in zip(blocks, content, strict=True)) else blocks
 
 
-def _placeholder(block: Block, *, nested: bool) -> Block:
+def _placeholder(block: Block, text: str, *, nested: bool) -> Block:
     if isinstance(block, ImageBlock) or _type(block) == "image":
-        return TextBlock(IMAGE_TEXT)
+        return TextBlock(text)
     if nested and isinstance(block, ToolResultBlock) and block.content:
-        content = _placeholders(block.content, nested=True)
+        content = _placeholders(block.content, text, nested=True)
         return block if content is block.content else replace(block, content=content)
     return block
 

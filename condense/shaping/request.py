@@ -7,19 +7,26 @@ from condense.messages import Message, TextBlock
 from condense.shaping.cleaning import clean, replace_images
 from condense.shaping.merging import merge_consecutive
 from condense.shaping.pairing import DEFERRED, repair_tool_pairs
+from condense.shaping.weight import MAX_BYTES, lighten
 
 OPENING = "[The conversation continues from here.]"
 
 
 def shape_request(
-    messages: Sequence[Message], *, supports_images: bool = True, missing_result: str = DEFERRED
+    messages: Sequence[Message],
+    *,
+    supports_images: bool = True,
+    missing_result: str = DEFERRED,
+    max_bytes: int = MAX_BYTES,
 ) -> tuple[Message, ...]:
     """Return an effective history as messages that the Messages API accepts.
 
     The first is the user's, roles alternate, tool calls and results pair up, nothing is empty.
-    Only an empty history gives no messages.
+    Above ``max_bytes`` the oldest images and documents are left out. Only an empty history gives
+    no messages.
     """
     sent = messages if supports_images else replace_images(messages, nested=True)
+    sent = lighten(sent, max_bytes)
     cleaned = [message for message in map(clean, sent) if message.content != ()]
     merged = merge_consecutive(cleaned, ("user", "assistant"), markers=True)
     if messages and (not merged or merged[0].role == "assistant"):

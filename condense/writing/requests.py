@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from condense.messages import Block, Message, OpaqueBlock
+from condense.messages import Block, ImageBlock, Message, OpaqueBlock, TextBlock
 from condense.prompts import aligned_instruction, summary_system
 from condense.shaping import (
     inject_synthetic_results,
@@ -14,6 +14,27 @@ from condense.situation import Situation
 from condense.summarizer import SummaryRequest
 
 THINKING = ("thinking", "redacted_thinking")
+OLD_IMAGE = "[Image]"
+
+
+def without_old_images(
+    hidden: Sequence[Message], effective: Sequence[Message]
+) -> tuple[Message, ...]:
+    """Return ``hidden``, an effective history's beginning, without images before its newest prompt.
+
+    What they showed stands in the replies, and together they may weigh more than a call can carry.
+    """
+    prompts = (index for index in reversed(range(len(effective))) if _is_prompt(effective[index]))
+    newest = next(prompts, len(effective))
+    old = replace_images(hidden[:newest], nested=True, text=OLD_IMAGE)
+    return (*old, *hidden[newest:])
+
+
+def _is_prompt(message: Message) -> bool:
+    """Whether somebody said something here: a message that is more than tool results."""
+    if message.role == "assistant" or message.is_truncation_marker:
+        return False
+    return any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:

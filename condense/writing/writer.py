@@ -19,7 +19,12 @@ from condense.summarizer import (
 from condense.tokens import TokenCounter
 from condense.writing.map_reduce import MapReduce
 from condense.writing.parts import split_history
-from condense.writing.requests import aligned_request, flatten, flattened_request
+from condense.writing.requests import (
+    aligned_request,
+    flatten,
+    flattened_request,
+    without_old_images,
+)
 
 # Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
 PART_SHARE = 0.6
@@ -54,48 +59,57 @@ class Writer:
         Raises SummaryFailed after the first call that fails. An answer that calls a tool, and a
         call that turns out to be too long, are no failures yet: they are made in another form.
         """
-        request = self._whole(hidden, instruction)
+        shown = self._shown(hidden)
+        request = self._aligned(hidden, instruction) or self._whole(shown, instruction)
         refused: SummaryOverflow | None = None
         if request:
             try:
-                return await self._write_whole(request, hidden, instruction)
+                return await self._write_whole(request, shown, instruction)
             except SummaryOverflow as error:
                 refused = error
         size = self.gauge.size(hidden) + self._overhead(instruction)
         limit = self._part_limit(instruction, refused_size=size if refused else None)
         if refused and limit <= 0:
             raise refused
-        return await self._write_parts(hidden, instruction, limit)
+        return await self._write_parts(shown, instruction, limit)
 
-    def _whole(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest | None:
+    def _shown(self, hidden: Sequence[Message]) -> Sequence[Message]:
+        """Return what a flattened request shows: of images, only the newest prompt's."""
+        seeing = self.summarizer.supports_images
+        return without_old_images(hidden, self.situation.effective) if seeing else hidden
+
+    def _aligned(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest | None:
+        """Return the request that reads the history from the cache, None without one or room."""
+        if not caches_prompts(self.summarizer):
+            return None
+        asking = self.counter.count(aligned_instruction(instruction))
+        size = self.gauge.fixed + self.gauge.size(hidden) + asking
+        if not self._fits(size, self.gauge.cautious_scale):
+            return None
+        images = self.summarizer.supports_images
+        return aligned_request(self.situation, hidden, instruction, supports_images=images)
+
+    def _whole(self, shown: Sequence[Message], instruction: str) -> SummaryRequest | None:
         """Return the request for all of it at once, None where only parts would fit."""
-        size, images = self.gauge.size(hidden), self.summarizer.supports_images
-        if caches_prompts(self.summarizer):
-            asking = self.counter.count(aligned_instruction(instruction))
-            aligned_size = self.gauge.fixed + size + asking
-            if self._fits(aligned_size, self.gauge.cautious_scale):
-                return aligned_request(self.situation, hidden, instruction, supports_images=images)
         # What was refused may still fit as plain text; if not, to be told so costs nothing.
-        flat_size = size + self._overhead(instruction)
-        if self._fits(flat_size, self.gauge.scale) or self._part_limit(instruction) <= 0:
-            return self._flattened(hidden, instruction)
+        size = self.gauge.size(shown) + self._overhead(instruction)
+        if self._fits(size, self.gauge.scale) or self._part_limit(instruction) <= 0:
+            return self._flattened(shown, instruction)
         return None
 
     async def _write_whole(
-        self, request: SummaryRequest, hidden: Sequence[Message], instruction: str
+        self, request: SummaryRequest, shown: Sequence[Message], instruction: str
     ) -> Written:
         answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
         if not (request.aligned and answer.called):
             return self._written(self._read(answer.text))
         answer = await transcribe(
-            self.summarizer, self._flattened(hidden, instruction), self.on_text, self.bill
+            self.summarizer, self._flattened(shown, instruction), self.on_text, self.bill
         )
         return self._written(self._read(answer.text), CALLED_A_TOOL)
 
-    async def _write_parts(
-        self, hidden: Sequence[Message], instruction: str, limit: int
-    ) -> Written:
-        parts = split_history(hidden, limit, self._flatten, self.counter)
+    async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
+        parts = split_history(shown, limit, self._flatten, self.counter)
         run = MapReduce(
             ask=self._ask,
             counter=self.counter,
@@ -129,9 +143,9 @@ class Writer:
     def _flatten(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         return flatten(messages, supports_images=self.summarizer.supports_images)
 
-    def _flattened(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest:
+    def _flattened(self, shown: Sequence[Message], instruction: str) -> SummaryRequest:
         return flattened_request(
-            self._flatten(hidden), instruction, max_output=self.situation.budget.reserved
+            self._flatten(shown), instruction, max_output=self.situation.budget.reserved
         )
 
     def _overhead(self, instruction: str) -> int:

@@ -1,5 +1,6 @@
 """What is sent is what the Messages API accepts."""
 
+import json
 import time
 from typing import Any
 
@@ -237,3 +238,45 @@ def test_a_hundred_thousand_messages_of_one_role_take_a_moment() -> None:
     turn = (reply(use("call_0")), user(result("call_0")))
     shape_request((GO, *turn * 20_000))
     assert time.perf_counter() - started < 10
+
+
+def weighing(size: int) -> ImageBlock:
+    """Return an image of so many bytes."""
+    return ImageBlock({"type": "base64", "media_type": "image/png", "data": "A" * size})
+
+
+def test_a_request_over_the_providers_bytes_loses_its_oldest_images() -> None:
+    """As many as must go, also from tool results; 34 MB of images are few tokens."""
+    document = OpaqueBlock({"type": "document", "source": {"type": "base64", "data": "A" * 400}})
+    history = (
+        user(TextBlock("one"), weighing(400), document),
+        reply(use()),
+        user(result(content=(TextBlock("a plot"), weighing(400)))),
+        reply(TextBlock("two")),
+        user(TextBlock("three"), weighing(400)),
+    )
+    request = shape_request(history, max_bytes=1_200)
+    assert len(json.dumps([m.to_api() for m in request])) <= 1_200
+    assert_valid_request([m.to_api() for m in request])
+    left_out = "left out here: with it, the request would be too large]"
+    assert request[0].text == f"one\n[Image {left_out}\n[Document {left_out}"
+    assert request[2].tool_results[0].content == (
+        TextBlock("a plot"),
+        TextBlock(f"[Image {left_out}"),
+    )
+    assert request[-1].blocks[-1] == weighing(400)
+
+
+def test_a_request_within_the_providers_bytes_keeps_its_images() -> None:
+    """The limit is that of the Messages API, 32 MB, less what else a request carries."""
+    history = [user(TextBlock(str(n)), weighing(5_000_000)) for n in range(7)]
+    images = [b for m in shape_request(history) for b in m.blocks if isinstance(b, ImageBlock)]
+    assert len(images) == 5
+    assert len(shape_request(history[:5])[0].blocks) == 10
+
+
+def test_text_and_remote_images_are_never_left_out_for_their_weight() -> None:
+    """They are what a summary makes smaller, or weigh nothing."""
+    remote = ImageBlock({"type": "url", "url": "https://example.org/a.png"})
+    history = (user(TextBlock("a" * 900), remote),)
+    assert shape_request(history, max_bytes=100) == history

@@ -16,7 +16,7 @@ from condense import (
     condense_instruction,
     summary_system,
 )
-from condense.testing import ScriptedSummarizer
+from condense.testing import RepeatingSummarizer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import (
     IMAGE,
@@ -52,17 +52,42 @@ async def test_the_summary_may_take_what_is_reserved_for_a_reply() -> None:
 
 
 @pytest.mark.parametrize("supports_images", [True, False])
-async def test_images_are_sent_only_to_a_model_that_sees(supports_images: bool) -> None:
+async def test_the_newest_prompts_images_are_sent_to_a_model_that_sees(
+    supports_images: bool,
+) -> None:
     """Others get a placeholder; images in tool results are text either way."""
     summarizer = ScriptedSummarizer("S", supports_images=supports_images)
     shown = Message("user", (TextBlock("look"), IMAGE))
     nested = Message("user", (ToolResultBlock("t1", (IMAGE,)),))
-    await start_afresh([shown, call(), nested, *chat(2)], summarizer)
+    await start_afresh([*chat(2), shown, call(), nested, Message("assistant", "A")], summarizer)
     blocks = [block for m in summarizer.requests[0].messages for block in m.blocks]
     assert (IMAGE in blocks) is supports_images
     said = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
     assert ("[Referenced image in conversation]" in said) is not supports_images
     assert "[Tool Result]\n[Image]" in said
+
+
+@pytest.mark.parametrize("window", [100_000, 4_000], ids=["whole", "in parts"])
+async def test_images_before_the_newest_prompt_are_not_sent(window: int) -> None:
+    """The replies say what they showed, and many of them are more than a request may weigh."""
+    summarizer = RepeatingSummarizer("S")
+    old, new = (
+        Message("user", (TextBlock("look"), IMAGE)),
+        Message("user", (TextBlock("now"), IMAGE)),
+    )
+    messages = [old, *chat(20)[1:], new, Message("assistant", "A")]
+    await start_afresh(messages, summarizer, window=window)
+    blocks = [b for request in summarizer.requests for m in request.messages for b in m.blocks]
+    assert blocks.count(IMAGE) == 1
+    assert TextBlock("[Image]") in blocks
+    assert len(summarizer.requests) == 1 or window < 100_000
+
+
+async def test_an_aligned_request_keeps_all_images() -> None:
+    """Without one of them, the provider would not know the beginning again."""
+    summarizer = ScriptedSummarizer("S", caches_prompts=True)
+    await start_afresh([Message("user", (TextBlock("look"), IMAGE)), *chat(6)[1:]], summarizer)
+    assert IMAGE in summarizer.requests[0].messages[0].blocks
 
 
 async def test_thinking_is_not_sent() -> None:
