@@ -111,6 +111,7 @@ class StoredLog:
                 analysis=reduction.analysis,
                 notes=[*reduction.notes, *_said_by_validators(reduction)],
                 receipt=receipt.to_json(),
+                folded=reduction.folded.to_json() if reduction.folded else {},
             )
 
     def _receipt(self, reduction: condense.Reduction) -> condense.Receipt:

@@ -1,5 +1,6 @@
 """The composition root: builds everything a turn works with from rows and settings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from chatapp.models import Conversation, Preferences, Profile, Turn
 from chatapp.providers import create_provider
 from chatapp.sizes import Scale
 from chatapp.tools import WorkspaceToolbox
+
+HooksFor = Callable[[Path], condense.Hooks]
 
 
 def provider_for(profile: Profile) -> Provider:
@@ -43,17 +46,24 @@ def provider_for(profile: Profile) -> Provider:
 
 
 def condenser_for(
-    summarizer: condense.Summarizer, counter: condense.TokenCounter, log: condense.CondensationLog
+    summarizer: condense.Summarizer, log: condense.CondensationLog, workspace: Path
 ) -> condense.Condenser:
-    """Return the condenser as the settings want it: first strategy, and hooks around it.
-
-    Without hooks of the settings, a summary carries the ledger of what it hides.
-    """
-    hooks = condense.Hooks(after=(condense.attach_ledger,))
-    if settings.CONDENSE_HOOKS:
-        hooks = import_string(settings.CONDENSE_HOOKS)
+    """Return the condenser as the settings want it: first strategy, and hooks around it."""
     strategies = condense.ladder_from(settings.CONDENSE_STRATEGY)
-    return condense.Condenser(summarizer, counter, strategies, hooks=hooks, log=log)
+    hooks = hooks_for(workspace)
+    return condense.Condenser(summarizer, COUNTER, strategies, hooks=hooks, log=log)
+
+
+def hooks_for(workspace: Path) -> condense.Hooks:
+    """Return the hooks of the settings.
+
+    Without any, a summary carries the ledger of what it hides, and the files that were read.
+    """
+    if not settings.CONDENSE_HOOKS:
+        files = condense.AttachFoldedFiles(workspace)
+        return condense.Hooks(after=(condense.attach_ledger, files))
+    named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
+    return named if isinstance(named, condense.Hooks) else named(workspace)
 
 
 def workspace_of(conversation: Conversation) -> Path:
@@ -83,14 +93,15 @@ def assemble(
 ) -> Parts:
     """Build the parts for a conversation that ``profile`` answers."""
     provider = provider_for(profile)
-    toolbox = WorkspaceToolbox(workspace_of(conversation))
+    workspace = workspace_of(conversation)
+    toolbox = WorkspaceToolbox(workspace)
     journal = StoredJournal(conversation, profile, COUNTER, turn)
     budget = budget_for(profile, preferences)
     log = StoredLog(
         conversation, profile, budget, audience, on_disk=toolbox.holds, turn=turn, focus=focus
     )
     keeper = Keeper(
-        condenser=condenser_for(ProviderSummarizer(provider, journal), COUNTER, log),
+        condenser=condenser_for(ProviderSummarizer(provider, journal), log, workspace),
         log=log,
         journal=journal,
         toolbox=toolbox,

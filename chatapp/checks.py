@@ -1,5 +1,6 @@
 """System checks: combinations of settings that cannot work, each with a way out."""
 
+import inspect
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -72,12 +73,13 @@ def check_hooks(**_: Any) -> list[checks.CheckMessage]:
     try:
         if not settings.CONDENSE_HOOKS:
             return []
-        if isinstance(import_string(settings.CONDENSE_HOOKS), condense.Hooks):
+        named = import_string(settings.CONDENSE_HOOKS)
+        if isinstance(named, condense.Hooks) or inspect.isfunction(named):
             return []
         problem = "that is something else"
     except ImportError as error:
         problem = str(error)
-    hint = "Give the dotted path of one, or unset it."
+    hint = "Give the dotted path of one, or of a function that makes one, or unset it."
     text = f"CONDENSE_HOOKS does not name a condense.Hooks object: {problem}"
     return [checks.Error(text, hint=hint, id="palimpsest.E005")]
 

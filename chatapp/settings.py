@@ -35,8 +35,9 @@ ANTHROPIC_BASE_URL = read_text("ANTHROPIC_BASE_URL", "")
 # What makes a full context smaller first: a strategy of condense by name, or a dotted path.
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 
-# The dotted path of a condense.Hooks object: an application's own say in every condensation.
-# It replaces the default, which attaches the ledger (condense.attach_ledger) to every summary.
+# The dotted path of a condense.Hooks object, or of a function from the workspace's folder to one:
+# an application's own say in every condensation. It replaces the default, which attaches the ledger
+# (condense.attach_ledger) and the files read (condense.AttachFoldedFiles) to every summary.
 CONDENSE_HOOKS = read_text("CONDENSE_HOOKS", "")
 
 # Detailed error pages, for development only.

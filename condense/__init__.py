@@ -4,7 +4,7 @@ Messages are tagged, never deleted; what the model sees is derived. Start with :
 or look at :func:`effective_history`.
 """
 
-from condense.attachments import attach_ledger
+from condense.attachments import AttachFoldedFiles, attach_ledger
 from condense.attempts import Attempt, CondensationLog, NullLog
 from condense.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.budget import Budget, Distribution
@@ -25,6 +25,7 @@ from condense.errors import (
     Vetoed,
 )
 from condense.facts import Ledger, ledger, parse_ledger
+from condense.folding import Folded
 from condense.hooks import (
     AttemptFailed,
     AttemptStarted,
@@ -68,7 +69,15 @@ from condense.shaping import (
     validate_tool_results,
 )
 from condense.shortcut import Condensation, condense
-from condense.situation import Environment, Gauge, Reduction, Situation, Trigger, Verdict
+from condense.situation import (
+    Addition,
+    Environment,
+    Gauge,
+    Reduction,
+    Situation,
+    Trigger,
+    Verdict,
+)
 from condense.strategies import Kit, Strategy, load_strategy
 from condense.summarizer import (
     Bill,
@@ -106,6 +115,8 @@ from condense.vocabulary import load_encoding
 
 __all__ = [
     "LADDER",
+    "Addition",
+    "AttachFoldedFiles",
     "Attempt",
     "AttemptFailed",
     "AttemptStarted",
@@ -130,6 +141,7 @@ __all__ = [
     "FellBack",
     "Finding",
     "Floor",
+    "Folded",
     "Gauge",
     "Hooks",
     "ImageBlock",

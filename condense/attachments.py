@@ -1,11 +1,20 @@
 """What stands beside a summary without a model's help; each is an ``after`` hook."""
 
 import asyncio
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from condense.facts import BUDGET, SHARE, ledger
-from condense.messages import Block
-from condense.situation import Reduction, Situation
+from condense.folding import LIMIT, Ignore, files_read, fold_files
+from condense.messages import Block, Message, TextBlock
+from condense.situation import Addition, Reduction, Situation
+
+# Characters for each token of the window: all of Roo Code's 50,000 in the 200,000 tokens that most
+# models had when it chose them, where they take some 7 %, and as much of a smaller window.
+PER_TOKEN_OF_WINDOW = 0.25
+# Characters for each token gained: a token of code is three or four, so two thirds stay gained.
+PER_TOKEN_GAINED = 1
 
 
 async def attach_ledger(situation: Situation, reduction: Reduction) -> Sequence[Block]:
@@ -16,7 +25,42 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Sequence[
     """
     if reduction.kind != "condensed" or not reduction.prompt:
         return ()
-    ids = frozenset(reduction.hidden)
-    hidden = [message for message in situation.effective if message.id in ids]
+    hidden = _hidden(situation, reduction)
     budget = int(situation.budget.window * SHARE) or BUDGET
     return await asyncio.to_thread(ledger, hidden, budget_tokens=budget)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachFoldedFiles:
+    """Adds the files that a summary hides the reading of, as signatures, and says so on record.
+
+    ``root`` is the workspace; ``ignore`` tells which paths in it are not shown, in place of its
+    ``.rooignore``. The last read comes first. All of them take 50,000 characters at most, less in
+    a window under 200,000 tokens, and a third of what was gained. A truncation gets none.
+    """
+
+    root: str | os.PathLike[str]
+    ignore: Ignore | None = None
+
+    async def __call__(self, situation: Situation, reduction: Reduction) -> Addition:
+        """Return one block for each file; nothing where none was read."""
+        paths = files_read(_hidden(situation, reduction))
+        if reduction.kind != "condensed" or not paths:
+            return Addition()
+        limit = _room(situation, reduction)
+        folded = await asyncio.to_thread(
+            fold_files, paths, self.root, limit=limit, ignore=self.ignore
+        )
+        return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded)
+
+
+def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:
+    ids = frozenset(reduction.hidden)
+    return [message for message in situation.effective if message.id in ids]
+
+
+def _room(situation: Situation, reduction: Reduction) -> int:
+    """Return how many characters the folded files may take."""
+    gained = reduction.tokens_before.value - reduction.tokens_after.value
+    of_window = int(situation.budget.window * PER_TOKEN_OF_WINDOW)
+    return max(0, min(LIMIT, of_window, gained * PER_TOKEN_GAINED))

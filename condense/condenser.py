@@ -11,6 +11,7 @@ from condense.attempts import Attempt, CondensationLog, NullLog
 from condense.errors import CannotFit, CondenseError, DidNotShrink, Vetoed
 from condense.failure import describe
 from condense.hooks import (
+    After,
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
@@ -23,7 +24,7 @@ from condense.hooks import (
 from condense.ladder import Ladder, ladder_from, rungs_after
 from condense.messages import Block
 from condense.policy import Policy
-from condense.situation import Gauge, Reduction, Situation, Trigger
+from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.strategies import Kit, Strategy, load_strategy
 from condense.summarizer import Summarizer
 from condense.tokens import TokenCounter
@@ -165,24 +166,30 @@ class _Try:
     async def _reduce(self) -> Reduction:
         reduction = await self.strategy.reduce(self.situation, self.kit)
         self.ladder.check(reduction)
-        blocks = await self.hooks.blocks(self.situation, reduction)
-        reduction = self._extended(reduction, blocks) if blocks else reduction
+        for hook in self.hooks.hooks.after:
+            for addition in await self.hooks.additions(hook, self.situation, reduction):
+                reduction = self._extended(reduction, addition, hook)
         return await self.hooks.judged(self.situation, reduction)
 
-    def _extended(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
-        """Return the reduction with more for the model to read, unless that is too much."""
+    def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
+        """Return the reduction with what a hook adds, unless that is too much."""
+        extended = self._longer(reduction, addition.blocks) if addition.blocks else reduction
+        try:
+            self.ladder.check(extended)
+        except DidNotShrink:
+            self.hooks.note_left_out(hook)
+            extended, addition = reduction, addition.left_out()
+        notes = (*reduction.notes, *addition.notes)
+        return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
+
+    def _longer(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
+        """Return the reduction with more for the model to read."""
         content = (*reduction.message.blocks, *blocks)
         message = replace(
             reduction.message, content=content, tokens=self.kit.counter.count(content)
         )
         _, after = self.ladder.gauge.compare(reduction.hidden, message)
-        extended = replace(reduction, message=message, tokens_after=after)
-        try:
-            self.ladder.check(extended)
-        except DidNotShrink:
-            self.hooks.troubles.append("What hooks wanted to add did not fit and was left out.")
-            return reduction
-        return extended
+        return replace(reduction, message=message, tokens_after=after)
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
         """Close the record with all that was spent, and say what comes next."""

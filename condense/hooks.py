@@ -12,7 +12,7 @@ from typing import get_args
 from condense.attempts import Attempt
 from condense.errors import CondenseError
 from condense.messages import Block
-from condense.situation import Reduction, Situation, Verdict
+from condense.situation import Addition, Reduction, Situation, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class FellBack:
 
 Event = AttemptStarted | AttemptSucceeded | AttemptFailed | FellBack
 Before = Callable[[Plan], Awaitable[Plan | Veto | None]]
-After = Callable[[Situation, Reduction], Awaitable[Sequence[Block]]]
+After = Callable[[Situation, Reduction], Awaitable[Sequence[Block] | Addition]]
 Validator = Callable[[Situation, Reduction], Awaitable[Verdict]]
 Listener = Callable[[Event], None]
 
@@ -80,8 +80,9 @@ class Hooks:
     """All hooks of a condenser, each kind called in order.
 
     ``before`` may change the plan, with None for "as it is", or return a Veto; ``after`` returns
-    blocks for the model to read after the summary; ``validators`` judge what is then applied;
-    ``listeners`` are told each event and must return at once.
+    blocks for the model to read after the summary, or an Addition to say something on record too;
+    ``validators`` judge what is then applied; ``listeners`` are told each event and must return at
+    once. What an ``after`` hook adds is left out where the context would not shrink enough with it.
     """
 
     before: tuple[Before, ...] = ()
@@ -107,16 +108,19 @@ class HookRun:
                 plan = answer if isinstance(answer, Plan) else plan
         return plan
 
-    async def blocks(self, situation: Situation, reduction: Reduction) -> tuple[Block, ...]:
-        """Return the blocks that hooks add."""
-        blocks: list[Block] = []
-        for hook in self.hooks.after:
-            with self._guarded(hook):
-                added = tuple(await hook(situation, reduction))
-                if not all(isinstance(block, get_args(Block)) for block in added):
-                    raise TypeError("it returned something that is no content block")
-                blocks += added
-        return tuple(blocks)
+    async def additions(
+        self, hook: After, situation: Situation, reduction: Reduction
+    ) -> Sequence[Addition]:
+        """Return what an ``after`` hook adds: one addition, or none where it failed."""
+        made: list[Addition] = []
+        with self._guarded(hook):
+            made.append(_addition_of(await hook(situation, reduction)))
+        return made
+
+    def note_left_out(self, hook: After) -> None:
+        """Say that what a hook returned was too much."""
+        said = f"What the hook {_name(hook)} wanted to add did not fit and was left out."
+        self.troubles.append(said)
 
     async def judged(self, situation: Situation, reduction: Reduction) -> Reduction:
         """Return the reduction with the verdicts on it, and with what went wrong in hooks."""
@@ -142,6 +146,14 @@ class HookRun:
             log.warning("the hook %s failed", _name(hook), exc_info=True)
             reason = str(error) or type(error).__name__
             self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
+
+
+def _addition_of(added: Sequence[Block] | Addition) -> Addition:
+    """Return what a hook returned as an addition; raise TypeError where it can be none."""
+    addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
+    if not all(isinstance(block, get_args(Block)) for block in addition.blocks):
+        raise TypeError("it returned something that is no content block")
+    return addition
 
 
 def _name(hook: object) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from condense.attempts import CondensationLog
 from condense.budget import Budget
 from condense.condenser import Condenser
+from condense.hooks import Hooks
 from condense.messages import Json, Message
 from condense.policy import Policy
 from condense.situation import Environment, Gauge, Reduction, Situation, Trigger
@@ -34,13 +35,15 @@ async def condense(
     prompt: str = "",
     focus: str = "",
     environment: Environment | None = None,
+    hooks: Hooks | None = None,
     log: CondensationLog | None = None,
 ) -> Condensation:
     """Return a whole tagged history with what the model has read hidden behind a summary.
 
     Only the model's summary is tried. Without a ``budget`` the window is that of Claude's models,
-    200,000 tokens. Raises NothingToCondense, SummaryFailed, DidNotShrink or CannotFit;
-    ``messages`` never change.
+    200,000 tokens. ``Hooks(after=(attach_ledger, AttachFoldedFiles(workspace)))`` adds the facts of
+    what is hidden, and the files that were read there as signatures. Raises NothingToCondense,
+    SummaryFailed, DidNotShrink or CannotFit; ``messages`` never change.
     """
     counter = counter or TiktokenCounter()
     situation = Situation(
@@ -57,7 +60,9 @@ async def condense(
     )
     situation = replace(situation, tokens=TokenCount(Gauge(situation, counter).before))
     policy = Policy(small_window=0)
-    condenser = Condenser(summarizer, counter, ("fresh_start",), policy=policy, log=log)
+    condenser = Condenser(
+        summarizer, counter, ("fresh_start",), policy=policy, hooks=hooks, log=log
+    )
     reduction = await condenser.fit(situation)
     if reduction is None:
         return Condensation(messages, None)

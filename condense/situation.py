@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Literal
 
 from condense.budget import Budget
-from condense.messages import Json, Message
+from condense.folding import Folded, Reason
+from condense.messages import Block, Json, Message
 from condense.tokens import TokenCount, TokenCounter, count_message
 from condense.usage import Usage
 
@@ -86,8 +87,9 @@ class Reduction:
     ``message`` is the summary or the marker to insert, its seq still unset, and ``hidden`` the ids
     it hides, in reading order. Both token counts are of the whole request, system prompt and
     tools included, and in the same unit. ``prompt`` is the instruction that was sent, ``analysis``
-    the model's scratch text, which nobody sends again; ``notes`` are sentences for people, and
-    ``verdicts`` what validators found.
+    the model's scratch text, which nobody sends again; ``notes`` are sentences for people,
+    ``verdicts`` what validators found, and ``folded`` which files stand beside the summary as
+    signatures, None where none had been read.
     """
 
     kind: Literal["condensed", "truncated"]
@@ -103,6 +105,21 @@ class Reduction:
     cost: Decimal = Decimal(0)
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    folded: Folded | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """What is added to a reduction: ``blocks`` for the model, the rest for the record."""
+
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()
+    folded: Folded | None = None
+
+    def left_out(self) -> "Addition":
+        """Return what is still to be said where the blocks are too much."""
+        folded = self.folded and self.folded.left_out(Reason.TOO_MUCH)
+        return Addition(folded=folded)
 
 
 def replace_hidden(

@@ -48,7 +48,8 @@ class Condensation(models.Model):
     """One attempt to make the context smaller, from its start.
 
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    ``receipt`` is what became of the hidden facts, as ``condense.Receipt.to_json`` gives it.
+    ``receipt`` is what became of the hidden facts, as ``condense.Receipt.to_json`` gives it, and
+    ``folded`` what became of the files that were read, as ``condense.Folded.to_json`` does.
     """
 
     class Status(models.TextChoices):
@@ -100,6 +101,7 @@ class Condensation(models.Model):
     analysis = models.TextField(blank=True)
     notes = models.JSONField(default=list)
     receipt = models.JSONField(default=list)
+    folded = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     details = models.TextField(blank=True)
     fell_back_to = models.CharField(max_length=200, blank=True)

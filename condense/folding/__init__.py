@@ -6,6 +6,7 @@ Parsing takes place in a process of its own; importing this package loads no gra
 
 from condense.folding.budget import LIMIT
 from condense.folding.folding import fold_files
+from condense.folding.ignoring import Ignore
 from condense.folding.languages import LANGUAGES
 from condense.folding.reads import files_read
 from condense.folding.record import Folded, Reason, Skipped
@@ -15,6 +16,7 @@ __all__ = [
     "LANGUAGES",
     "LIMIT",
     "Folded",
+    "Ignore",
     "Reason",
     "Skipped",
     "definitions",

@@ -1,6 +1,7 @@
 """The character limit over all sections, as Roo Code applies it, but never exceeded."""
 
 from condense.folding.record import Reason, Unfoldable
+from condense.folding.units import first_units, units
 
 LIMIT = 50_000
 # With less room left, a file and all that follow are left out.
@@ -51,17 +52,6 @@ def frame(path: str, definitions: str) -> str:
     """Return the section of one file."""
     name = " ".join(path.encode(errors="replace").decode().splitlines())
     return _FRAME.format(path=_defused(name), definitions=_defused(definitions))
-
-
-def units(text: str) -> int:
-    """Return the length in UTF-16 code units."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def first_units(text: str, count: int) -> str:
-    """Return as much of the text as fits; a character is never split."""
-    raw = text.encode("utf-16-le", "surrogatepass")[: 2 * count]
-    return raw.decode("utf-16-le", "ignore")
 
 
 def _defused(text: str) -> str:

@@ -35,16 +35,17 @@ class ParserProcess:
     ``parses`` counts what it was asked: a source that was folded before is not asked again.
     """
 
-    def __init__(self, seconds: float = SECONDS) -> None:
-        """Take how long one source may take; start nothing yet."""
+    def __init__(self, seconds: float = SECONDS, worker: Path = _WORKER) -> None:
+        """Take how long one source may take, and the worker's script; start nothing yet."""
         self.seconds = seconds
+        self.worker = worker
         self.parses = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
         self._lock = threading.Lock()
 
     def parse(self, language: str, source: bytes) -> Parsed:
-        """Return what the worker found; raise Unfoldable where it took too long or crashed."""
+        """Return what the worker found; raise Unfoldable where it gave no answer in time."""
         request = json.dumps({"language": language, "size": len(source)}).encode() + b"\n" + source
         with self._lock:
             self.parses += 1
@@ -69,18 +70,27 @@ class ParserProcess:
         self._start()
         answer = self._ask(request)
         if not answer:
-            self.close()
-            raise Unfoldable(Reason.CRASHED)
+            raise Unfoldable(self._reason_of_end())
         return answer
+
+    def _reason_of_end(self) -> Reason:
+        """Clean up after a worker that closed its pipe, and tell why it did."""
+        process = self._process
+        code = process.wait() if process else None
+        self.close()
+        return Reason.NO_PARSER if code == os.EX_UNAVAILABLE else Reason.CRASHED
 
     def _start(self) -> None:
         self._owner = os.getpid()
-        self._process = subprocess.Popen(  # noqa: S603 - Python itself, and a file of this package
-            [sys.executable, "-I", str(_WORKER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - Python itself, and this package's file
+                [sys.executable, "-I", str(self.worker)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            raise Unfoldable(Reason.NO_PARSER) from None
         atexit.unregister(self.close)
         atexit.register(self.close)
 

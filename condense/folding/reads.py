@@ -18,13 +18,16 @@ _PATHS = ("path", "file_path", "filepath", "filePath", "notebook_path", "files",
 # A file that the user mentions, and one whose content was put into the message for a mention.
 _MENTION = re.compile(r"(?<!\S)@/((?:\\ |[^\s\\])+)")
 _CONTENT = re.compile(r'<file_content path="([^"\n]+)"')
+# A file that an earlier condensation folded: its summary is all that is left of the read.
+_FOLDED = re.compile(r"<system-reminder>\n## File Context: (.+)\n")
 _PUNCTUATION = ".,:;!?)]}\"'`"
 
 
 def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return the paths the agent read or the user mentioned, newest first, each once.
 
-    What was only edited does not count, and neither does a call that failed.
+    What was only edited does not count, and neither does a call that failed. Files that a summary
+    shows folded were read before it.
     """
     failed = {
         result.tool_use_id
@@ -41,6 +44,8 @@ def _paths_of(message: Message, failed: set[str]) -> Iterator[str]:
         match block:
             case ToolUseBlock() if block.id not in failed and _reads(block):
                 yield from _paths_in(block.input)
+            case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
+                yield folded[1]
             case TextBlock() if message.role == "user":
                 yield from _mentioned(block.text)
 

@@ -2,25 +2,30 @@
 
 import enum
 from dataclasses import dataclass
+from typing import Any, Self
+
+from condense.folding.units import units
 
 
 class Reason(enum.StrEnum):
-    """Why a file was left out."""
+    """Why a file was left out, as a sentence for people."""
 
-    OUTSIDE = "outside the workspace"
-    IGNORED = "excluded by the ignore rules"
-    GONE = "no longer exists"
-    NOT_A_FILE = "not a regular file"
-    UNREADABLE = "cannot be read"
-    TOO_LARGE = "larger than 1 MB"
-    BINARY = "binary"
-    NO_GRAMMAR = "no grammar for this kind of file"
-    BROKEN = "no definition survives its syntax errors"
-    NOTHING = "defines nothing"
-    TOO_SLOW = "takes too long to parse"
-    CRASHED = "crashes its parser"
-    REPEATED = "already folded under another spelling"
-    NO_ROOM = "no room left under the character limit"
+    OUTSIDE = "It is outside the workspace."
+    IGNORED = "The ignore rules exclude it."
+    GONE = "It no longer exists."
+    NOT_A_FILE = "It is not a regular file."
+    UNREADABLE = "It cannot be read."
+    TOO_LARGE = "It is larger than 1 MB."
+    BINARY = "It is binary."
+    NO_GRAMMAR = "There is no grammar for this kind of file."
+    BROKEN = "No definition survives its syntax errors."
+    NOTHING = "It defines nothing."
+    TOO_SLOW = "It takes too long to parse."
+    CRASHED = "It crashes its parser."
+    NO_PARSER = "The parser could not be started."
+    REPEATED = "It is already folded under another spelling."
+    NO_ROOM = "There was no room left under the character limit."
+    TOO_MUCH = "With it, the context would not have become small enough."
 
 
 class Unfoldable(Exception):
@@ -52,3 +57,17 @@ class Folded:
     included: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     characters: int = 0
+
+    def left_out(self, reason: Reason) -> Self:
+        """Return the record of the same files with none of them folded."""
+        dropped = tuple(Skipped(path, reason) for path in self.included)
+        return type(self)(skipped=(*dropped, *self.skipped))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return which files were folded and which left out as plain data, to store with a run."""
+        files = zip(self.included, self.sections, strict=True)
+        return {
+            "characters": self.characters,
+            "files": [{"path": path, "characters": units(text)} for path, text in files],
+            "left_out": [{"path": one.path, "reason": str(one.reason)} for one in self.skipped],
+        }

@@ -42,6 +42,8 @@ def _fold(language: str, source: bytes) -> Outcome:
     try:
         spans, broken = parser.parse(language, text.encode())
     except Unfoldable as failure:
+        if failure.reason is Reason.NO_PARSER:
+            raise  # that says nothing about this source, so it must not be remembered
         return failure.reason
     shown = render((trimmed(span, lines) for span in spans), lines)
     return shown or (Reason.BROKEN if broken else Reason.NOTHING)

@@ -16,8 +16,11 @@ from pathlib import Path
 from threading import Timer
 from typing import BinaryIO
 
-from tree_sitter import Language, Node, Parser, Query, QueryCursor, Range
-from tree_sitter_language_pack import get_language
+try:
+    from tree_sitter import Language, Node, Parser, Query, QueryCursor, Range
+    from tree_sitter_language_pack import get_language
+except ImportError:
+    sys.exit(os.EX_UNAVAILABLE)
 
 QUERIES = Path(__file__).parent / "queries"
 IDLE_SECONDS = 60

@@ -1,6 +1,10 @@
 """Sources that are broken, strange or meant to do harm."""
 
+import os
 import random
+import select
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -69,22 +73,45 @@ def test_a_source_that_would_take_minutes_is_given_up() -> None:
         impatient.close()
 
 
-def test_a_parser_that_crashes_costs_one_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_parser_that_crashes_costs_one_file(tmp_path: Path) -> None:
     """The next one is read by another process."""
     worker = tmp_path / "worker.py"
     worker.write_text("import sys; sys.stdin.buffer.readline(); sys.exit(139)")
-    process = ParserProcess()
-    monkeypatch.setattr("condense.folding.parsing._WORKER", worker)
+    process = ParserProcess(worker=worker)
     with pytest.raises(Unfoldable) as failure:
         process.parse("python", b"def f(): ...")
     assert failure.value.reason is Reason.CRASHED
-    monkeypatch.undo()
+    process.worker = ParserProcess().worker
     try:
         assert process.parse("python", b"def f(): ...").spans
     finally:
         process.close()
+
+
+def test_a_parser_that_is_not_installed_is_told_from_a_crash(tmp_path: Path) -> None:
+    """It says nothing about the file."""
+    worker = tmp_path / "worker.py"
+    script = ParserProcess().worker.read_text()
+    worker.write_text(script.replace("from tree_sitter import", "from no_tree_sitter import"))
+    with pytest.raises(Unfoldable) as failure:
+        ParserProcess(worker=worker).parse("python", b"def f(): ...")
+    assert failure.value.reason is Reason.NO_PARSER
+
+
+def test_no_parser_is_left_behind_when_its_program_is_killed() -> None:
+    """It ends when nobody can ask it any more, so a shutdown need not end it."""
+    program = (
+        "from condense.folding.parsing import parser;"
+        "parser.parse('python', b'def f(): ...');"
+        "print(parser._process.pid, flush=True);"
+        "import time; time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as started:
+        assert started.stdout
+        parser_process = os.pidfd_open(int(started.stdout.readline()))
+        started.kill()
+        assert select.select([parser_process], [], [], 30)[0]
+    os.close(parser_process)
 
 
 def test_a_worker_that_ended_itself_is_replaced_unnoticed() -> None:
