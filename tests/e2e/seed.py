@@ -117,7 +117,21 @@ record(
     messages_hidden=3,
     summary="## Asked\n\nFind the slow path in `parser.py`.\n\n- tokens are **copied twice**",
     analysis="The user went through the files.",
-    notes=["2 files were folded"],
+    notes=["The hook check_tone failed: no model"],
+    folded={
+        "characters": 5_120,
+        "files": [
+            {"path": "src/parser.py", "characters": 3_410},
+            {"path": "src/tokens/" + "deeply/" * 12 + "token.py", "characters": 1_709},
+        ],
+        "left_out": [
+            {"path": "/home/someone/notes.md", "reason": "It is outside the workspace."},
+            {
+                "path": "data/" + "x" * 90 + ".csv",
+                "reason": "There is no grammar for this kind of file.",
+            },
+        ],
+    },
 )
 say("user", condense.TextBlock("Try another way."))
 say("assistant", condense.TextBlock("A memory view would do."))

@@ -43,6 +43,8 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     page.get_by_text("What was hidden").first.click()
     page.locator(".hidden-list").first.wait_for()
     assert complaints(page) == []
+    page.get_by_text("Files folded").click()
+    assert complaints(page) == []
 
 
 @pytest.mark.parametrize("theme", THEMES)

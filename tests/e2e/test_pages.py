@@ -151,6 +151,22 @@ def test_what_was_hidden_leads_into_the_transcript(open_page: OpenPage, long_cha
     expect(page.get_by_role("article").filter(has_text="Remove the copy").first).to_be_focused()
 
 
+def test_the_folded_files_are_listed_with_what_was_left_out(
+    open_page: OpenPage, long_chat: str
+) -> None:
+    """With their sizes, and each reason as a sentence; the tab is reached with the keyboard too."""
+    page = open_page(long_chat)
+    band = page.get_by_role("article", name="Context condensed")
+    band.get_by_text("Summary", exact=True).click()
+    band.get_by_role("radio", name="Prompt").focus()
+    page.keyboard.press("ArrowRight")
+    expect(band.get_by_role("radio", name="Files folded")).to_be_checked()
+    folded = band.get_by_role("listitem").filter(has_text="src/parser.py")
+    expect(folded).to_contain_text("3,410 characters")
+    left_out = band.get_by_role("listitem").filter(has_text="notes.md")
+    expect(left_out).to_contain_text("It is outside the workspace.")
+
+
 def test_the_shortcuts_are_listed(open_page: OpenPage, long_chat: str) -> None:
     """With a question mark, outside of a text field."""
     page = open_page(long_chat)
