@@ -44,13 +44,16 @@ class AttachFoldedFiles:
 
     async def __call__(self, situation: Situation, reduction: Reduction) -> Addition:
         """Return one block for each file; nothing where none was read."""
+        if reduction.kind != "condensed":
+            return Addition()
+        return await asyncio.to_thread(self._fold, situation, reduction)
+
+    def _fold(self, situation: Situation, reduction: Reduction) -> Addition:
         paths = files_read(_hidden(situation, reduction))
-        if reduction.kind != "condensed" or not paths:
+        if not paths:
             return Addition()
         limit = _room(situation, reduction)
-        folded = await asyncio.to_thread(
-            fold_files, paths, self.root, limit=limit, ignore=self.ignore
-        )
+        folded = fold_files(paths, self.root, limit=limit, ignore=self.ignore)
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded)
 
 

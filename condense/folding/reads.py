@@ -74,5 +74,7 @@ def _paths_in(argument: Any) -> Iterable[str]:
 
 def _mentioned(text: str) -> Iterator[str]:
     yield from _CONTENT.findall(text)
+    if "@/" not in text:
+        return  # found many times faster than the expression finds nothing
     for path in _MENTION.findall(text):
         yield path.replace("\\ ", " ").rstrip(_PUNCTUATION)

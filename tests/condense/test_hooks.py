@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from condense import (
+    Addition,
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
@@ -48,6 +49,11 @@ async def be_brief(plan: Plan) -> Plan:
 async def add(_situation: Situation, _reduction: Reduction) -> Sequence[Block]:
     """Give the model something more."""
     return (EXTRA,)
+
+
+async def flood(_situation: Situation, _reduction: Reduction) -> Sequence[Block]:
+    """Give the model far too much."""
+    return (TextBlock("word " * 24_000),)
 
 
 async def judge(_situation: Situation, reduction: Reduction) -> Verdict:
@@ -124,15 +130,38 @@ async def test_blocks_are_added_after_the_summary_and_counted() -> None:
 
 
 async def test_blocks_that_are_too_much_are_left_out() -> None:
-    """The summary was paid for and holds without them."""
-
-    async def flood(_situation: Situation, _reduction: Reduction) -> Sequence[Block]:
-        return (TextBlock("word " * 24_000),)
-
-    made = await Bench("S", hooks=Hooks(after=(flood,))).fit(talk(12))
+    """The summary was paid for and holds without them, and so does what other hooks add."""
+    made = await Bench("S", hooks=Hooks(after=(add, flood, add))).fit(talk(12))
     assert made is not None
-    assert "left out" in made.notes[-1]
+    said = "What the hook flood wanted to add did not fit and was left out."
+    assert made.notes == (said,)
+    assert texts(made.message)[-2:] == [EXTRA.text, EXTRA.text]
     assert (made.message.tokens or 0) < 100
+
+
+async def test_an_addition_may_say_something_on_record() -> None:
+    """Beside its blocks, and with none as well; each hook sees what those before it added."""
+
+    async def report(_situation: Situation, reduction: Reduction) -> Addition:
+        return Addition(notes=(f"Blocks so far: {len(reduction.message.blocks)}.",))
+
+    made = await Bench("S", hooks=Hooks(after=(report, add, report))).fit(talk(12))
+    assert made is not None
+    few, more = made.notes
+    assert few != more
+
+
+async def test_what_was_left_out_says_nothing_on_record() -> None:
+    """Its notes speak of blocks that the model does not get."""
+
+    async def boast(situation: Situation, reduction: Reduction) -> Addition:
+        blocks = await flood(situation, reduction)
+        return Addition(blocks=tuple(blocks), notes=("I added a lot.",))
+
+    made = await Bench("S", hooks=Hooks(after=(boast,))).fit(talk(12))
+    assert made is not None
+    assert len(made.notes) == 1
+    assert "left out" in made.notes[0]
 
 
 async def test_verdicts_are_on_the_reduction_under_the_validators_name() -> None:
