@@ -25,6 +25,7 @@ class Reason(enum.StrEnum):
     NO_PARSER = "The parser could not be started."
     REPEATED = "It is already folded under another spelling."
     NO_ROOM = "There was no room left under the character limit."
+    NO_TIME = "There was no time left to fold it."
     TOO_MUCH = "With it, the context would not have become small enough."
 
 

@@ -55,6 +55,11 @@ def test_nothing_to_fold_is_nothing(root: Path) -> None:
     assert fold_files([], root) == Folded()
 
 
+def test_what_would_begin_too_late_is_left_out(root: Path) -> None:
+    """Here there is no time at all; whoever condenses waits for it."""
+    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": Reason.NO_TIME}
+
+
 def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     """The rest is on record, and not even read."""
     paths = [f"{name}.py" for name in "abcdef"]
