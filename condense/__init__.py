@@ -25,7 +25,7 @@ from condense.errors import (
     Vetoed,
 )
 from condense.facts import Ledger, ledger, parse_ledger
-from condense.folding import Folded
+from condense.folded import Folded
 from condense.hooks import (
     AttemptFailed,
     AttemptStarted,

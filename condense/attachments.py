@@ -2,11 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from condense.facts import BUDGET, SHARE, ledger
-from condense.folding import LIMIT, Ignore, files_read, fold_files
 from condense.messages import Block, Message, TextBlock
 from condense.situation import Addition, Reduction, Situation
 
@@ -40,7 +39,7 @@ class AttachFoldedFiles:
     """
 
     root: str | os.PathLike[str]
-    ignore: Ignore | None = None
+    ignore: Callable[[str], bool] | None = None
 
     async def __call__(self, situation: Situation, reduction: Reduction) -> Addition:
         """Return one block for each file; nothing where none was read."""
@@ -49,10 +48,13 @@ class AttachFoldedFiles:
         return await asyncio.to_thread(self._fold, situation, reduction)
 
     def _fold(self, situation: Situation, reduction: Reduction) -> Addition:
+        # A dozen modules; who imports the engine should not wait for them.
+        from condense.folding import LIMIT, files_read, fold_files  # noqa: PLC0415
+
         paths = files_read(_hidden(situation, reduction))
         if not paths:
             return Addition()
-        limit = _room(situation, reduction)
+        limit = min(LIMIT, _room(situation, reduction))
         folded = fold_files(paths, self.root, limit=limit, ignore=self.ignore)
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded)
 
@@ -63,7 +65,7 @@ def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:
 
 
 def _room(situation: Situation, reduction: Reduction) -> int:
-    """Return how many characters the folded files may take."""
+    """Return how many characters of this window, and of what was gained, files may take."""
     gained = reduction.tokens_before.value - reduction.tokens_after.value
     of_window = int(situation.budget.window * PER_TOKEN_OF_WINDOW)
-    return max(0, min(LIMIT, of_window, gained * PER_TOKEN_GAINED))
+    return max(0, min(of_window, gained * PER_TOKEN_GAINED))

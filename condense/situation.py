@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Literal
 
 from condense.budget import Budget
-from condense.folding import Folded, Reason
+from condense.folded import Folded, Reason
 from condense.messages import Block, Json, Message
 from condense.tokens import TokenCount, TokenCounter, count_message
 from condense.usage import Usage

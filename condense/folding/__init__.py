@@ -4,19 +4,17 @@ What a conversation read is shown again in a few lines each, so that the model k
 Parsing takes place in a process of its own; importing this package loads no grammar.
 """
 
+from condense.folded import Folded, Reason, Skipped
 from condense.folding.budget import LIMIT
 from condense.folding.folding import fold_files
-from condense.folding.ignoring import Ignore
 from condense.folding.languages import LANGUAGES
 from condense.folding.reads import files_read
-from condense.folding.record import Folded, Reason, Skipped
 from condense.folding.signatures import definitions
 
 __all__ = [
     "LANGUAGES",
     "LIMIT",
     "Folded",
-    "Ignore",
     "Reason",
     "Skipped",
     "definitions",

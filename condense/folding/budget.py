@@ -1,7 +1,7 @@
 """The character limit over all sections, as Roo Code applies it, but never exceeded."""
 
-from condense.folding.record import Reason, Unfoldable
-from condense.folding.units import first_units, units
+from condense.folded import Reason, units
+from condense.folding.errors import Unfoldable
 
 LIMIT = 50_000
 # With less room left, a file and all that follow are left out.
@@ -52,6 +52,12 @@ def frame(path: str, definitions: str) -> str:
     """Return the section of one file."""
     name = " ".join(path.encode(errors="replace").decode().splitlines())
     return _FRAME.format(path=_defused(name), definitions=_defused(definitions))
+
+
+def first_units(text: str, count: int) -> str:
+    """Return as much of the text as fits; a character is never split."""
+    raw = text.encode("utf-16-le", "surrogatepass")[: 2 * count]
+    return raw.decode("utf-16-le", "ignore")
 
 
 def _defused(text: str) -> str:

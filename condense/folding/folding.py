@@ -4,10 +4,11 @@ import os
 import time
 from collections.abc import Iterable
 
+from condense.folded import Folded, Reason, Skipped
 from condense.folding.budget import LIMIT, Budget
+from condense.folding.errors import Unfoldable
 from condense.folding.ignoring import Ignore
 from condense.folding.reading import Workspace
-from condense.folding.record import Folded, Reason, Skipped, Unfoldable
 from condense.folding.signatures import read_definitions
 
 # Some thousand files as they are, four as hostile as can be: whoever condenses is waiting.

@@ -4,8 +4,9 @@ import os
 import stat
 from pathlib import Path
 
+from condense.folded import Reason
+from condense.folding.errors import Unfoldable
 from condense.folding.ignoring import Ignore, read_rules
-from condense.folding.record import Reason, Unfoldable
 
 LARGEST = 1_000_000
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from condense.folded import units
 from condense.folding import LIMIT, Folded, Reason, Skipped, fold_files
-from condense.folding.budget import Budget, frame
+from condense.folding.budget import Budget, first_units, frame
 from condense.folding.cache import SignatureCache
+from condense.folding.errors import Unfoldable
 from condense.folding.ignoring import matcher
 from condense.folding.parsing import parser
-from condense.folding.record import Unfoldable
-from condense.folding.units import first_units, units
 
 SOURCE = "def {name}():\n    return 1\n"
 

@@ -12,9 +12,9 @@ import pytest
 
 from condense.folding import LANGUAGES, Reason, definitions, fold_files
 from condense.folding.captures import LONGEST_LINE
+from condense.folding.errors import Unfoldable
 from condense.folding.languages import MARKDOWN
 from condense.folding.parsing import ParserProcess, parser
-from condense.folding.record import Unfoldable
 from condense.folding.signatures import read_definitions
 
 PARSED = sorted(set(LANGUAGES) - {MARKDOWN})

@@ -4,8 +4,6 @@ import enum
 from dataclasses import dataclass
 from typing import Any, Self
 
-from condense.folding.units import units
-
 
 class Reason(enum.StrEnum):
     """Why a file was left out, as a sentence for people."""
@@ -27,15 +25,6 @@ class Reason(enum.StrEnum):
     NO_ROOM = "There was no room left under the character limit."
     NO_TIME = "There was no time left to fold it."
     TOO_MUCH = "With it, the context would not have become small enough."
-
-
-class Unfoldable(Exception):
-    """One file cannot be folded; never leaves this package."""
-
-    def __init__(self, reason: Reason) -> None:
-        """Keep the reason for the record."""
-        super().__init__(reason.value)
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +61,8 @@ class Folded:
             "files": [{"path": path, "characters": units(text)} for path, text in files],
             "left_out": [{"path": one.path, "reason": str(one.reason)} for one in self.skipped],
         }
+
+
+def units(text: str) -> int:
+    """Return the length in UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

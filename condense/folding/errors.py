@@ -1,0 +1,12 @@
+"""What stops the folding of one file."""
+
+from condense.folded import Reason
+
+
+class Unfoldable(Exception):
+    """One file cannot be folded; never leaves this package."""
+
+    def __init__(self, reason: Reason) -> None:
+        """Keep the reason for the record."""
+        super().__init__(reason.value)
+        self.reason = reason
