@@ -105,7 +105,7 @@ class StoredLog:
                 prompt=reduction.prompt,
                 tokens_after=reduction.tokens_after.value,
                 tokens_after_measured=reduction.tokens_after.measured,
-                messages_hidden=len(reduction.hidden),
+                messages_hidden=reduction.count,
                 cost=reduction.cost,
                 summary=reduction.summary,
                 analysis=reduction.analysis,
@@ -119,7 +119,7 @@ class StoredLog:
         ids = frozenset(reduction.hidden)
         effective = self.effective or store.read_effective(self.conversation.pk)
         hidden = [message for message in effective if message.id in ids]
-        kept = [reduction.message, *(message for message in effective if message.id not in ids)]
+        kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
         # The agent has no tool that searches the history, so only files can be found again.
         return condense.receipt(hidden, kept, searchable=False, on_disk=self.on_disk)
 

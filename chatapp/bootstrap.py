@@ -45,12 +45,22 @@ def provider_for(profile: Profile) -> Provider:
     return create_provider(profile.provider, model=model, api_key=key, base_url=base_url)
 
 
+def ladder_for(preferences: Preferences) -> list[condense.Strategy]:
+    """Return the rungs as the user wants them, or as the server is set up."""
+    chosen = preferences.strategy or settings.CONDENSE_STRATEGY
+    options = {"keep_recent": {"messages": preferences.messages_kept}}
+    names = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
+    return [condense.load_strategy(name, **options.get(name, {})) for name in names]
+
+
 def condenser_for(
-    summarizer: condense.Summarizer, log: condense.CondensationLog, workspace: Path
+    summarizer: condense.Summarizer,
+    log: condense.CondensationLog,
+    preferences: Preferences,
+    workspace: Path,
 ) -> condense.Condenser:
-    """Return the condenser as the settings want it: first strategy, and hooks around it."""
-    strategies = condense.ladder_from(settings.CONDENSE_STRATEGY)
-    hooks = hooks_for(workspace)
+    """Return the condenser as user and server want it: its strategies, and hooks around them."""
+    strategies, hooks = ladder_for(preferences), hooks_for(workspace)
     return condense.Condenser(summarizer, COUNTER, strategies, hooks=hooks, log=log)
 
 
@@ -101,7 +111,7 @@ def assemble(
         conversation, profile, budget, audience, on_disk=toolbox.holds, turn=turn, focus=focus
     )
     keeper = Keeper(
-        condenser=condenser_for(ProviderSummarizer(provider, journal), log, workspace),
+        condenser=condenser_for(ProviderSummarizer(provider, journal), log, preferences, workspace),
         log=log,
         journal=journal,
         toolbox=toolbox,

@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.forms import modelformset_factory
 from django.utils.translation import gettext_lazy as _
@@ -208,8 +209,29 @@ class ProfileForm(ThresholdChoice):
         return super().save(commit)
 
 
+def strategy_choices() -> list[tuple[str, Any]]:
+    """Return the strategies to choose from, the server's own one among them."""
+    known = [
+        ("fresh_start", _("Fresh start: one summary stands for all that the model has read.")),
+        (
+            "keep_recent",
+            _("Keep recent: the newest messages stay word for word after the summary."),
+        ),
+        ("ledger", _("Ledger: facts copied by rule stand for it; no model is asked.")),
+        ("sliding_window", _("Sliding window: the oldest half is hidden, its facts are kept.")),
+    ]
+    own = settings.CONDENSE_STRATEGY
+    if own in dict(known):
+        return known
+    return [(own, _("%(path)s: this server's own strategy.") % {"path": own}), *known]
+
+
 class PreferencesForm(PreferencesModelForm):
     """How condensing and the agent work, wherever a profile has no own value."""
+
+    strategy = forms.ChoiceField(
+        label=_("Strategy"), choices=strategy_choices, widget=forms.RadioSelect, required=False
+    )
 
     threshold = threshold_field(
         label=_("Threshold (%)"),
@@ -221,12 +243,17 @@ class PreferencesForm(PreferencesModelForm):
         fields = (
             "auto_condense",
             "threshold",
+            "strategy",
+            "messages_kept",
+            "clear_tool_output",
             "condensing_prompt",
             "step_limit",
             "shortcuts",
         )
         labels: ClassVar[dict[str, Any]] = {
             "auto_condense": _("Condense automatically"),
+            "messages_kept": _("Messages to keep"),
+            "clear_tool_output": _("Clear superseded tool output first"),
             "condensing_prompt": _("Condensing prompt"),
             "step_limit": _("Steps per turn"),
             "shortcuts": _("Keyboard shortcuts"),
@@ -242,6 +269,18 @@ class PreferencesForm(PreferencesModelForm):
         super().__init__(*args, **kwargs)
         if not self.initial.get("condensing_prompt"):
             self.initial["condensing_prompt"] = default_prompt()
+        # Hidden, and so perhaps empty, unless the strategy asks for it.
+        self.fields["messages_kept"].required = False
+        self.initial["strategy"] = self.instance.strategy or settings.CONDENSE_STRATEGY
+
+    def clean_strategy(self) -> str:
+        """Store nothing where the choice is the server's: it then follows the server."""
+        chosen: str = self.cleaned_data["strategy"]
+        return "" if chosen == settings.CONDENSE_STRATEGY else chosen
+
+    def clean_messages_kept(self) -> int:
+        """Return the number, the stored one where none was entered."""
+        return self.cleaned_data["messages_kept"] or self.instance.messages_kept
 
     def clean_condensing_prompt(self) -> str:
         """Store nothing where the text is the default: a better default then reaches the user."""

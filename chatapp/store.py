@@ -15,18 +15,24 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 import condense
+from chatapp.budgets import COUNTER
 from chatapp.models import Conversation, Message, ModelCall, Rewind, Turn
 from chatapp.models.conversations import MessageQuerySet
 
-_TAG_NAMES = ("condense_id", "condense_parent", "truncation_id", "truncation_parent")
+_TAG_NAMES = (
+    "condense_id",
+    "condense_parent",
+    "truncation_id",
+    "truncation_parent",
+    "clear_id",
+    "rewind_parent",
+)
 
 
 def to_engine(row: Message) -> condense.Message:
     """Return the engine's view of a stored message."""
-    tags = condense.Tags(
-        **{name: _text(getattr(row, name)) for name in (*_TAG_NAMES, "rewind_parent")},
-        undone=row.undone,
-    )
+    ids: dict[str, Any] = {name: _text(getattr(row, name)) for name in _TAG_NAMES}
+    tags = condense.Tags(**ids, cleared=row.cleared, undone=row.undone)
     return condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
         content=condense.content_from_api(row.content),
@@ -132,14 +138,17 @@ def note_record(conversation_id: uuid.UUID) -> None:
 def apply_reduction(
     conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
 ) -> Message:
-    """Insert the summary or marker and hide what it stands for, in one transaction."""
+    """Insert the summary or marker and hide what it stands for, in one transaction.
+
+    A clearing's marker touches no other row: the lines that replace results are its own.
+    """
     tags = reduction.message.tags
     with transaction.atomic():
         last = Message.objects.get(pk=reduction.hidden[-1])
         rows = _visible_span(Message.objects.get(pk=reduction.hidden[0]), last)
         if tags.condense_id:
             rows.update(hidden=True, condense_parent=tags.condense_id)
-        else:
+        elif tags.truncation_id:
             rows.update(hidden=True, truncation_parent=tags.truncation_id)
         message = Message.objects.create(
             **_columns(reduction.message),
@@ -150,6 +159,8 @@ def apply_reduction(
             position=last.position,
             condense_id=tags.condense_id,
             truncation_id=tags.truncation_id,
+            clear_id=tags.clear_id,
+            cleared=dict(tags.cleared),
         )
         _mark_changed(conversation_id)
     return message
@@ -181,12 +192,14 @@ def undo_reduction(message: Message) -> None:
 
 def hidden_by(conversation_id: uuid.UUID, names: Sequence[Message]) -> MessageQuerySet:
     """Return the messages that name any of these summaries and markers as what hides them."""
+    return Message.objects.filter(named_by(names), conversation=conversation_id)
+
+
+def named_by(names: Sequence[Message]) -> Q:
+    """Return the condition that one of these summaries and markers is named by a message."""
     condensed = [row.condense_id for row in names if row.condense_id]
     truncated = [row.truncation_id for row in names if row.truncation_id]
-    return Message.objects.filter(
-        Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated),
-        conversation=conversation_id,
-    )
+    return Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated)
 
 
 def rewind(conversation_id: uuid.UUID, *, to_seq: int) -> Rewind:
@@ -202,23 +215,18 @@ def rewind(conversation_id: uuid.UUID, *, to_seq: int) -> Rewind:
             last_seq=conversation.last_seq,
             **count_rewound(affected),
         )
-        names = list(affected.filter(_names_something()))
+        names = list(affected.made_by_engine())
         affected.update(rewind_parent=record.pk, hidden=True)
         hidden_by(conversation_id, names).refresh_hidden()
         _mark_changed(conversation_id)
     return record
 
 
-def _names_something() -> Q:
-    return Q(condense_id__isnull=False) | Q(truncation_id__isnull=False)
-
-
-def count_rewound(affected: models.QuerySet[Message]) -> dict[str, int]:
+def count_rewound(affected: MessageQuerySet) -> dict[str, int]:
     """Count what a rewind over these messages hides: messages proper, and condensations."""
-    named = affected.filter(_names_something())
     return {
-        "messages_hidden": affected.exclude(_names_something()).count(),
-        "condensations_hidden": named.filter(undone=False).count(),
+        "messages_hidden": affected.written().count(),
+        "condensations_hidden": affected.made_by_engine().filter(undone=False).count(),
     }
 
 
@@ -230,7 +238,7 @@ def undo_rewind(record: Rewind) -> None:
         messages.filter(rewind_parent=record.pk).update(rewind_parent=None)
         shown = messages.filter(seq__range=(record.to_seq, record.last_seq))
         shown.refresh_hidden()
-        hidden_by(record.conversation_id, list(shown.filter(_names_something()))).refresh_hidden()
+        hidden_by(record.conversation_id, list(shown.made_by_engine())).refresh_hidden()
         _mark_changed(record.conversation_id)
 
 
@@ -261,8 +269,8 @@ def count_context(
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:
-    """Return the estimates of stored messages, which were made when they were stored."""
-    return sum(message.tokens or 0 for message in history)
+    """Return the messages' estimates, as stored; only what was cleared is counted here."""
+    return sum(condense.count_message(message, COUNTER) for message in history)
 
 
 def usage_columns(usage: condense.Usage) -> dict[str, int]:

@@ -77,6 +77,7 @@ from condense.situation import (
     Situation,
     Trigger,
     Verdict,
+    replace_hidden,
 )
 from condense.strategies import Kit, Strategy, load_strategy
 from condense.summarizer import (
@@ -213,6 +214,7 @@ __all__ = [
     "plan_truncation",
     "receipt",
     "repair_tool_pairs",
+    "replace_hidden",
     "replace_images",
     "rewind",
     "safe_cuts",

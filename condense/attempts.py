@@ -1,10 +1,10 @@
 """The record of every try to make the context smaller, failures and their cost included."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from condense.errors import CondenseError
-from condense.situation import Reduction, Trigger
+from condense.situation import Kind, Reduction, Trigger
 from condense.tokens import TokenCount
 
 
@@ -14,7 +14,7 @@ class Attempt:
 
     id: str
     strategy: str
-    kind: Literal["condensed", "truncated"]
+    kind: Kind
     trigger: Trigger
     threshold: float
     threshold_source: str

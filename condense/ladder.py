@@ -16,11 +16,13 @@ from condense.tokens import TokenCounter, count_message
 FALLBACKS = ("ledger", "sliding_window")
 
 
-def ladder_from(strategy: str) -> tuple[str, ...]:
-    """Return the rungs from ``strategy``, a name or dotted path, down to truncation."""
-    if strategy in FALLBACKS:
-        return FALLBACKS[FALLBACKS.index(strategy) :]
-    return (strategy, *FALLBACKS)
+def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+
+    With ``clear`` superseded tool output goes first.
+    """
+    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
+    return (*(("clear",) if clear else ()), strategy, *fallbacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +56,33 @@ class Ladder:
     def _new_messages(self) -> Sequence[Message] | None:
         """Return what was written since the last try, None where there was none."""
         effective, since = self.situation.effective, self.situation.condensed_at
-        made = [index for index, message in enumerate(effective) if message.is_summary]
+        made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
         if not made and not since:
             return None
         since = max(since, *(effective[index].seq for index in made), 0)
         # A history that was never stored has no numbers: there, what follows is what is new.
         new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
-        return [m for m in new if not (m.is_summary or m.is_truncation_marker)]
+        return [m for m in new if not (m.is_summary or m.is_marker)]
 
     def rungs(self, strategies: Sequence[Strategy]) -> list[Strategy]:
         """Return what may be tried, in this order.
 
-        A small window is only truncated. A run below the limit and one by hand try the first
-        strategy and others that ask the model: what loses more can wait until it must be, and
-        whoever pressed the button can press "Retry".
+        A small window is only truncated. A run below the limit and one by hand try the strategy
+        that was chosen and others that ask the model: what loses more can wait until it must be,
+        and whoever pressed the button can press "Retry". A focus is for a summary to follow, so
+        with one nothing is only cleared.
         """
         situation = self.situation
         truncating = [one for one in strategies if one.kind == "truncated"]
         if situation.budget.window < self.policy.small_window:
             return truncating or [load_strategy("sliding_window")]
-        chosen = [one for one in strategies if one is strategies[0] or asks_model(one)]
+        clearing = [one for one in strategies if one.kind == "cleared" and not situation.focus]
+        condensing = [one for one in strategies if one.kind != "cleared"]
+        chosen = [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
         if situation.trigger is Trigger.MANUAL:
             return chosen
         if not situation.automatic:
-            return truncating
+            return [*clearing, *truncating]
         if situation.trigger is Trigger.AUTO and not situation.is_over:
             return chosen
         far = situation.trigger is Trigger.FORCED or self.has_come_far
@@ -97,9 +102,15 @@ class Ladder:
         elif situation.trigger is Trigger.FORCED and situation.budget.exceeds(after):
             allowed = int(situation.budget.allowed)
             reason = f"The context would still be too large: {after:,} tokens, {allowed:,} allowed"
+        elif reduction.kind == "cleared" and self._is_still_due(after):
+            reason = f"The context would soon be too large again: {after:,} tokens"
         else:
             return
         raise DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
+
+    def _is_still_due(self, tokens: int) -> bool:
+        automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO
+        return self.situation.budget.should_condense(tokens, automatic=automatic)
 
     def may_be_sent(self) -> bool:
         """Whether the request may go as it is, although nothing made it smaller."""

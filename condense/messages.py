@@ -136,19 +136,26 @@ def content_to_api(content: Content) -> str | list[dict[str, Any]]:
     return content if isinstance(content, str) else [block.to_api() for block in content]
 
 
+Cleared = Mapping[str, Mapping[str, str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Tags:
     """What hides a message, and what a message hides.
 
     ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name what hides the message;
-    ``condense_id`` and ``truncation_id`` are set on a summary and on a truncation marker, and
-    ``undone`` says that this summary or marker was taken back.
+    ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a summary, on a truncation's and
+    on a clearing's marker, and ``undone`` says that this summary or marker was taken back.
+    ``cleared`` has, on a clearing's marker, the lines that stand in place of tool results: by the
+    id of the message that carries them, then by that of their call.
     """
 
     condense_id: str | None = None
     condense_parent: str | None = None
     truncation_id: str | None = None
     truncation_parent: str | None = None
+    clear_id: str | None = None
+    cleared: Cleared = field(default_factory=dict)
     rewind_parent: str | None = None
     undone: bool = False
 
@@ -202,9 +209,9 @@ class Message:
         return self.tags.condense_id is not None
 
     @property
-    def is_truncation_marker(self) -> bool:
-        """Whether this is a truncation's marker, in force or undone."""
-        return self.tags.truncation_id is not None
+    def is_marker(self) -> bool:
+        """Whether this is a truncation's or a clearing's marker, in force or undone."""
+        return self.tags.truncation_id is not None or self.tags.clear_id is not None
 
     @property
     def order(self) -> tuple[int, int]:
@@ -228,9 +235,8 @@ class Message:
     @property
     def in_force(self) -> bool:
         """Whether this is a summary or marker that was neither undone nor rewound."""
-        tags = self.tags
-        made = tags.condense_id is not None or tags.truncation_id is not None
-        return made and not tags.undone and tags.rewind_parent is None
+        made = self.is_summary or self.is_marker
+        return made and not self.tags.undone and self.tags.rewind_parent is None
 
     def with_tags(self, **changes: Any) -> Self:
         """Return a copy with some tags set or cleared."""

@@ -10,9 +10,11 @@ from typing import Literal
 from condense.budget import Budget
 from condense.folded import Folded, Reason
 from condense.messages import Block, Json, Message
+from condense.tagging import clear_results
 from condense.tokens import TokenCount, TokenCounter, count_message
 from condense.usage import Usage
 
+Kind = Literal["condensed", "truncated", "cleared"]
 Environment = Callable[[], Awaitable[str]]
 
 
@@ -85,14 +87,14 @@ class Reduction:
     """A smaller context, ready to be applied: nothing is changed until the caller does so.
 
     ``message`` is the summary or the marker to insert, its seq still unset, and ``hidden`` the ids
-    it hides, in reading order. Both token counts are of the whole request, system prompt and
-    tools included, and in the same unit. ``prompt`` is the instruction that was sent, ``analysis``
-    the model's scratch text, which nobody sends again; ``notes`` are sentences for people,
-    ``verdicts`` what validators found, and ``folded`` which files stand beside the summary as
-    signatures, None where none had been read.
+    it hides, or clears results of, in reading order. Both token counts are of the whole request,
+    system prompt and tools included, and in the same unit. ``prompt`` is the instruction that was
+    sent, ``analysis`` the model's scratch text, which nobody sends again; ``notes`` are sentences
+    for people, ``verdicts`` what validators found, and ``folded`` which files stand beside the
+    summary as signatures, None where none had been read.
     """
 
-    kind: Literal["condensed", "truncated"]
+    kind: Kind
     strategy: str
     message: Message
     hidden: tuple[str, ...]
@@ -106,6 +108,12 @@ class Reduction:
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     folded: Folded | None = None
+
+    @property
+    def count(self) -> int:
+        """How many messages it hides, or how many results it clears."""
+        cleared = self.message.tags.cleared.values()
+        return sum(len(lines) for lines in cleared) or len(self.hidden)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +133,17 @@ class Addition:
 def replace_hidden(
     effective: Sequence[Message], hidden: Sequence[str], message: Message
 ) -> tuple[Message, ...]:
-    """Return the history with ``message`` standing where the last hidden one stood."""
+    """Return the history with ``message``, a summary or marker, after the last one it hides.
+
+    What a clearing's marker stands for stays, with one line for each result it clears.
+    """
     ids = frozenset(hidden)
     last = next(i for i in reversed(range(len(effective))) if effective[i].id in ids)
-    before = (one for one in effective[: last + 1] if one.id not in ids)
+    before: Sequence[Message] = effective[: last + 1]
+    if message.tags.cleared:
+        before = clear_results(before, message.tags.cleared)
+    else:
+        before = [one for one in before if one.id not in ids]
     return (*before, message, *effective[last + 1 :])
 
 

@@ -121,7 +121,11 @@ class Profile(models.Model):
 
 
 class Preferences(models.Model):
-    """How one user wants condensing and the agent to work."""
+    """How one user wants condensing and the agent to work.
+
+    ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the server's;
+    ``messages_kept`` is what "keep_recent" leaves verbatim.
+    """
 
     owner = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preferences"
@@ -133,6 +137,13 @@ class Preferences(models.Model):
         validators=[MinValueValidator(LOWEST_THRESHOLD), MaxValueValidator(HIGHEST_THRESHOLD)],
     )
     condensing_prompt = models.TextField(_("condensing prompt"), blank=True)
+    strategy = models.CharField(_("strategy"), max_length=200, blank=True)
+    messages_kept = models.PositiveSmallIntegerField(
+        _("messages to keep"),
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+    )
+    clear_tool_output = models.BooleanField(_("clear superseded tool output first"), default=False)
     step_limit = models.PositiveSmallIntegerField(
         _("step limit"),
         default=50,

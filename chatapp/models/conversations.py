@@ -75,6 +75,11 @@ class Conversation(models.Model):
         return f"conversation-{self.pk.hex}"
 
 
+_MADE_BY_ENGINE = (
+    Q(condense_id__isnull=False) | Q(truncation_id__isnull=False) | Q(clear_id__isnull=False)
+)
+
+
 class MessageQuerySet(models.QuerySet["Message"]):
     """Messages by what the model sees of them."""
 
@@ -89,6 +94,14 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def in_force(self) -> Self:
         """Leave out what was undone or rewound."""
         return self.filter(undone=False, rewind_parent=None)
+
+    def made_by_engine(self) -> Self:
+        """Return summaries and markers."""
+        return self.filter(_MADE_BY_ENGINE)
+
+    def written(self) -> Self:
+        """Return what the user, the model or a tool said."""
+        return self.exclude(_MADE_BY_ENGINE)
 
     def refresh_hidden(self) -> int:
         """Derive ``hidden`` from the tags of these messages and of what they name.
@@ -108,7 +121,8 @@ class Message(models.Model):
     """One message: its content in the Messages API's shape, its place, and its tags.
 
     ``seq`` is the order of writing within the conversation, ``position`` the place in reading
-    order. ``tokens`` is an estimate of the message's own size.
+    order. ``tokens`` is an estimate of the message's own size. ``cleared`` has, on a clearing's
+    marker, the line that the model sees in place of each tool result.
     """
 
     class Role(models.TextChoices):
@@ -132,6 +146,8 @@ class Message(models.Model):
     condense_parent = models.UUIDField(null=True)
     truncation_id = models.UUIDField(null=True)
     truncation_parent = models.UUIDField(null=True)
+    clear_id = models.UUIDField(null=True)
+    cleared = models.JSONField(default=dict)
     rewind_parent = models.UUIDField(null=True)
     undone = models.BooleanField(default=False)
 
@@ -154,7 +170,7 @@ class Message(models.Model):
                 )
                 # Not by the two parents: only undoing asks for them, and every condensation
                 # would write an entry for each message it hides.
-                for name in ("condense_id", "truncation_id", "rewind_parent")
+                for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
             ),
         )
 
@@ -168,9 +184,9 @@ class Message(models.Model):
         return self.condense_id is not None
 
     @property
-    def is_truncation_marker(self) -> bool:
-        """Whether this is a truncation's marker."""
-        return self.truncation_id is not None
+    def is_marker(self) -> bool:
+        """Whether this is a truncation's or a clearing's marker."""
+        return self.truncation_id is not None or self.clear_id is not None
 
 
 class Turn(models.Model):

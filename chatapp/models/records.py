@@ -48,8 +48,9 @@ class Condensation(models.Model):
     """One attempt to make the context smaller, from its start.
 
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    ``receipt`` is what became of the hidden facts, as ``condense.Receipt.to_json`` gives it, and
-    ``folded`` what became of the files that were read, as ``condense.Folded.to_json`` does.
+    ``messages_hidden`` counts results where a clearing replaced these. ``receipt`` is what became
+    of the hidden facts, as ``condense.Receipt.to_json`` gives it, and ``folded`` what became of
+    the files that were read, as ``condense.Folded.to_json`` does.
     """
 
     class Status(models.TextChoices):
@@ -73,6 +74,7 @@ class Condensation(models.Model):
 
         CONDENSED = "condensed", _("condensed")
         TRUNCATED = "truncated", _("truncated")
+        CLEARED = "cleared", _("cleared")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")

@@ -26,6 +26,7 @@ from chatapp.services.errors import Refused
 from chatapp.services.history import (
     RewindPreview,
     has_undoable_rewind,
+    list_hidden,
     preview_rewind,
     put_back,
     rewind_conversation,
@@ -47,6 +48,7 @@ __all__ = [
     "finish_turn",
     "has_undoable_rewind",
     "import_conversation",
+    "list_hidden",
     "preferences_of",
     "prepare_owner",
     "preview_rewind",

@@ -110,9 +110,8 @@ def start_turn(
 
 def _rewind_to_edit(conversation: Conversation, seq: int) -> None:
     """Rewind to before a message of the user that is still part of the conversation."""
-    target = conversation.messages.filter(
-        seq=seq, role=Message.Role.USER, rewind_parent=None, condense_id=None, truncation_id=None
-    )
+    own = conversation.messages.written().filter(role=Message.Role.USER)
+    target = own.filter(seq=seq, rewind_parent=None)
     if not target.exists():
         raise Refused(_("This message can't be edited any more. Reload the page."))
     store.rewind(conversation.pk, to_seq=seq)

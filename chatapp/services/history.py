@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -11,6 +12,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import budgets, sizes, store
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
+from chatapp.models.conversations import MessageQuerySet
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
 
@@ -53,6 +55,15 @@ def undo_rewind(*, rewind: Rewind) -> None:
 def has_undoable_rewind(conversation: Conversation) -> bool:
     """Whether the newest thing that happened is a rewind, which can be taken back."""
     return Rewind.objects.filter(conversation=conversation).undoable().exists()
+
+
+def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
+    """Return the messages a condensation hid, or whose results it cleared, in reading order."""
+    made = condensation.message
+    messages = Message.objects.filter(conversation=condensation.conversation_id)
+    if made is None:
+        return messages.none()
+    return messages.filter(store.named_by([made]) | Q(pk__in=made.cleared)).in_reading_order()
 
 
 def undo_condensation(*, condensation: Condensation) -> None:

@@ -5,12 +5,18 @@ from typing import Any
 from django import template
 
 from chatapp.models import Condensation
-from chatapp.transcript.labels import trigger_text
+from chatapp.transcript.labels import KindWords, kind_words, trigger_text
 from chatapp.views import condensations
 
 register = template.Library()
 
 register.filter("holds_results", condensations.holds_results)
+
+
+@register.filter
+def words(kind: str) -> KindWords:
+    """Return what a kind of attempt is called."""
+    return kind_words(kind)
 
 
 @register.filter

@@ -13,7 +13,7 @@ from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewin
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
 from chatapp.transcript.facts import fact_groups, facts_kept
-from chatapp.transcript.parts import LiveTools, Results, parts_of
+from chatapp.transcript.parts import Cleared, LiveTools, Results, parts_of
 from chatapp.transcript.rows import (
     CallCost,
     CondensationRow,
@@ -51,6 +51,7 @@ class Builder:
             for result in message.tool_results
         }
         self.hiders = self._find_hiders()
+        self.cleared = self._find_cleared()
         self.turns = self._find_turns()
 
     def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
@@ -68,6 +69,25 @@ class Builder:
             if row.message and (name := row.message.condense_id or row.message.truncation_id)
         }
 
+    def _find_cleared(self) -> Cleared:
+        """Return what cleared results of this page: id of the call → why and where."""
+        if not self.messages:
+            return {}
+        markers = Message.objects.filter(
+            conversation=self.conversation,
+            clear_id__isnull=False,
+            hidden=False,
+            position__gte=self.messages[0].position,
+        )
+        made = markers.select_related("condensation")
+        return {
+            call: _hider(row.condensation)
+            for row in made
+            for name, lines in row.cleared.items()
+            if int(name) in self.engine
+            for call in lines
+        }
+
     def rows(self, upper: Cursor | None, *, is_first: bool) -> list[Row]:
         """Return all rows of the page, rewound ones folded into one row a rewind."""
         placed = [*self._message_rows(), *self._failures(upper, is_first=is_first)]
@@ -81,7 +101,7 @@ class Builder:
                 yield _Placed((message.position, message.seq), row, message.rewind_parent)
 
     def _row(self, message: Message) -> Row | None:
-        if message.is_summary or message.is_truncation_marker:
+        if message.is_summary or message.is_marker:
             return self._condensation_row(message)
         row = self.message_row(message)
         return row if row.parts or message.role == Message.Role.ASSISTANT else None
@@ -95,7 +115,7 @@ class Builder:
             seq=message.seq,
             position=message.position,
             role=message.role,
-            parts=tuple(parts_of(engine, self.results, live)),
+            parts=tuple(parts_of(engine, self.results, self.cleared, live or {})),
             created_at=message.created_at,
             source=engine.text,
             call=_call_cost(message),
@@ -121,9 +141,7 @@ class Builder:
     def _hidden_by(self, message: Message) -> HiddenBy | None:
         name = message.condense_parent or message.truncation_parent
         attempt = self.hiders.get(name) if name and message.hidden else None
-        if attempt is None:
-            return None
-        return HiddenBy(labels.hidden_reason(attempt), f"condensation-{attempt.pk}")
+        return None if attempt is None else _hider(attempt)
 
     def _condensation_row(self, message: Message) -> CondensationRow | MessageRow:
         attempt: Condensation | None = getattr(message, "condensation", None)
@@ -137,6 +155,8 @@ class Builder:
             attempt=attempt,
             summary_html=render_markdown(attempt.summary),
             analysis_html=render_markdown(attempt.analysis),
+            words=labels.kind_words(attempt.kind),
+            hidden_text=labels.hidden_text(attempt),
             trigger_text=labels.trigger_text(attempt),
             saved_percent=labels.saved_percent(attempt),
             facts=fact_groups(attempt.receipt),
@@ -148,6 +168,8 @@ class Builder:
     def _failures(self, upper: Cursor | None, *, is_first: bool) -> Iterator[_Placed]:
         """Yield attempts that left no message, after the message that was newest then."""
         ended = (Condensation.Status.FAILED, Condensation.Status.CANCELLED)
+        # That there was too little to clear is on record, and nobody has to act on it.
+        unremarkable = Condensation.Kind.CLEARED
         rows = Condensation.objects.filter(conversation=self.conversation)
         if self.messages and not is_first:
             rows = rows.filter(at_seq__gte=self.messages[0].position)
@@ -155,7 +177,7 @@ class Builder:
             rows = rows.filter(at_seq__lt=upper[0])
         attempts = list(rows.order_by("started_at"))
         for number, attempt in enumerate(attempts):
-            if attempt.status in ended:
+            if attempt.status in ended and attempt.kind != unremarkable:
                 yield _Placed(
                     (attempt.at_seq, float("inf")), _failure_row(attempt, attempts[number:])
                 )
@@ -186,6 +208,10 @@ class Builder:
             return {}
         rows = self.conversation.rewinds.filter(undone_at=None).select_related("conversation")
         return {row.pk: row for row in rows}
+
+
+def _hider(attempt: Condensation) -> HiddenBy:
+    return HiddenBy(labels.kind_words(attempt.kind).hidden, f"condensation-{attempt.pk}")
 
 
 def _age(rewind: Rewind) -> datetime:

@@ -1,5 +1,7 @@
 """Triggers, reasons and outcomes in words."""
 
+from dataclasses import dataclass
+
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -39,11 +41,40 @@ def saved_percent(attempt: Condensation) -> int | None:
     return round(100 * (1 - attempt.tokens_after / attempt.tokens_before))
 
 
-def hidden_reason(attempt: Condensation) -> str:
-    """Say why the model does not see a message."""
-    if attempt.kind == Condensation.Kind.TRUNCATED:
-        return _("Hidden by a truncation; the model does not see it.")
-    return _("Hidden by a condensation; the model sees its summary instead.")
+@dataclass(frozen=True, slots=True)
+class KindWords:
+    """What a kind of attempt is called: its row, its undo, its icon, and what it means."""
+
+    name: str
+    undo: str
+    icon: str
+    hidden: str
+
+
+def kind_words(kind: str) -> KindWords:
+    """Return the words for a kind of attempt."""
+    match kind:
+        case Condensation.Kind.TRUNCATED:
+            hidden = _("Hidden by a truncation; the model does not see it.")
+            return KindWords(_("Context truncated"), _("Undo truncation"), "cut", hidden)
+        case Condensation.Kind.CLEARED:
+            hidden = _("Cleared; the model sees one line instead of this output.")
+            return KindWords(_("Tool output cleared"), _("Undo clearing"), "clear", hidden)
+    hidden = _("Hidden by a condensation; the model sees its summary instead.")
+    return KindWords(_("Context condensed"), _("Undo condensation"), "fold", hidden)
+
+
+def hidden_text(attempt: Condensation) -> str:
+    """Say how much an attempt hid."""
+    if attempt.kind == Condensation.Kind.CLEARED:
+        text = ngettext(
+            "%(count)s result cleared", "%(count)s results cleared", attempt.messages_hidden
+        )
+    else:
+        text = ngettext(
+            "%(count)s message hidden", "%(count)s messages hidden", attempt.messages_hidden
+        )
+    return text % {"count": number(attempt.messages_hidden)}
 
 
 def _instead(other: Condensation) -> str:

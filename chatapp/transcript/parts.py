@@ -9,17 +9,18 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent import events
 from chatapp.rendering import render_markdown
-from chatapp.transcript.rows import NotePart, Part, TextPart, ToolCard
+from chatapp.transcript.rows import HiddenBy, NotePart, Part, TextPart, ToolCard
 
 LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
 Results = Mapping[str, condense.ToolResultBlock]
+Cleared = Mapping[str, HiddenBy]
 
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url")
 
 
 def parts_of(
-    message: condense.Message, results: Results, live: LiveTools | None = None
+    message: condense.Message, results: Results, cleared: Cleared, live: LiveTools
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls."""
     for block in message.blocks:
@@ -28,7 +29,8 @@ def parts_of(
                 if text.strip():
                     yield TextPart(html=render_markdown(text), source=text)
             case condense.ToolUseBlock():
-                yield _card(block, results.get(block.id), (live or {}).get(block.id))
+                known = results.get(block.id), live.get(block.id), cleared.get(block.id)
+                yield _card(block, *known)
             case condense.ImageBlock():
                 yield NotePart(_("Image"))
             case condense.OpaqueBlock(data):
@@ -48,6 +50,7 @@ def _card(
     call: condense.ToolUseBlock,
     result: condense.ToolResultBlock | None,
     live: events.ToolStarted | events.ToolFinished | None,
+    cleared: HiddenBy | None,
 ) -> ToolCard:
     text, state = _outcome(result, live)
     return ToolCard(
@@ -59,6 +62,7 @@ def _card(
         state=state,
         size=len(text),
         seconds=live.seconds if isinstance(live, events.ToolFinished) else None,
+        cleared=cleared,
     )
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from chatapp.models import Condensation, Rewind
+from chatapp.transcript.labels import KindWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,20 @@ class NotePart:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenBy:
+    """Why the model does not see something: ``reason`` in words, ``row_id`` where to jump to."""
+
+    reason: str
+    row_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCard:
     """One tool call with its result.
 
     ``state`` is "running", "done", "failed" or "unanswered"; ``size`` counts the result's
-    characters; ``seconds`` is known only in the live view.
+    characters; ``seconds`` is known only in the live view, and ``cleared`` says why the model sees
+    only a line of the result.
     """
 
     id: str
@@ -47,18 +57,11 @@ class ToolCard:
     state: str
     size: int
     seconds: float | None = None
+    cleared: HiddenBy | None = None
     kind: ClassVar[str] = "tool"
 
 
 Part = TextPart | NotePart | ToolCard
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenBy:
-    """Why the model does not see a row: ``reason`` in words, ``row_id`` the element to jump to."""
-
-    reason: str
-    row_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +132,10 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class CondensationRow:
-    """An attempt that condensed or truncated; ``attempt`` is the record itself.
+    """An attempt that condensed, truncated or cleared; ``attempt`` is the record itself.
 
-    ``saved_percent`` is the share of tokens saved (0-100), ``trigger_text`` the trigger in words;
+    ``words`` names its kind, ``hidden_text`` says how much it hid and ``trigger_text`` what asked
+    for it; ``saved_percent`` is the share of tokens saved (0-100);
     ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept.
     """
 
@@ -141,6 +145,8 @@ class CondensationRow:
     attempt: Condensation
     summary_html: str
     analysis_html: str
+    words: KindWords
+    hidden_text: str
     trigger_text: str
     saved_percent: int | None
     undoable: bool

@@ -39,12 +39,7 @@ def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpR
     """List the messages that a condensation hid, each leading to its place."""
     conversation = own_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
-    marker = attempt.message
-    found = Message.objects.none()
-    if marker is not None:
-        named = Q(condense_parent=marker.condense_id, condense_parent__isnull=False)
-        named |= Q(truncation_parent=marker.truncation_id, truncation_parent__isnull=False)
-        found = conversation.messages.filter(named).in_reading_order()
+    found = services.list_hidden(condensation=attempt)
     context = {"conversation": conversation, "messages_hidden": with_rows(found)}
     return render(request, "chat/_hidden.html", context)
 

@@ -13,7 +13,7 @@ from condense.facts.failing import error_line
 from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, Todo
 from condense.facts.notebook import REQUEST, Notebook
 from condense.facts.paths import is_edit, touched_paths
-from condense.facts.plain import plain_text
+from condense.facts.plain import one_line, plain_text
 from condense.facts.reading import ledger_of, parse_ledger
 from condense.facts.selection import choose, fit
 from condense.facts.shell import command_of, head_of, is_lookup
@@ -46,6 +46,7 @@ __all__ = [
     "ledger_of",
     "merge",
     "names_in",
+    "one_line",
     "parse_ledger",
     "plain_text",
     "read_calls",

@@ -35,7 +35,7 @@ _NAMES = re.compile(
 
 def said(message: Message) -> str:
     """Return the user's own words, character for character, or nothing."""
-    if message.role != "user" or message.is_summary or message.is_truncation_marker:
+    if message.role != "user" or message.is_summary or message.is_marker:
         return ""
     texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
     text = "\n".join(text for text in texts if not _NOT_SAID.match(text))

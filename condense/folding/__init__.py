@@ -8,7 +8,7 @@ from condense.folded import Folded, Reason, Skipped
 from condense.folding.budget import LIMIT
 from condense.folding.folding import fold_files
 from condense.folding.languages import LANGUAGES
-from condense.folding.reads import files_read
+from condense.folding.reads import files_read, paths_read
 from condense.folding.signatures import definitions
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "definitions",
     "files_read",
     "fold_files",
+    "paths_read",
 ]

@@ -39,11 +39,16 @@ def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def paths_read(call: ToolUseBlock) -> tuple[str, ...]:
+    """Return the paths that a call reads, none for any other call."""
+    return tuple(_paths_in(call.input)) if _reads(call) else ()
+
+
 def _paths_of(message: Message, failed: set[str]) -> Iterator[str]:
     for block in message.blocks:
         match block:
-            case ToolUseBlock() if block.id not in failed and _reads(block):
-                yield from _paths_in(block.input)
+            case ToolUseBlock() if block.id not in failed:
+                yield from paths_read(block)
             case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
                 yield folded[1]
             case TextBlock() if message.role == "user":

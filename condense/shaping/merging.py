@@ -36,7 +36,7 @@ def _runs(
 def _joins(previous: Message, message: Message, *, markers: bool) -> bool:
     if previous.role != message.role:
         return False
-    apart = message.is_summary or message.is_truncation_marker or previous.is_truncation_marker
+    apart = message.is_summary or message.is_marker or previous.is_marker
     return markers or not apart
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from condense.errors import NothingToCondense
 from condense.messages import Message
-from condense.situation import Gauge, Reduction, Situation
+from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.summarizer import Bill, Summarizer
 from condense.tokens import TokenCounter
 
@@ -41,8 +41,8 @@ class Strategy(Protocol):
         ...
 
     @property
-    def kind(self) -> Literal["condensed", "truncated"]:
-        """Whether a summary stands for what is hidden, or only a marker."""
+    def kind(self) -> Kind:
+        """Whether a summary stands for what is hidden, a marker, or a line for each result."""
         ...
 
     @property
@@ -71,5 +71,5 @@ def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> N
     """
     condensed = any(message.is_summary for message in effective)
     too_few = len(effective) < (3 if condensed else 2)
-    if too_few or all(message.is_summary or message.is_truncation_marker for message in hidden):
+    if too_few or all(message.is_summary or message.is_marker for message in hidden):
         raise NothingToCondense(RECENTLY if condensed else NOT_ENOUGH)

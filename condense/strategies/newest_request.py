@@ -30,7 +30,7 @@ def newest_request(messages: Sequence[Message]) -> tuple[Block, ...]:
 
 
 def _request_in(message: Message) -> tuple[Block, ...]:
-    if message.is_truncation_marker:
+    if message.is_marker:
         return ()
     images = tuple(block for block in message.blocks if isinstance(block, ImageBlock))
     text = _carried_text(message) if message.is_summary else message.text

@@ -79,7 +79,7 @@ def _known(hidden: tuple[Message, ...]) -> Ledger | None:
     texts = (
         block.text
         for message in reversed(hidden)
-        if message.is_truncation_marker
+        if message.is_marker
         for block in message.blocks
         if isinstance(block, TextBlock)
     )

@@ -1,9 +1,10 @@
-"""Condense, truncate, rewind and undo as tags on messages that are never removed.
+"""Condense, truncate, clear, rewind and undo as tags on messages that are never removed.
 
 A summary or marker stands after the last message it hides, and is *in force* until it is undone
 or rewound. Every operation returns a new history; :func:`effective_history` derives the view.
 """
 
+from condense.tagging.clearing import clear_results
 from condense.tagging.hiding import (
     TRUNCATION_TEXT,
     Truncation,
@@ -19,6 +20,7 @@ __all__ = [
     "TRUNCATION_TEXT",
     "InForce",
     "Truncation",
+    "clear_results",
     "effective_history",
     "hide_behind",
     "messages_since_last_summary",

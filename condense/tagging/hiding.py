@@ -26,13 +26,13 @@ class Truncation:
 
 
 def hide_behind(
-    messages: Sequence[Message], hidden: Collection[str], summary: Message
+    messages: Sequence[Message], hidden: Collection[str], made: Message
 ) -> tuple[Message, ...]:
-    """Return the history with ``summary`` standing after the last message it hides.
+    """Return the history with ``made``, a summary or marker, after the last message it hides.
 
-    Only effective messages are hidden. The summary gets that last message's position and, where
-    it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not here, and
-    NothingToCondense when none of them is effective.
+    Only effective messages are hidden; what a clearing's marker changes stays, with less in it.
+    ``made`` gets the last one's position and, where it has no ``seq`` yet, the next one. Raises
+    UnknownMessage for an id that is not here, and NothingToCondense when none is effective.
     """
     ids = frozenset(hidden)
     if unknown := ids - {message.id for message in messages}:
@@ -41,14 +41,22 @@ def hide_behind(
     targets = {message.id for message in effective if message.id in ids}
     if not targets:
         raise NothingToCondense("None of the messages to hide is visible to the model.")
-    summaries = InForce.of(messages).summaries
+    summaries = InForce.of(messages).summaries if made.is_summary else frozenset()
+    parent = _parent(made.tags)
 
     def tagged(message: Message) -> Message:
         if message.id not in targets or message.tags.condense_parent in summaries:
             return message
-        return message.with_tags(condense_parent=summary.tags.condense_id)
+        return message.with_tags(**parent)
 
-    return _insert_after(tuple(map(tagged, messages)), targets, summary, _ids(effective))
+    tags_changed = tuple(map(tagged, messages)) if parent else tuple(messages)
+    return _insert_after(tags_changed, targets, made)
+
+
+def _parent(tags: Tags) -> dict[str, str]:
+    """Return the tag that hides a message behind what carries ``tags``."""
+    parents = {"condense_parent": tags.condense_id, "truncation_parent": tags.truncation_id}
+    return {name: made_id for name, made_id in parents.items() if made_id is not None}
 
 
 def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tuple[Message, ...]:
@@ -75,34 +83,31 @@ def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
     hidden = tuple(message.id for message in plan_truncation(effective, fraction))
     if not hidden:
         return Truncation(messages, None, ())
-    targets, truncation_id = set(hidden), uuid.uuid4().hex
-    tagged = tuple(
-        message.with_tags(truncation_parent=truncation_id) if message.id in targets else message
-        for message in messages
-    )
     text = TRUNCATION_TEXT.format(count=len(hidden))
-    marker = Message(role="user", content=text, tags=Tags(truncation_id=truncation_id))
-    result = _insert_after(tagged, targets, marker, _ids(effective))
+    marker = Message(role="user", content=text, tags=Tags(truncation_id=uuid.uuid4().hex))
+    result = hide_behind(messages, hidden, marker)
     marker = next(message for message in result if message.id == marker.id)
     return Truncation(result, marker, hidden)
 
 
 def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
-    """Take back the condensation or truncation ``made_id``; what it hid is visible again.
+    """Take back what ``made_id`` names; what it hid or cleared is visible again.
 
     Raises UnknownMessage when nothing here has that id, and UndoRefused when it was already
     taken back or when something later that is in force hides its summary or marker.
     """
-    made = next(
-        (m for m in messages if made_id in (m.tags.condense_id, m.tags.truncation_id)), None
-    )
+    made = next((message for message in messages if made_id in _names(message.tags)), None)
     if made is None:
-        raise UnknownMessage(f"No condensation or truncation {made_id!r} is in this history.")
+        raise UnknownMessage(f"No condensation, truncation or clearing is {made_id!r} here.")
     if not made.in_force:
-        raise UndoRefused("This condensation or truncation has already been taken back.")
+        raise UndoRefused("This has already been taken back.")
     if InForce.of(messages).hide(made):
         raise UndoRefused("A later condensation or truncation hides this one: undo that one first.")
     return tuple(_without(message, made_id, undone=message is made) for message in messages)
+
+
+def _names(tags: Tags) -> tuple[str | None, ...]:
+    return tags.condense_id, tags.truncation_id, tags.clear_id
 
 
 def _without(message: Message, made_id: str, *, undone: bool) -> Message:
@@ -116,23 +121,18 @@ def _without(message: Message, made_id: str, *, undone: bool) -> Message:
     return message
 
 
-def _ids(effective: Sequence[Message]) -> frozenset[str]:
-    return frozenset(message.id for message in effective)
-
-
 def _insert_after(
-    messages: tuple[Message, ...], targets: Collection[str], made: Message, seen: frozenset[str]
+    messages: tuple[Message, ...], targets: Collection[str], made: Message
 ) -> tuple[Message, ...]:
     last = max(index for index, message in enumerate(messages) if message.id in targets)
     seq = made.seq or max(message.seq for message in messages) + 1
     made = replace(made, seq=seq, position=messages[last].order[0])
     index = last + 1
-    while index < len(messages) and _stands_before(messages[index], made, seen):
+    while index < len(messages) and _stands_before(messages[index], made):
         index += 1
     return (*messages[:index], made, *messages[index:])
 
 
-def _stands_before(message: Message, made: Message, seen: frozenset[str]) -> bool:
-    """Whether an older summary or marker, out of sight, shares the new one's position."""
-    engine_made = message.is_summary or message.is_truncation_marker
-    return engine_made and message.id not in seen and message.order < made.order
+def _stands_before(message: Message, made: Message) -> bool:
+    """Whether an older summary or marker shares the new one's position."""
+    return (message.is_summary or message.is_marker) and message.order < made.order

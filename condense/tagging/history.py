@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from condense.messages import Message, OpaqueBlock, ToolResultBlock
+from condense.tagging.clearing import clear_results, cleared_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,14 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return what the model sees, derived from the tags of a whole history.
 
     With a summary in force: the last one and what follows it, without tool results whose call is
-    gone; otherwise all messages that no marker in force hides. Costs no more than the part
-    behind the last summary.
+    gone; otherwise all messages that no marker in force hides. What visible markers cleared is one
+    line each. Costs no more than the part behind the last summary.
     """
+    visible = _visible(messages)
+    return clear_results(visible, cleared_by(visible))
+
+
+def _visible(messages: Sequence[Message]) -> tuple[Message, ...]:
     start = _last_summary(messages)
     if start is None:
         present = [message for message in messages if _is_present(message)]

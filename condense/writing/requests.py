@@ -32,7 +32,7 @@ def without_old_images(
 
 def _is_prompt(message: Message) -> bool:
     """Whether somebody said something here: a message that is more than tool results."""
-    if message.role == "assistant" or message.is_truncation_marker:
+    if message.role == "assistant" or message.is_marker:
         return False
     return any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)
 

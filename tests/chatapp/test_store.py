@@ -21,6 +21,7 @@ OPERATIONS = st.lists(
         st.tuples(st.just("use_tool"), st.booleans()),
         st.tuples(st.just("condense"), st.integers(0, 3)),
         st.tuples(st.just("truncate"), st.just(0)),
+        st.tuples(st.just("clear"), st.integers(0, 3)),
         st.tuples(st.just("rewind"), st.integers(0, 30)),
         st.tuples(st.just("undo_rewind"), st.just(0)),
         st.tuples(st.just("undo"), st.just(0)),
@@ -94,6 +95,19 @@ class Twin:
             for message in truncation.messages
         )
 
+    def clear(self, place: int) -> None:
+        """Put a line in place of what one visible call returned."""
+        effective = condense.effective_history(self.history)
+        carrying = [message for message in effective if message.tool_results]
+        if not carrying:
+            return
+        target = carrying[place % len(carrying)]
+        lines = {result.tool_use_id: "cleared" for result in target.tool_results}
+        tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={target.id: lines})
+        marker = condense.Message(role="user", content="some were cleared", tags=tags)
+        row = store.apply_reduction(self.conversation.pk, reduction_of(marker, (target.id,)))
+        self.history = condense.hide_behind(self.history, (target.id,), store.to_engine(row))
+
     def rewind(self, place: int) -> None:
         """Go back to one of the messages that were not rewound."""
         there = [message for message in self.history if message.tags.rewind_parent is None]
@@ -114,10 +128,10 @@ class Twin:
     def undo(self, _argument: int) -> None:
         """Take back the last summary or marker that the model sees."""
         made = Message.objects.filter(conversation=self.conversation).effective()
-        row = next((m for m in made.reverse() if m.is_summary or m.is_truncation_marker), None)
+        row = next((m for m in made.reverse() if m.is_summary or m.is_marker), None)
         if row:
             store.undo_reduction(row)
-            made = row.condense_id or row.truncation_id
+            made = row.condense_id or row.truncation_id or row.clear_id
             assert made is not None
             self.history = condense.undo(self.history, made.hex)
 

@@ -134,5 +134,7 @@ async def test_strategies_are_named_or_given() -> None:
 
 def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
     """A typo in the settings is found at once."""
-    with pytest.raises(LookupError, match=r"'slidng'; there are fresh_start, .*sliding_window"):
+    with pytest.raises(
+        LookupError, match=r"'slidng'; there are clear, fresh_start, .*sliding_window"
+    ):
         load_strategy("slidng")

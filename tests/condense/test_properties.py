@@ -102,6 +102,24 @@ def cut(talk: Conversation, pick: int) -> None:
     check_undo(talk, lambda _: tuple(result.messages), name)
 
 
+def clear(talk: Conversation, pick: int) -> None:
+    """Put a line in place of some message's results; undo and do it again."""
+    carrying = [item for item in effective_history(talk.history) if item.tool_results]
+    if not carrying:
+        return
+    target, name = carrying[pick % len(carrying)], f"c{talk.next_seq()}"
+    lines = {result.tool_use_id: "cleared" for result in target.tool_results}
+    tags = Tags(clear_id=name, cleared={target.id: lines})
+    marker = Message("user", "some were cleared", id=name, tags=tags)
+    before = talk.seen()
+    made = hide_behind(talk.history, {target.id}, marker)
+    assert made == tuple(sorted(made, key=lambda item: item.order))
+    talk.history = undo(made, name)
+    assert talk.seen() == before
+    talk.history = made
+    assert [item_id for item_id, _ in talk.seen() if item_id != name] == [i for i, _ in before]
+
+
 def check_undo(
     talk: Conversation, make: Callable[[tuple[Message, ...]], tuple[Message, ...]], name: str
 ) -> None:
@@ -117,12 +135,13 @@ def check_undo(
 
 def take_back(talk: Conversation, pick: int) -> None:
     """Undo some condensation or truncation, where that is allowed."""
-    made = [m for m in talk.history if m.is_summary or m.is_truncation_marker]
+    made = [m for m in talk.history if m.is_summary or m.is_marker]
     if made:
         tags = made[pick % len(made)].tags
         talk.undone_at = talk.next_seq()
         with suppress(UndoRefused):
-            talk.history = undo(talk.history, tags.condense_id or tags.truncation_id or "")
+            made_id = tags.condense_id or tags.truncation_id or tags.clear_id
+            talk.history = undo(talk.history, made_id or "")
 
 
 def go_back(talk: Conversation, pick: int) -> None:
@@ -149,7 +168,7 @@ def go_forward(talk: Conversation, pick: int) -> None:
             talk.history = undo_rewind(talk.history, talk.rewinds[pick % len(talk.rewinds)])
 
 
-OPERATIONS = [user, reply, call, answer, condense, cut, take_back, go_back, go_forward]
+OPERATIONS = [user, reply, call, answer, condense, cut, clear, take_back, go_back, go_forward]
 STEPS = st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 99)), max_size=40)
 
 

@@ -57,7 +57,7 @@ async def test_the_marker_says_how_many_and_stands_where_the_last_one_stood() ->
     assert marker is not None
     assert texts(made.message)[0] == marker.content
     assert made.message.position == marker.position == 5
-    assert made.message.is_truncation_marker
+    assert made.message.is_marker
     assert not made.message.is_summary
 
 

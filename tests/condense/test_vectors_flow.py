@@ -207,7 +207,7 @@ def has_nothing_to_summarise(case: Case) -> bool:
     """Whether there is too little since the last summary, or all of it is unread."""
     effective = effective_history(messages(case["input"]["api"]))
     read = effective[: unread_tail(effective)]
-    return len(effective) < 3 or all(m.is_summary or m.is_truncation_marker for m in read)
+    return len(effective) < 3 or all(m.is_summary or m.is_marker for m in read)
 
 
 def counts_what_is_not_seen(case: Case) -> bool:

@@ -64,11 +64,7 @@ def test_a_parent_counts_exactly_where_roo_would_keep_it(case: Case) -> None:
 
 def counted_by_roo(given: tuple[Message, ...]) -> list[str]:
     """Return which messages Roo takes for visible when it truncates."""
-    return [
-        item.id
-        for item in given
-        if item.tags.truncation_parent is None and not item.is_truncation_marker
-    ]
+    return [item.id for item in given if item.tags.truncation_parent is None and not item.is_marker]
 
 
 def counts_what_is_not_seen(case: Case) -> bool:

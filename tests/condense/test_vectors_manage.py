@@ -125,7 +125,7 @@ def has_nothing_new(case: Case) -> bool:
     """Whether all that was read is a summary or a marker."""
     effective = run(case).situation.effective
     read = effective[: unread_tail(effective)]
-    return all(message.is_summary or message.is_truncation_marker for message in read)
+    return all(message.is_summary or message.is_marker for message in read)
 
 
 def hides_some(case: Case) -> bool:

@@ -1,0 +1,93 @@
+"""Put one line in place of tool output that is superseded or old; no model is called."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from condense.boundaries import unread_tail
+from condense.errors import NothingToCondense
+from condense.facts import one_line
+from condense.messages import Message, Tags, ToolResultBlock, content_to_api
+from condense.situation import Gauge, Reduction, Situation
+from condense.strategies.base import Kit
+from condense.strategies.superseded import Answer, answers, superseded
+
+# Recorded sessions needed no file and one command in a hundred of what lay further back.
+KEEP = 10
+CLEARED_TEXT = "[Tool output cleared: {count} results hidden to reduce context]"
+LINE = "[Output of {name} cleared, {size:,} characters: {reason}]"
+SUPERSEDED = "the same was read again later"
+OLD = "run the tool again if you need it"
+NAME = 60  # characters of a tool's name
+# A result that is hardly longer than its line is left as it is.
+WORTH = 2
+
+
+class Clear:
+    """Clears older reads of what was read again later, and all but the last ``keep`` results.
+
+    What the model has not read yet stays, and so does everything but tool results.
+    """
+
+    name = "clear"
+    kind: Literal["cleared"] = "cleared"
+    asks_model = False
+
+    def __init__(self, keep: int = KEEP) -> None:
+        """Take how many of the newest results stay, superseded ones aside."""
+        self.keep = keep
+
+    def prompt_for(self, situation: Situation) -> str:  # noqa: ARG002 - the protocol's signature
+        """Return nothing: no model is asked."""
+        return ""
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Return a clearing; raise NothingToCondense where no output is worth it."""
+        effective = situation.effective
+        cleared: dict[str, dict[str, str]] = defaultdict(dict)
+        for answer, line in self._clearable(effective):
+            cleared[answer.message.id][answer.call.id] = line
+        if not cleared:
+            raise NothingToCondense("No tool output is old enough to be cleared")
+        content = CLEARED_TEXT.format(count=sum(map(len, cleared.values())))
+        hidden = tuple(cleared)
+        marker = Message(
+            role="user",
+            content=content,
+            id=kit.new_id(),
+            position=next(one for one in effective if one.id == hidden[-1]).order[0],
+            tags=Tags(clear_id=kit.new_id(), cleared=cleared),
+            tokens=kit.counter.count(content),
+        )
+        before, after = Gauge(situation, kit.counter).compare(hidden, marker)
+        return Reduction(
+            kind=self.kind,
+            strategy=self.name,
+            message=marker,
+            hidden=hidden,
+            tokens_before=before,
+            tokens_after=after,
+        )
+
+    def _clearable(self, effective: Sequence[Message]) -> Iterator[tuple[Answer, str]]:
+        """Yield what may go, in reading order, each with the line that takes its place."""
+        given = list(answers(effective))
+        again = superseded(given)
+        unread = {message.id for message in effective[unread_tail(effective) :]}
+        for index, answer in enumerate(given):
+            is_old = index < len(given) - self.keep
+            if answer.message.id in unread or not (is_old or index in again):
+                continue
+            line = _line(answer, SUPERSEDED if index in again else OLD)
+            if _size(answer.result) > WORTH * len(line):
+                yield answer, line
+
+
+def _line(answer: Answer, reason: str) -> str:
+    name = one_line(answer.call.name, NAME)
+    return LINE.format(name=name, size=_size(answer.result), reason=reason)
+
+
+def _size(result: ToolResultBlock) -> int:
+    """Return the characters of a result; its images count by their data."""
+    return len(str(content_to_api(result.content or "")))

@@ -1,0 +1,55 @@
+"""Which tool results a later one makes superfluous."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from condense.folding import paths_read
+from condense.messages import Message, ToolResultBlock, ToolUseBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A tool call, its result, and the message that carries the result."""
+
+    call: ToolUseBlock
+    result: ToolResultBlock
+    message: Message
+
+
+def answers(messages: Sequence[Message]) -> Iterator[Answer]:
+    """Yield answered calls in the order of their results.
+
+    A call pairs with the first later result that carries its id.
+    """
+    pending: dict[str, ToolUseBlock] = {}
+    for message in messages:
+        if message.role == "assistant":
+            pending.update((call.id, call) for call in message.tool_uses)
+            continue
+        for result in message.tool_results:
+            if call := pending.pop(result.tool_use_id, None):
+                yield Answer(call, result, message)
+
+
+def superseded(given: Sequence[Answer]) -> frozenset[int]:
+    """Return the places of reads whose files were all read again later, as much or more."""
+    found: set[int] = set()
+    later: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for index in reversed(range(len(given))):
+        answer = given[index]
+        paths, asked = paths_read(answer.call), answer.call.input
+        if not paths or not isinstance(asked, Mapping):
+            continue
+        if all(any(_covers(again, asked) for again in later[path]) for path in paths):
+            found.add(index)
+        if not answer.result.is_error:
+            for path in paths:
+                later[path].append(asked)
+    return frozenset(found)
+
+
+def _covers(again: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Whether a later read asked for the same with no further limits, such as a range of lines."""
+    return all(name in asked and asked[name] == value for name, value in again.items())

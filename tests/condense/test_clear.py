@@ -1,0 +1,213 @@
+"""Superseded and old tool output becomes one line each; the originals stay."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from condense import (
+    DidNotShrink,
+    Message,
+    NothingToCondense,
+    Reduction,
+    TokenCount,
+    ToolResultBlock,
+    ToolUseBlock,
+    Trigger,
+    effective_history,
+    hide_behind,
+    ladder_from,
+    load_strategy,
+    replace_hidden,
+    rewind,
+    undo,
+)
+from tests.condense.bench import Bench
+from tests.condense.dialogues import numbered, reduce_with, user
+
+FILE = "line of the file " * 40
+DONE = [Message("assistant", "Done."), user("Go on")]
+
+
+def read(id_: str, path: str = "a.py", *, name: str = "read_file", **limits: Any) -> Message:
+    """Return a reply that reads a file, or calls another tool."""
+    return Message("assistant", (ToolUseBlock(id_, name, {"path": path, **limits}),))
+
+
+def found(id_: str, text: str = FILE, *, is_error: bool = False) -> Message:
+    """Return a tool's answer."""
+    return Message("user", (ToolResultBlock(id_, text, is_error),), tokens=len(text.split()))
+
+
+def steps(count: int, first: int = 1, *, name: str = "run_command") -> list[Message]:
+    """Return calls that have nothing to do with each other, with their long answers."""
+    ids = [f"s{first + number}" for number in range(count)]
+    return [one for id_ in ids for one in (read(id_, id_, name=name), found(id_))]
+
+
+async def clear(messages: Sequence[Message], keep: int = 10, **rest: Any) -> Reduction:
+    """Return what a clearing makes of a conversation."""
+    return await reduce_with(load_strategy("clear", keep=keep), messages, **rest)
+
+
+def outputs(messages: Sequence[Message]) -> dict[str, str]:
+    """Return what the model sees of each result."""
+    return {
+        result.tool_use_id: str(result.content)
+        for message in messages
+        for result in message.tool_results
+    }
+
+
+async def cleared(messages: Sequence[Message], keep: int = 10) -> list[str]:
+    """Return the calls whose results become one line."""
+    try:
+        made = await clear(messages, keep)
+    except NothingToCondense:
+        return []
+    return [call for lines in made.message.tags.cleared.values() for call in lines]
+
+
+async def test_an_older_read_of_a_file_becomes_one_line() -> None:
+    """The newest read has what the file says now."""
+    talk = [user("Fix it"), read("t1"), found("t1"), read("t2"), found("t2"), *steps(1)]
+    made = await clear(talk)
+    seen = outputs(replace_hidden(numbered(talk), made.hidden, made.message))
+    assert seen["t1"] == (
+        f"[Output of read_file cleared, {len(FILE)} characters: the same was read again later]"
+    )
+    assert seen["t2"] == FILE
+    assert made.message.content == "[Tool output cleared: 1 results hidden to reduce context]"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "goes"),
+    [
+        ({}, {}, True),
+        ({"offset": 10}, {}, True),
+        ({"offset": 10}, {"offset": 10}, True),
+        ({}, {"offset": 10}, False),
+        ({"offset": 10}, {"offset": 90}, False),
+    ],
+    ids=["whole", "part-then-whole", "same-part", "whole-then-part", "other-part"],
+)
+async def test_a_read_is_superseded_by_one_of_as_much_or_more(
+    earlier: dict[str, int], later: dict[str, int], goes: bool
+) -> None:
+    """What only the older one shows would be lost."""
+    talk = [user("Fix it"), read("t1", **earlier), found("t1"), read("t2", **later), found("t2")]
+    assert ("t1" in await cleared([*talk, *DONE])) is goes
+
+
+async def test_a_read_that_failed_supersedes_nothing() -> None:
+    """The older one is still the best there is."""
+    talk = [user("Fix it"), read("t1"), found("t1"), read("t2"), found("t2", "gone", is_error=True)]
+    assert await cleared([*talk, *DONE]) == []
+
+
+async def test_without_anything_to_clear_nothing_is_done() -> None:
+    """The next rung follows at once."""
+    with pytest.raises(NothingToCondense):
+        await clear([user("Fix it"), *steps(3), *DONE])
+
+
+async def test_all_but_the_last_results_are_cleared() -> None:
+    """Ten stay unless the constructor says otherwise."""
+    talk = [user("Fix it"), *steps(14), *DONE]
+    assert await cleared(talk) == ["s1", "s2", "s3", "s4"]
+    assert len(await cleared(talk, keep=2)) == 12
+
+
+async def test_what_the_model_has_not_read_stays() -> None:
+    """Also where more came at once than would be kept."""
+    calls = Message("assistant", tuple(ToolUseBlock(f"n{n}", "run", {}) for n in range(5)))
+    answers = Message("user", tuple(ToolResultBlock(f"n{n}", FILE) for n in range(5)))
+    talk = [user("Fix it"), *steps(2), calls, answers]
+    assert await cleared(talk, keep=1) == ["s1", "s2"]
+
+
+async def test_a_short_result_stays_as_it_is() -> None:
+    """The line in its place would save nothing."""
+    talk = [user("Fix it"), read("t1"), found("t1", "ok " * 30), *steps(3), *DONE]
+    assert await cleared(talk, keep=0) == ["s1", "s2", "s3"]
+
+
+async def test_a_second_clearing_leaves_what_is_cleared() -> None:
+    """Its line stays the same, which keeps the beginning of the request as it was."""
+    talk = numbered([user("Fix it"), *steps(3), *DONE])
+    first = await clear(talk, keep=1)
+    history = hide_behind(talk, first.hidden, first.message)
+    again = await reduce_with(load_strategy("clear", keep=0), effective_history(history))
+    assert [call for lines in again.message.tags.cleared.values() for call in lines] == ["s3"]
+
+
+async def test_a_call_whose_id_is_used_again_keeps_its_result() -> None:
+    """Some providers number the calls of each turn anew."""
+    talk = numbered([user("Fix it"), *steps(2), *DONE])
+    made = await clear(talk, keep=1)
+    history = hide_behind(talk, made.hidden, made.message)
+    later = (*history, *steps(1))
+    seen = [r.content for m in effective_history(later) for r in m.tool_results]
+    assert str(seen[0]).startswith("[Output of run_command cleared")
+    assert seen[1:] == [FILE, FILE]
+
+
+async def test_undo_and_rewind_bring_the_output_back() -> None:
+    """The messages were never changed."""
+    talk = numbered([user("Fix it"), *steps(3), *DONE])
+    made = await clear(talk, keep=1)
+    history = hide_behind(talk, made.hidden, made.message)
+    assert outputs(history) == outputs(talk)
+    assert outputs(effective_history(history)) != outputs(talk)
+    name = made.message.tags.clear_id
+    assert name is not None
+    assert effective_history(undo(history, name)) == talk
+    assert effective_history(rewind(history, made.message.id)) == talk
+
+
+def talk_of_tools(results: int) -> list[Message]:
+    """Return 120 words of output for each of so many calls, and little else."""
+    return [user("Fix it"), *steps(results), *DONE]
+
+
+def ladder_with_clear(*replies: Any) -> Bench:
+    """Return a bench whose condenser clears first."""
+    return Bench(*replies, strategies=ladder_from("fresh_start", clear=True))
+
+
+async def test_where_clearing_is_enough_no_model_is_asked() -> None:
+    """The cheapest rung comes first."""
+    bench = ladder_with_clear()
+    talk = talk_of_tools(40)
+    made = await bench.fit(talk, window=8_000, threshold=100, tokens=TokenCount(7_900))
+    assert made is not None
+    assert (made.kind, made.strategy, bench.calls) == ("cleared", "clear", 0)
+
+
+async def test_where_clearing_is_not_enough_the_summary_follows() -> None:
+    """A context that stays above its threshold would be looked at again at once."""
+    bench = ladder_with_clear("S")
+    talk = [user("word " * 7_000), *steps(12), *DONE]
+    made = await bench.fit(talk, window=10_000, threshold=50)
+    assert made is not None
+    assert made.strategy == "fresh_start"
+    assert bench.failures == [(DidNotShrink, "fresh_start")]
+
+
+async def test_what_was_asked_to_be_kept_above_all_is_summarised() -> None:
+    """A clearing could not follow the focus."""
+    bench = ladder_with_clear("S")
+    made = await bench.fit(
+        talk_of_tools(40), trigger=Trigger.MANUAL, focus="the names", window=10_000
+    )
+    assert made is not None
+    assert made.strategy == "fresh_start"
+
+
+async def test_switched_off_a_full_context_is_cleared_before_it_is_truncated() -> None:
+    """Neither is a condensation, and a clearing hides less."""
+    bench = ladder_with_clear()
+    rest = {"window": 10_000, "automatic": False}
+    made = await bench.fit(talk_of_tools(40), tokens=TokenCount(9_900), **rest)
+    assert made is not None
+    assert made.kind == "cleared"
