@@ -1,6 +1,5 @@
 """What stands beside a summary without a model's help; each is an ``after`` hook."""
 
-import asyncio
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Sequence[
         return ()
     hidden = _hidden(situation, reduction)
     budget = int(situation.budget.window * SHARE) or BUDGET
-    return await asyncio.to_thread(ledger, hidden, budget_tokens=budget)
+    return await _in_thread(ledger, hidden, budget_tokens=budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class AttachFoldedFiles:
         """Return one block for each file; nothing where none was read."""
         if reduction.kind != "condensed":
             return Addition()
-        return await asyncio.to_thread(self._fold, situation, reduction)
+        return await _in_thread(self._fold, situation, reduction)
 
     def _fold(self, situation: Situation, reduction: Reduction) -> Addition:
         # A dozen modules; who imports the engine should not wait for them.
@@ -57,6 +56,12 @@ class AttachFoldedFiles:
         limit = min(LIMIT, _room(situation, reduction))
         folded = fold_files(paths, self.root, limit=limit, ignore=self.ignore)
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded)
+
+
+async def _in_thread[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    import asyncio  # noqa: PLC0415 - takes as long as all the rest of the engine
+
+    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:

@@ -1,6 +1,5 @@
 """The orchestrator: try a rung, check that the context shrank, or go one rung down."""
 
-import asyncio
 import math
 import uuid
 from collections.abc import Callable, Sequence
@@ -145,6 +144,8 @@ class _Try:
 
     async def run(self, rest: Sequence[Strategy]) -> Reduction:
         """Return the reduction that was applied, or raise why there is none."""
+        import asyncio  # noqa: PLC0415 - takes as long as all the rest of the engine
+
         try:
             await self.log.started(self.attempt)
             self.hooks.tell(AttemptStarted(self.attempt))
