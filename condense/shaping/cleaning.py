@@ -1,8 +1,11 @@
 """Leave out or replace the blocks that the Messages API would refuse."""
 
+import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from condense.messages import (
     Block,
@@ -20,6 +23,7 @@ IMAGE_TEXT = "[Referenced image in conversation]"
 EMPTY_ERROR = "The tool failed without a message."
 THINKING = ("thinking", "redacted_thinking")
 
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -56,6 +60,28 @@ def sendable(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
+def _is_sendable(value: Any) -> bool:
+    """Whether a value can go into a request's JSON, which is UTF-8 and knows no NaN."""
+    try:
+        _JSON.encode(value).encode()
+    except ValueError:
+        return False
+    except (TypeError, RecursionError):
+        return True  # for whoever sends it to judge
+    return True
+
+
+def _sendable_json(value: Any) -> Any:
+    """Return the value with texts and numbers that can be sent; a model may write others."""
+    if isinstance(value, str):
+        return sendable(value)
+    if isinstance(value, Mapping):
+        return {sendable(str(key)): _sendable_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [*map(_sendable_json, value)]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def clean(message: Message) -> Message:
     """Return the message without blank text, and with blocks as its role may carry them.
 
@@ -78,7 +104,11 @@ def _is_clean(block: Block) -> bool:
     """Whether a block needs no further look, as most do: plain text, or a proper call."""
     if isinstance(block, TextBlock):
         return block.text.isascii() and not block.text.isspace() and block.text != ""
-    return isinstance(block, ToolUseBlock) and isinstance(block.input, dict)
+    return (
+        isinstance(block, ToolUseBlock)
+        and isinstance(block.input, dict)
+        and _is_sendable(block.input)
+    )
 
 
 def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
@@ -100,9 +130,12 @@ def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
 
 
 def _with_object_input(block: ToolUseBlock) -> ToolUseBlock:
-    if isinstance(block.input, Mapping):
-        return block
-    return replace(block, input={} if block.input is None else {"input": block.input})
+    input_ = block.input
+    if not isinstance(input_, Mapping):
+        input_ = {} if input_ is None else {"input": input_}
+    if not _is_sendable(input_):
+        input_ = _sendable_json(input_)
+    return block if input_ is block.input else replace(block, input=input_)
 
 
 def _clean_result(block: ToolResultBlock) -> ToolResultBlock:
@@ -135,7 +168,8 @@ def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:
     if kind == "image":
         yield TextBlock(IMAGE_TEXT)
     elif isinstance(kind, str) and kind not in {"text", "reasoning"}:
-        yield OpaqueBlock(data)
+        # Thinking is signed: changed, it would be refused.
+        yield OpaqueBlock(data if kind in THINKING or _is_sendable(data) else _sendable_json(data))
 
 
 def _type(block: Block) -> object:

@@ -280,3 +280,24 @@ def test_text_and_remote_images_are_never_left_out_for_their_weight() -> None:
     remote = ImageBlock({"type": "url", "url": "https://example.org/a.png"})
     history = (user(TextBlock("a" * 900), remote),)
     assert shape_request(history, max_bytes=100) == history
+
+
+def test_a_tool_call_that_no_json_can_carry_is_repaired() -> None:
+    """A model may write half a surrogate pair or NaN, which would fail each later request."""
+    call = use(input_={"path": "\ud83d", "\udc00": [{"size": float("nan")}, 1.5, "é", None]})
+    document = OpaqueBlock({"type": "document", "source": {"type": "text", "data": "\ud83d"}})
+    request = sent(GO, reply(call), user(result(), document))
+    text = json.dumps(request, ensure_ascii=False, allow_nan=False)
+    assert "\ufffd" in text.encode().decode()
+    assert request[1]["content"][0]["input"] == {
+        "path": "\ufffd",
+        "\ufffd": [{"size": "nan"}, 1.5, "é", None],
+    }
+
+
+def test_a_deeply_nested_tool_call_is_sent_as_it_is() -> None:
+    """As deep as the JSON it came in could be."""
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    assert shape_request((GO, reply(use(input_={"a": deep}))))[1].tool_uses[0].input == {"a": deep}
