@@ -112,6 +112,8 @@ async def test_the_distance_counts_from_a_failed_try_too() -> None:
     assert await Bench().fit(history, condensed_at=8) is None
     assert await Bench().fit(history, condensed_at=7) is None
     assert await Bench("S").fit(history, condensed_at=6) is not None
+    one_long_message = [*talk(7), Message("assistant", "word " * 2_000)]
+    assert await Bench("S").fit(one_long_message, condensed_at=7, threshold=5) is None
 
 
 async def test_what_was_kept_verbatim_is_not_new() -> None:

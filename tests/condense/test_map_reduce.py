@@ -1,5 +1,6 @@
 """A history that fits into no single call is summarised in parts."""
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -109,6 +110,20 @@ async def test_summaries_too_long_to_be_merged_at_once_are_merged_in_parts() -> 
     merges = [text for text in asked if text.startswith("The messages above are not")]
     assert len(merges) > 2
     assert made.tokens_after.value < made.tokens_before.value / 10
+
+
+async def test_summaries_are_summarised_twice_at_most() -> None:
+    """With those of the parts that is a depth of three; where it is not enough, they are joined."""
+    model = RepeatingSummarizer("word " * 2_000)
+    made = await summarise(model, chat(400, words=500))
+    asked = [texts(request.messages[-1])[-1] for request in model.requests]
+    merges = [text for text in asked if text.startswith("The messages above are not")]
+    parts = len(asked) - len(merges)
+    once = math.ceil(parts / 2)
+    twice = math.ceil(once / 2)
+    assert parts > 16
+    assert len(merges) == parts // 2 + once // 2
+    assert len(made.summary.split()) == twice * 2_000
 
 
 async def test_the_first_failure_ends_it_and_all_that_was_spent_is_counted() -> None:
