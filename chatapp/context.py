@@ -126,12 +126,12 @@ def _segments(
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
     overhead = budgets.overhead_for(profile.provider)
-    summaries = store.sum_tokens([one for one in history if one.is_summary])
+    summaries = sizes.sum_tokens([one for one in history if one.is_summary])
     estimates = {
         "system": (_("System prompt"), overhead.system),
         "tools": (_("Tools"), overhead.tools),
         "summary": (_("Summary"), summaries),
-        "messages": (_("Messages"), store.sum_tokens(history) - summaries),
+        "messages": (_("Messages"), sizes.sum_tokens(history) - summaries),
     }
     scale = used / (sum(tokens for _label, tokens in estimates.values()) or 1)
     return tuple(

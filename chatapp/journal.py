@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 import condense
-from chatapp import budgets, store
+from chatapp import budgets, sizes, store
 from chatapp.agent.ports import CallRecord, Purpose
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn
 
@@ -34,7 +34,7 @@ class StoredJournal:
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order; it is what the next call sends."""
         history = await sync_to_async(store.read_effective)(self.conversation_id)
-        self._estimate = self._overhead + store.sum_tokens(history)
+        self._estimate = self._overhead + sizes.sum_tokens(history)
         return history
 
     async def append(

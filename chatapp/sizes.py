@@ -4,6 +4,7 @@ Estimates are calibrated with what the provider reported for this conversation a
 """
 
 import asyncio
+import uuid
 from collections.abc import Sequence
 
 from asgiref.sync import sync_to_async
@@ -11,11 +12,42 @@ from asgiref.sync import sync_to_async
 import condense
 from chatapp import budgets, store
 from chatapp.agent.ports import ModelRequest, Provider, ToolSpec
-from chatapp.models import Conversation, Profile
+from chatapp.models import Conversation, ModelCall, Profile
 
 # From this share of the point where condensing starts, the vendor is asked: before its first
 # report an estimate may be wrong by half, and above it the answer may decide something.
 CLOSE = 0.5
+
+
+def read_calibration(conversation_id: uuid.UUID, model: str) -> condense.Calibration:
+    """Return what the latest calls to ``model`` teach about its tokenizer."""
+    calls = ModelCall.objects.filter(conversation=conversation_id).measured(model)
+    calibration = condense.Calibration()
+    for call in reversed(calls[: condense.Calibration.MEMORY]):
+        calibration = calibration.observe(call.tokens_estimated or 0, call.tokens_prompt)
+    return calibration
+
+
+def count_context(
+    conversation: Conversation,
+    history: Sequence[condense.Message],
+    overhead: int,
+    calibration: condense.Calibration,
+) -> condense.TokenCount:
+    """Return the context's size: the provider's last word plus estimates of what came since.
+
+    ``overhead`` is the estimate of system prompt and tools, used where nothing was measured.
+    """
+    measured_seq = conversation.measured_seq
+    if conversation.measured_tokens is None or measured_seq is None:
+        return calibration.apply(overhead + sum_tokens(history))
+    newer = sum_tokens([message for message in history if message.seq > measured_seq])
+    return calibration.extend(conversation.measured_tokens, newer)
+
+
+def sum_tokens(history: Sequence[condense.Message]) -> int:
+    """Return the messages' estimates, as stored; only what was cleared is counted here."""
+    return sum(condense.count_message(message, budgets.COUNTER) for message in history)
 
 
 def context_size(
@@ -23,8 +55,8 @@ def context_size(
 ) -> condense.TokenCount:
     """Return the size of ``history``, with system prompt and tools, for ``profile``."""
     overhead = budgets.overhead_for(profile.provider).total
-    calibration = store.read_calibration(conversation.pk, profile.model)
-    return store.count_context(conversation, history, overhead, calibration)
+    calibration = read_calibration(conversation.pk, profile.model)
+    return count_context(conversation, history, overhead, calibration)
 
 
 class Scale:

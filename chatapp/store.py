@@ -15,8 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 import condense
-from chatapp.budgets import COUNTER
-from chatapp.models import Conversation, Message, ModelCall, Rewind, Turn
+from chatapp.models import Conversation, Message, Rewind, Turn
 from chatapp.models.conversations import MessageQuerySet
 
 _TAG_NAMES = (
@@ -240,37 +239,6 @@ def undo_rewind(record: Rewind) -> None:
         shown.refresh_hidden()
         hidden_by(record.conversation_id, list(shown.made_by_engine())).refresh_hidden()
         _mark_changed(record.conversation_id)
-
-
-def read_calibration(conversation_id: uuid.UUID, model: str) -> condense.Calibration:
-    """Return what the latest calls to ``model`` teach about its tokenizer."""
-    calls = ModelCall.objects.filter(conversation=conversation_id).measured(model)
-    calibration = condense.Calibration()
-    for call in reversed(calls[: condense.Calibration.MEMORY]):
-        calibration = calibration.observe(call.tokens_estimated or 0, call.tokens_prompt)
-    return calibration
-
-
-def count_context(
-    conversation: Conversation,
-    history: Sequence[condense.Message],
-    overhead: int,
-    calibration: condense.Calibration,
-) -> condense.TokenCount:
-    """Return the context's size: the provider's last word plus estimates of what came since.
-
-    ``overhead`` is the estimate of system prompt and tools, used where nothing was measured.
-    """
-    measured_seq = conversation.measured_seq
-    if conversation.measured_tokens is None or measured_seq is None:
-        return calibration.apply(overhead + sum_tokens(history))
-    newer = sum_tokens([message for message in history if message.seq > measured_seq])
-    return calibration.extend(conversation.measured_tokens, newer)
-
-
-def sum_tokens(history: Sequence[condense.Message]) -> int:
-    """Return the messages' estimates, as stored; only what was cleared is counted here."""
-    return sum(condense.count_message(message, COUNTER) for message in history)
 
 
 def usage_columns(usage: condense.Usage) -> dict[str, int]:

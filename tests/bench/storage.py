@@ -7,7 +7,7 @@ from functools import partial
 from asgiref.sync import sync_to_async
 
 import condense
-from chatapp import budgets, store
+from chatapp import budgets, sizes, store
 from chatapp.journal import StoredJournal
 from chatapp.models import Conversation, Preferences, Profile, Rewind
 from tests.bench.conversations import WORDS, make_conversation, make_owner
@@ -106,7 +106,7 @@ def measure_condensing(conversation: Conversation, profile: Profile) -> Iterator
     condenser = condense.Condenser(InstantModel(), budgets.COUNTER, log=log)
     situation = condense.Situation(
         effective=history,
-        tokens=condense.TokenCount(store.sum_tokens(history)),
+        tokens=condense.TokenCount(sizes.sum_tokens(history)),
         budget=budget,
         trigger=condense.Trigger.MANUAL,
     )

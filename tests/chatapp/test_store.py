@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import store
+from chatapp import sizes, store
 from chatapp.models import Conversation, Message, Rewind
 from tests.chatapp.conftest import Say, reduction_of, summarise
 
@@ -209,7 +209,7 @@ def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
     store.remember_measurement(conversation.pk, tokens=500, seq=4)
     summarise(conversation)
     conversation.refresh_from_db()
-    size = store.count_context(conversation, store.read_effective(conversation.pk), 7, UNTAUGHT)
+    size = sizes.count_context(conversation, store.read_effective(conversation.pk), 7, UNTAUGHT)
     assert (size.value, size.measured) == (12, False)
 
 
@@ -222,12 +222,12 @@ def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
     store.remember_measurement(conversation.pk, tokens=500, seq=2)
     conversation.refresh_from_db()
     history = store.read_effective(conversation.pk)
-    assert store.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
+    assert sizes.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
         500, measured=True
     )
     say("user", "more", tokens=3)
     history = store.read_effective(conversation.pk)
-    assert store.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
+    assert sizes.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
         503, measured=False
     )
 

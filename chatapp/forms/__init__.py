@@ -1,0 +1,25 @@
+"""Forms: what people may enter, and in which bounds.
+
+``conversations``  a new one, its title, a place to rewind to
+``thresholds``     a percentage, and whose it is
+``profiles``       how a model is reached, its limits and prices
+``preferences``    how condensing and the agent work for one user
+"""
+
+from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
+from chatapp.forms.preferences import PreferencesForm, default_prompt
+from chatapp.forms.profiles import ProfileForm, model_defaults, plain
+from chatapp.forms.thresholds import ProfileThresholds, ThresholdChoice
+
+__all__ = [
+    "NewConversationForm",
+    "PreferencesForm",
+    "ProfileForm",
+    "ProfileThresholds",
+    "RenameForm",
+    "RewindForm",
+    "ThresholdChoice",
+    "default_prompt",
+    "model_defaults",
+    "plain",
+]

@@ -1,0 +1,26 @@
+"""What may be said about a conversation and a place in it."""
+
+from django import forms
+
+LONGEST_PROMPT = 200_000
+
+
+class NewConversationForm(forms.Form):
+    """What a conversation starts with."""
+
+    prompt = forms.CharField(required=False, max_length=LONGEST_PROMPT)
+    samples = forms.BooleanField(required=False)
+    condense = forms.BooleanField(required=False)
+
+
+class RenameForm(forms.Form):
+    """A conversation's title; an empty one lets the conversation name itself."""
+
+    title = forms.CharField(required=False, max_length=200)
+
+
+class RewindForm(forms.Form):
+    """A place in a conversation, and the condensation it was chosen at, if any."""
+
+    to_seq = forms.IntegerField(min_value=1)
+    condensation = forms.UUIDField(required=False)

@@ -1,0 +1,104 @@
+"""Preferences: how condensing and the agent work for one user."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.translation import gettext_lazy as _
+
+import condense
+from chatapp.forms.conversations import LONGEST_PROMPT
+from chatapp.forms.thresholds import threshold_field
+from chatapp.models import Preferences
+from chatapp.models.accounts import HIGHEST_THRESHOLD, LOWEST_THRESHOLD
+
+if TYPE_CHECKING:
+    PreferencesModelForm = forms.ModelForm[Preferences]
+else:
+    # Generic for the type checker only.
+    PreferencesModelForm = forms.ModelForm
+
+
+def default_prompt() -> str:
+    """Return the condensing prompt that is used where the user wrote none."""
+    return condense.condense_instruction().strip()
+
+
+def strategy_choices() -> list[tuple[str, Any]]:
+    """Return the strategies to choose from, the server's own one among them."""
+    known = [
+        ("fresh_start", _("Fresh start: one summary stands for all that the model has read.")),
+        (
+            "keep_recent",
+            _("Keep recent: the newest messages stay word for word after the summary."),
+        ),
+        ("ledger", _("Ledger: facts copied by rule stand for it; no model is asked.")),
+        ("sliding_window", _("Sliding window: the oldest half is hidden, its facts are kept.")),
+    ]
+    own = settings.CONDENSE_STRATEGY
+    if own in dict(known):
+        return known
+    return [(own, _("%(path)s: this server's own strategy.") % {"path": own}), *known]
+
+
+class PreferencesForm(PreferencesModelForm):
+    """How condensing and the agent work, wherever a profile has no own value."""
+
+    strategy = forms.ChoiceField(
+        label=_("Strategy"), choices=strategy_choices, widget=forms.RadioSelect, required=False
+    )
+
+    threshold = threshold_field(
+        label=_("Threshold (%)"),
+        validators=[MinValueValidator(LOWEST_THRESHOLD), MaxValueValidator(HIGHEST_THRESHOLD)],
+    )
+
+    class Meta:
+        model = Preferences
+        fields = (
+            "auto_condense",
+            "threshold",
+            "strategy",
+            "messages_kept",
+            "clear_tool_output",
+            "condensing_prompt",
+            "step_limit",
+            "shortcuts",
+        )
+        labels: ClassVar[dict[str, Any]] = {
+            "auto_condense": _("Condense automatically"),
+            "messages_kept": _("Messages to keep"),
+            "clear_tool_output": _("Clear superseded tool output first"),
+            "condensing_prompt": _("Condensing prompt"),
+            "step_limit": _("Steps per turn"),
+            "shortcuts": _("Keyboard shortcuts"),
+        }
+        widgets: ClassVar[dict[str, forms.Widget]] = {
+            "condensing_prompt": forms.Textarea(
+                attrs={"rows": 14, "maxlength": LONGEST_PROMPT, "spellcheck": "false"}
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Show the default prompt where none of the user's own is stored."""
+        super().__init__(*args, **kwargs)
+        if not self.initial.get("condensing_prompt"):
+            self.initial["condensing_prompt"] = default_prompt()
+        # Hidden, and so perhaps empty, unless the strategy asks for it.
+        self.fields["messages_kept"].required = False
+        self.initial["strategy"] = self.instance.strategy or settings.CONDENSE_STRATEGY
+
+    def clean_strategy(self) -> str:
+        """Store nothing where the choice is the server's: it then follows the server."""
+        chosen: str = self.cleaned_data["strategy"]
+        return "" if chosen == settings.CONDENSE_STRATEGY else chosen
+
+    def clean_messages_kept(self) -> int:
+        """Return the number, the stored one where none was entered."""
+        return self.cleaned_data["messages_kept"] or self.instance.messages_kept
+
+    def clean_condensing_prompt(self) -> str:
+        """Store nothing where the text is the default: a better default then reaches the user."""
+        text = "\n".join(self.cleaned_data["condensing_prompt"].strip().splitlines())
+        return "" if text == default_prompt() else text

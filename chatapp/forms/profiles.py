@@ -1,0 +1,115 @@
+"""Profiles: how a model is reached, its limits and prices."""
+
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.forms.thresholds import ThresholdChoice
+from chatapp.models import Profile
+from chatapp.providers import catalog
+
+
+def model_defaults() -> dict[str, dict[str, Any]]:
+    """Return limits and prices of known models, as the profile form names its fields."""
+    return {
+        entry.model: {
+            "provider": entry.provider,
+            "name": entry.name,
+            "fields": {
+                "context_window": entry.context_window,
+                "max_output": entry.max_output,
+                "price_input": plain(entry.price_input),
+                "price_output": plain(entry.price_output),
+                "price_cache_read": plain(entry.price_cache_read),
+                "price_cache_write": plain(entry.price_cache_write),
+            },
+        }
+        for entry in catalog.MODELS
+    }
+
+
+def plain(price: Decimal) -> str:
+    """Return a price without trailing zeros, as a person would type it."""
+    return f"{price.normalize():f}"
+
+
+class ProfileForm(ThresholdChoice):
+    """A profile; the key can be set and removed, and is never shown."""
+
+    key = forms.CharField(
+        label=_("API key"),
+        required=False,
+        strip=True,
+        max_length=400,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    remove_key = forms.BooleanField(label=_("Remove the stored key"), required=False)
+
+    class Meta:
+        model = Profile
+        fields = (
+            "name",
+            "provider",
+            "model",
+            "base_url",
+            "context_window",
+            "max_output",
+            "price_input",
+            "price_output",
+            "price_cache_read",
+            "price_cache_write",
+        )
+        widgets: ClassVar[dict[str, forms.Widget]] = {
+            "model": forms.TextInput(attrs={"list": "known-models", "autocomplete": "off"}),
+            "base_url": forms.URLInput(attrs={"placeholder": "https://api.anthropic.com"}),
+        }
+        help_texts: ClassVar[dict[str, Any]] = {
+            "base_url": _("Leave empty for the provider's own address."),
+            "context_window": _("Tokens the model can take in, its answer included."),
+            "max_output": _("Tokens kept free for the answer."),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Show prices as people write them; a new profile is most likely one for Claude."""
+        super().__init__(*args, **kwargs)
+        if not self.instance.pk:
+            self.initial["provider"] = Profile.Provider.ANTHROPIC
+        for name in self.price_names():
+            if isinstance(price := self.initial.get(name), Decimal):
+                self.initial[name] = plain(price)
+            self.fields[name].widget.attrs.update({"step": "any", "inputmode": "decimal"})
+
+    @staticmethod
+    def price_names() -> list[str]:
+        """Return the fields that hold USD per million tokens."""
+        return [name for name in ProfileForm.Meta.fields if name.startswith("price_")]
+
+    def prices(self) -> list[forms.BoundField]:
+        """Return the fields that hold USD per million tokens, for the template."""
+        return [self[name] for name in self.price_names()]
+
+    def clean_name(self) -> str:
+        """Refuse a name that another profile of the owner has."""
+        name: str = self.cleaned_data["name"]
+        same = Profile.objects.filter(owner=self.instance.owner, name=name)
+        if same.exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError(_("You have another profile of this name."))
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse an answer that could not fit into the window."""
+        cleaned = super().clean()
+        window, output = cleaned.get("context_window"), cleaned.get("max_output")
+        if window and output and output >= window:
+            self.add_error("max_output", _("This must be less than the context window."))
+        return cleaned
+
+    def save(self, commit: bool = True) -> Profile:
+        """Store the profile, with the new key or without one where that was asked for."""
+        if key := self.cleaned_data["key"]:
+            self.instance.set_key(key)
+        elif self.cleaned_data["remove_key"]:
+            self.instance.set_key("")
+        return super().save(commit)

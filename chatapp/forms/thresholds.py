@@ -1,0 +1,73 @@
+"""Thresholds: the number field, and a profile's own value or none."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.forms import modelformset_factory
+from django.utils.translation import gettext_lazy as _
+
+import condense
+from chatapp.models import Profile
+from chatapp.models.accounts import HIGHEST_THRESHOLD, INHERIT, LOWEST_THRESHOLD
+
+if TYPE_CHECKING:
+    ProfileModelForm = forms.ModelForm[Profile]
+else:
+    # Generic for the type checker only.
+    ProfileModelForm = forms.ModelForm
+
+OWN, INHERITED = "own", "inherit"
+
+
+def threshold_field(**kwargs: Any) -> forms.IntegerField:
+    """Return a number field for a percentage that the condenser accepts."""
+    return forms.IntegerField(
+        min_value=LOWEST_THRESHOLD,
+        max_value=HIGHEST_THRESHOLD,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        **kwargs,
+    )
+
+
+class ThresholdChoice(ProfileModelForm):
+    """A profile's threshold: the global one, or its own value and the way back."""
+
+    mode = forms.ChoiceField(
+        label=_("Condensing threshold"),
+        choices=[(INHERITED, _("Inherit")), (OWN, _("Own value"))],
+        widget=forms.RadioSelect,
+    )
+    own_threshold = threshold_field(label=_("Own value"), required=False)
+
+    class Meta:
+        model = Profile
+        fields: tuple[str, ...] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Show the stored choice."""
+        super().__init__(*args, **kwargs)
+        inherits = self.instance.threshold == INHERIT
+        self.initial.setdefault("mode", INHERITED if inherits else OWN)
+        self.initial.setdefault("own_threshold", None if inherits else self.instance.threshold)
+
+    def limits(self) -> dict[str, int] | None:
+        """Return the window and what a request may hold at most, in tokens."""
+        profile = self.instance
+        if not profile.context_window:
+            return None
+        budget = condense.Budget(window=profile.context_window, max_output=profile.max_output)
+        return {"window": profile.context_window, "allowed": max(0, int(budget.allowed))}
+
+    def clean(self) -> dict[str, Any]:
+        """Take the number where an own value was chosen, and ask for it when it is missing."""
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("mode") != OWN:
+            self.instance.threshold = INHERIT
+        elif (own := cleaned.get("own_threshold")) is not None:
+            self.instance.threshold = own
+        elif "own_threshold" not in self.errors:
+            self.add_error("own_threshold", _("Enter a number from 5 to 100."))
+        return cleaned
+
+
+ProfileThresholds = modelformset_factory(Profile, form=ThresholdChoice, extra=0)
