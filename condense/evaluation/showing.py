@@ -1,6 +1,7 @@
 """What a model sees of a session at its end, and what is hidden behind what."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -75,15 +76,19 @@ def describe(history: Sequence[Message], counter: TokenCounter, *, full: bool) -
 
 
 def _labels(history: Sequence[Message]) -> dict[str, str]:
-    """Return what to call each message and, by its tags, each summary (S1) and marker (T1)."""
+    """Return what to call each message and, by its tags, each summary (S1) and marker (T1, C1)."""
     labels: dict[str, str] = {}
-    counts = {"S": 0, "T": 0}
+    counts: Counter[str] = Counter()
     for message in history:
-        label = str(message.seq)
-        if made := message.tags.condense_id or message.tags.truncation_id:
-            letter = "S" if message.is_summary else "T"
-            counts[letter] += 1
-            label = labels[made] = f"{letter}{counts[letter]}"
+        label, tags = str(message.seq), message.tags
+        for letter, made in (
+            ("S", tags.condense_id),
+            ("T", tags.truncation_id),
+            ("C", tags.clear_id),
+        ):
+            if made is not None:
+                counts[letter] += 1
+                label = labels[made] = f"{letter}{counts[letter]}"
         labels[message.id] = label
     return labels
 

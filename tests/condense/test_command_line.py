@@ -120,6 +120,18 @@ def test_a_session_is_shown_under_another_strategy(
     assert "Fix the parser." in out
 
 
+def test_a_session_is_shown_with_lines_for_what_was_cleared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the older of two reads stood."""
+    session = Session().says("Compare.").reads("/app/a.py", "x" * 999).reads("/app/a.py", "y" * 999)
+    path = session.replies().is_cut().says("Go on.").write(tmp_path / "a.json")
+    assert main(["show", str(path), "--strategy", "clear"]) == 0
+    out = capsys.readouterr().out
+    assert "[Output of Read cleared, 999 characters: the same was read again later]" in out
+    assert "C1  user       [Tool output cleared: 1 results hidden" in out
+
+
 def test_a_session_cannot_steer_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
