@@ -28,6 +28,7 @@ MEMORY = 1 << 30
 # Names that the package of grammars spells otherwise.
 SPELLED = {"c_sharp": "csharp", "embedded_template": "embeddedtemplate"}
 INJECTION = "inject."
+INHERITS = "; inherits: "
 
 Row = tuple[int, int, bool]
 
@@ -36,7 +37,13 @@ Row = tuple[int, int, bool]
 def grammar(name: str) -> tuple[Language, Query]:
     """Return a language and its query, loaded once."""
     language = _language(name)
-    return language, Query(language, (QUERIES / f"{name}.scm").read_text())
+    return language, Query(language, _query(name))
+
+
+def _query(name: str) -> str:
+    """Return the text of a query file, that of another one where it says so, as editors do."""
+    text = (QUERIES / f"{name}.scm").read_text()
+    return _query(text.removeprefix(INHERITS).strip()) if text.startswith(INHERITS) else text
 
 
 def _language(name: str) -> Language:
