@@ -4,9 +4,9 @@
 (type_definition (type_binding name: (_) @name)) @definition
 (exception_definition) @definition
 (external (value_name) @name) @definition
-(class_definition (class_binding name: (_) @name)) @definition
+(class_definition (class_binding (class_name) @name)) @definition
 (class_type_definition) @definition
-(method_definition name: (_) @name) @definition
+(method_definition (method_name) @name) @definition
 (value_specification (value_name) @name) @definition
 
 (value_definition (let_binding pattern: (value_name) @name (parameter))) @definition
