@@ -59,7 +59,7 @@ PLACES = {
     "a system prompt beyond the window": (20_000, 30_000),
     "tiny, and beyond": (2_000, 3_000),
 }
-KINDS = st.lists(st.sampled_from(["talk", "tools"]), min_size=2, max_size=12)
+KINDS = st.lists(st.sampled_from(["talk", "tools", "reads"]), min_size=2, max_size=12)
 SIZES = st.lists(st.integers(1, 1_000), min_size=12, max_size=12)
 
 
@@ -68,20 +68,26 @@ def conversation(kinds: list[str], sizes: list[int]) -> tuple[Message, ...]:
     share = MILLION / sum(size for _, size in zip(kinds, sizes, strict=False))
     made: list[Message] = []
     for number, (kind, size) in enumerate(zip(kinds, sizes, strict=False)):
-        text, half = "word " * int(size * share / 2), TextBlock("on it")
+        half = "word " * int(size * share / 2)
         if kind == "talk":
-            made += [Message("user", text), Message("assistant", text)]
-            continue
-        call = ToolUseBlock(f"c{number}", "read", {"path": "a.py"})
-        result = ToolResultBlock(f"c{number}", text)
-        made += [
-            Message("user", text),
-            Message("assistant", (half, call)),
-            Message("user", (result,), tokens=int(size * share / 2)),
-            Message("assistant", "done"),
-        ]
+            made += [Message("user", half), Message("assistant", half)]
+        elif kind == "tools":
+            made += [Message("user", half), *reading(number, half)]
+        else:
+            made += [Message("user", "again"), *reading(number, half * 2)]
     made.append(Message("user", "go on"))
     return tuple(stored(message, seq) for seq, message in enumerate(made, start=1))
+
+
+def reading(number: int, text: str) -> list[Message]:
+    """Return a call that reads a file, its result, and a reply."""
+    call = ToolUseBlock(f"c{number}", "read", {"path": "a.py"})
+    result = ToolResultBlock(f"c{number}", text)
+    return [
+        Message("assistant", (TextBlock("on it"), call)),
+        Message("user", (result,), tokens=len(text.split())),
+        Message("assistant", "done"),
+    ]
 
 
 def stored(message: Message, seq: int) -> Message:
