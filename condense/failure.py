@@ -15,11 +15,17 @@ _SECRETS = (
 
 
 def describe(error: Exception) -> str:
-    """Return message, HTTP status, error code and response of a call, without secrets.
+    """Return the message and what else is known of a failed call, without secrets.
 
-    The order is the one Roo Code users know from its error reports.
+    That is the error's own ``details`` where it has some, otherwise HTTP status, error code and
+    response, in the order that users of Roo Code know from its error reports.
     """
-    text = f"Error: {error}"
+    details = _first(error, "details")
+    return make_safe(f"Error: {error}" + (f"\n\n{details}" if details else _facts(error)))
+
+
+def _facts(error: Exception) -> str:
+    text = ""
     if status := _first(error, "status", "status_code"):
         text += f"\n\nHTTP Status: {status}"
     if code := _first(error, "code"):
@@ -28,9 +34,7 @@ def describe(error: Exception) -> str:
         text += f"\n\nAPI Response:{_serialized(response)}"
     if body := _first(error, "body"):
         text += f"\n\nResponse Body:{_serialized(body)}"
-    if details := _first(error, "details"):
-        text += f"\n\n{details}"
-    return make_safe(text)
+    return text
 
 
 def make_safe(text: str) -> str:
