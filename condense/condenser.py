@@ -1,5 +1,6 @@
 """The orchestrator: try a rung, check that the context shrank, or go one rung down."""
 
+import logging
 import math
 import uuid
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.strategies import Kit, Strategy, load_strategy
 from condense.summarizer import Summarizer
 from condense.tokens import TokenCounter
+
+log = logging.getLogger(__name__)
 
 LADDER = ladder_from("fresh_start")
 
@@ -96,9 +99,12 @@ class Condenser:
         if isinstance(plan, Veto):
             failures.append(Vetoed(plan.reason))
             return ladder, []
-        situation = replace(situation, prompt=plan.prompt, focus=plan.focus)
+        situation = replace(situation, prompt=plan.prompt or "", focus=plan.focus or "")
         if plan.strategies != names:
-            rungs = self._named(plan.strategies, hooks)
+            rungs = ladder.allowed(self._named(plan.strategies, hooks))
+            if not rungs:
+                said = "A hook planned nothing that could be tried."
+                failures.append(Vetoed(said, details="\n".join(hooks.troubles)))
         return replace(ladder, situation=situation), rungs
 
     def _named(self, names: Sequence[str], hooks: HookRun) -> list[Strategy]:
@@ -107,7 +113,7 @@ class Condenser:
         for name in names:
             try:
                 found.append(known.get(name) or load_strategy(name))
-            except (LookupError, ImportError, AttributeError) as error:
+            except Exception as error:  # noqa: BLE001 - the path may name anything
                 hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
         return found
 
@@ -117,6 +123,8 @@ class Condenser:
             raise failures[-1]
         if ladder.may_be_sent():
             return
+        if failures and isinstance(failures[-1], Vetoed):
+            raise failures[-1]
         floor = ladder.floor(self.counter)
         raise CannotFit(
             f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}",
@@ -149,20 +157,27 @@ class _Try:
         try:
             await self.log.started(self.attempt)
             self.hooks.tell(AttemptStarted(self.attempt))
-            reduction = await self._reduce()
+            reduction = await self._reduce_or_fail()
         except asyncio.CancelledError:
             await asyncio.shield(self.log.cancelled(self.attempt.id))
             raise
         except CondenseError as error:
             await self._failed(error, rest)
             raise
-        except Exception as error:
-            unexpected = CondenseError("Condensing failed unexpectedly", details=describe(error))
-            await self.log.failed(self.attempt.id, unexpected)
-            raise
         await self.log.succeeded(self.attempt.id, reduction)
         self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
         return reduction
+
+    async def _reduce_or_fail(self) -> Reduction:
+        """Return the reduction; whatever a strategy raises is a failure of this rung only."""
+        try:
+            return await self._reduce()
+        except CondenseError:
+            raise
+        except Exception as error:
+            log.exception("the strategy %s failed unexpectedly", self.strategy.name)
+            said = f"The strategy {self.strategy.name} failed unexpectedly"
+            raise CondenseError(said, details=describe(error)) from error
 
     async def _reduce(self) -> Reduction:
         reduction = await self.strategy.reduce(self.situation, self.kit)
@@ -215,8 +230,15 @@ class _Try:
             threshold=budget.effective_threshold,
             threshold_source=budget.threshold_source,
             tokens_before=self.situation.tokens,
-            prompt=self.strategy.prompt_for(self.situation),
+            prompt=self._prompt(),
         )
+
+    def _prompt(self) -> str:
+        try:
+            return self.strategy.prompt_for(self.situation)
+        except Exception as error:  # noqa: BLE001 - a strategy may be anybody's
+            self.hooks.troubles.append(f"The prompt is not on record: {error}")
+            return ""
 
     def _kit(self) -> Kit:
         written = 0

@@ -140,12 +140,24 @@ class HookRun:
 
     @contextmanager
     def _guarded(self, hook: object) -> Iterator[None]:
+        import asyncio  # noqa: PLC0415 - takes as long as all the rest of the engine
+
         try:
             yield
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             log.warning("the hook %s failed", _name(hook), exc_info=True)
             reason = str(error) or type(error).__name__
             self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
+
+
+def _is_cancelled() -> bool:
+    """Whether the run itself was cancelled, rather than something that a hook waited for."""
+    import asyncio  # noqa: PLC0415 - as above
+
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _addition_of(added: Sequence[Block] | Addition) -> Addition:

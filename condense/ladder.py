@@ -10,7 +10,7 @@ from condense.policy import Policy
 from condense.situation import Gauge, Reduction, Situation, Trigger, replace_hidden
 from condense.strategies import Strategy, load_strategy
 from condense.strategies.base import asks_model, require_enough
-from condense.tokens import TokenCounter, count_message
+from condense.tokens import TokenCounter, count_message, count_tools
 
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = ("ledger", "sliding_window")
@@ -88,6 +88,10 @@ class Ladder:
         far = situation.trigger is Trigger.FORCED or self.has_come_far
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
 
+    def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
+        """Leave out of a plan what asks the model where it must not be asked in this turn."""
+        return [one for one in planned if self.situation.may_ask or not asks_model(one)]
+
     def check(self, reduction: Reduction) -> None:
         """Raise DidNotShrink unless the history got a tenth smaller, and, when forced, fits."""
         situation, gauge = self.situation, self.gauge
@@ -123,7 +127,7 @@ class Ladder:
         effective = self.situation.effective
         return Floor(
             system=counter.count(self.situation.system),
-            tools=self.situation.tools_tokens(counter),
+            tools=count_tools(self.situation.tools, counter),
             pinned=0,
             newest=count_message(effective[-1], counter) if effective else 0,
             limit=max(0, int(self.situation.budget.allowed)),

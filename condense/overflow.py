@@ -120,7 +120,7 @@ def is_context_overflow(error: object) -> bool:
         return False
     if facts.code_matches(_CODES) or facts.status == TOO_LARGE:
         return True
-    if facts.status not in {BAD_REQUEST, MISSING, 422, 500}:
+    if facts.status not in {BAD_REQUEST, MISSING, 422, 500, 502}:
         return False
     if facts.text_matches(_PLAIN):
         return True

@@ -1,14 +1,17 @@
 """Every try is on record: what was tried, how it ended, and what it cost."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
+from typing import Any, Literal
 
 import pytest
 
 from condense import (
     Chunk,
     Condenser,
+    Kit,
+    Situation,
     SummaryRequest,
     TextChunk,
     TokenCount,
@@ -111,15 +114,52 @@ class BrokenLog(RecordingLog):
         raise RuntimeError("database is gone")
 
 
-async def test_an_error_of_the_application_is_raised_and_no_attempt_stays_open() -> None:
-    """It is no failure of the model, so nothing falls back; a spinner would never end."""
+async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> None:
+    """No stream stays open, and no spinner goes on for ever."""
     log, summarizer = BrokenLog(), HangingSummarizer()
     condenser = Condenser(summarizer, WordCounter(), log=log)
-    with pytest.raises(RuntimeError, match="database is gone"):
-        await condenser.fit(situation(talk(12), window=WINDOW))
-    assert log.names == ["started", "failed"]
-    assert log.of("failed")[0][0].details == "Error: database is gone"
+    made = await condenser.fit(situation(talk(12), window=WINDOW))
+    assert made is not None
+    assert made.strategy == "ledger"
+    assert log.names == ["started", "failed", "started", "succeeded"]
+    error, following = log.of("failed")[0]
+    assert (str(error), following) == ("The strategy fresh_start failed unexpectedly", "ledger")
+    assert error.details == "Error: database is gone"
     assert summarizer.closed
+
+
+class Foreign:
+    """Somebody's strategy, which does what ``act`` does."""
+
+    name = "foreign"
+    kind: Literal["condensed"] = "condensed"
+    asks_model = False
+
+    def __init__(self, act: Callable[[], Any]) -> None:
+        self.act = act
+
+    def prompt_for(self, situation: Situation) -> str:
+        """Fail, as nobody expects."""
+        raise KeyError(situation.focus)
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Any:
+        """Do it."""
+        return self.act()
+
+
+def fail() -> None:
+    """Raise what no strategy should."""
+    raise ValueError("a bug")
+
+
+@pytest.mark.parametrize("act", [fail, lambda: None], ids=["raises", "returns nothing"])
+async def test_a_strategy_of_somebody_elses_cannot_end_the_turn(act: Callable[[], Any]) -> None:
+    """Whatever it does, the rungs below it are there."""
+    bench = Bench(strategies=[Foreign(act), "sliding_window"])
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert made.strategy == "sliding_window"
+    assert any("prompt is not on record" in note for note in made.notes)
 
 
 async def test_strategies_are_named_or_given() -> None:

@@ -184,7 +184,7 @@ async def test_what_cannot_fit_is_refused_with_its_sizes() -> None:
     with pytest.raises(CannotFit) as caught:
         await bench.fit([user("word " * 90_000)], system="be kind", tools=({"name": "a b c"},))
     assert str(caught.value) == (
-        "Nothing more can be hidden to make the context fit: system prompt 2 + tools 3 + "
+        "Nothing more can be hidden to make the context fit: system prompt 2 + tools 19 + "
         "pinned 0 + newest message 90,000 tokens, and 23,300 are allowed. "
         "Send the newest message in smaller parts, or choose a model with more room."
     )

@@ -1,5 +1,6 @@
 """What an application hangs around a condensation, and that none of it can break one."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,6 @@ from condense import (
     AttemptStarted,
     AttemptSucceeded,
     Block,
-    CannotFit,
     Event,
     FellBack,
     Hooks,
@@ -87,11 +87,50 @@ async def test_a_veto_lets_a_request_go_that_still_fits() -> None:
 
 
 async def test_a_veto_cannot_make_a_request_fit() -> None:
-    """Then the reason is told with the sizes."""
+    """Then the reason is what people are told."""
     bench = Bench("S", hooks=Hooks(before=(veto,)))
-    with pytest.raises(CannotFit) as caught:
+    with pytest.raises(Vetoed, match="Not now"):
         await bench.fit(talk(12), trigger=Trigger.FORCED)
-    assert "Not now" in caught.value.details
+
+
+async def plan_nothing(plan: Plan) -> Plan:
+    """Leave no rung that could be tried, and forget the texts."""
+    texts: dict[str, Any] = {"prompt": None, "focus": None}
+    return replace(plan, strategies=("os.path.join", "nowhere"), **texts)
+
+
+@pytest.mark.parametrize("trigger", [Trigger.FORCED, Trigger.MANUAL])
+async def test_a_plan_of_nothing_says_so(trigger: Trigger) -> None:
+    """With what was wrong about it."""
+    bench = Bench("S", hooks=Hooks(before=(plan_nothing,)))
+    with pytest.raises(Vetoed, match="planned nothing") as caught:
+        await bench.fit(talk(12), trigger=trigger)
+    assert "os.path.join" in caught.value.details
+
+
+async def ask_again(plan: Plan) -> Plan:
+    """Want a summary, whatever happened before."""
+    return replace(plan, strategies=("fresh_start", "ledger"))
+
+
+async def test_a_plan_cannot_have_the_model_asked_twice_in_a_turn() -> None:
+    """One failed call is enough."""
+    bench = Bench("S", hooks=Hooks(before=(ask_again,)))
+    made = await bench.fit(talk(12), may_ask=False)
+    assert made is not None
+    assert (made.strategy, bench.calls) == ("ledger", 0)
+
+
+async def test_a_hook_whose_own_work_was_cancelled_does_not_cancel_the_run() -> None:
+    """Only whoever runs the run can."""
+
+    async def impatient(situation: Situation, reduction: Reduction) -> list[Block]:
+        raise asyncio.CancelledError
+
+    bench = Bench("S", hooks=Hooks(after=(impatient,)))
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert any("impatient failed" in note for note in made.notes)
 
 
 async def test_the_plan_can_be_changed() -> None:
