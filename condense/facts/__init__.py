@@ -61,16 +61,13 @@ def ledger(
     *,
     budget_tokens: int = BUDGET,
     counter: TokenCounter | None = None,
-    earlier: Ledger | None = None,
 ) -> tuple[TextBlock, ...]:
     """Return the facts of hidden messages as one text block, or none where there are none.
 
-    The ledger of a summary among them is carried on, after ``earlier``. Without a counter four
+    The ledger of a summary or marker among them is carried on as it is. Without a counter four
     characters are a token.
     """
-    text = render(
-        gather(hidden, budget_tokens=budget_tokens, counter=counter, earlier=earlier),
-    )
+    text = render(gather(hidden, budget_tokens=budget_tokens, counter=counter))
     return (TextBlock(text),) if text else ()
 
 
@@ -79,14 +76,10 @@ def gather(
     *,
     budget_tokens: int = BUDGET,
     counter: TokenCounter | None = None,
-    earlier: Ledger | None = None,
 ) -> Ledger:
     """Return the facts worth keeping whose text takes ``budget_tokens`` at most."""
     # Half the budget at four characters a token: one request must not crowd out all the rest.
     notebook = Notebook(min(REQUEST, max(0, 2 * budget_tokens)))
-    known = [found for message in hidden if (found := ledger_of(message))]
-    for each in ([earlier] if earlier else []) + known:
-        notebook.carry(each)
     notebook.read(hidden)
     chosen = choose(notebook.ledger(), len(plain_text(hidden)))
     return fit(chosen, budget_tokens, counter or CharacterCounter())

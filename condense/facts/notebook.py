@@ -1,5 +1,6 @@
 """Collects facts from messages in reading order, going on from an earlier ledger."""
 
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from condense.facts.failing import error_line
 from condense.facts.ledger import Failure, FileUse, Ledger, Mark, Request, Run
 from condense.facts.paths import is_edit, touched_paths
 from condense.facts.plain import one_line
+from condense.facts.reading import ledger_of
 from condense.facts.shell import command_of, families_of, head_of, is_lookup
 from condense.facts.text import ARROW
 from condense.facts.todos import TodoList
@@ -39,12 +41,17 @@ class Notebook:
         self.todos = TodoList()
 
     def read(self, messages: Sequence[Message]) -> None:
-        """Note the facts of messages that say them themselves, not as a summary."""
+        """Note the facts of messages, and go on from the ledgers of summaries and markers."""
+        calls: dict[str, list[Call]] = defaultdict(list)
+        for message, call in read_calls(messages):
+            calls[message.id].append(call)
         for message in messages:
-            if text := said(message):
+            if earlier := ledger_of(message):
+                self.carry(earlier)
+            elif text := said(message):
                 self.hear(text)
-        for _, call in read_calls(messages):
-            self.watch(call)
+            for call in calls.pop(message.id, ()):
+                self.watch(call)
 
     def carry(self, earlier: Ledger) -> None:
         """Take over facts as they are; one that is known already counts once."""
@@ -60,6 +67,7 @@ class Notebook:
             _renew(self.runs, run.head, replace(run, times=max(run.times, known.times)))
         for failure in reversed(earlier.failures):
             _renew(self.failures, failure.subject, failure)
+            self.failed_at[failure.subject] = self.calls
         self.todos.carry(earlier.todos, earlier.done)
 
     def hear(self, text: str) -> None:

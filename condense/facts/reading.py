@@ -48,8 +48,8 @@ def parse_ledger(text: str) -> Ledger | None:
 
 
 def ledger_of(message: Message) -> Ledger | None:
-    """Return the ledger that a summary carries; what anyone else writes is no ledger."""
-    if not message.is_summary:
+    """Return the ledger that a summary or a marker carries; what anyone else writes is none."""
+    if not (message.is_summary or message.is_marker):
         return None
     texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
     return next((found for text in texts if (found := parse_ledger(text))), None)

@@ -3,11 +3,11 @@
 from typing import Literal
 
 from condense.facts import BUDGET, SHARE, ledger
-from condense.messages import Block, TextBlock
 from condense.situation import Gauge, Reduction, Situation
 from condense.strategies.base import Kit, require_enough
-from condense.strategies.newest_request import newest_request
-from condense.strategies.recap import Recap, Split, split_at, summary_message
+from condense.strategies.recap import Recap, split_at, summary_message
+
+NO_FACTS = "The hidden messages held no request, file or command."
 
 
 class Ledger:
@@ -32,7 +32,8 @@ class Ledger:
         require_enough(situation.effective, split.hidden)
         budget = int(situation.budget.window * self.share) or BUDGET
         facts = ledger(split.hidden, budget_tokens=budget, counter=kit.counter)
-        content, notes = await self._content(facts, situation, split, gauge, kit)
+        summary = "" if facts else NO_FACTS
+        content, notes = await Recap(situation, split, gauge, kit).write(summary, facts)
         message = summary_message(content, split.hidden[-1], kit)
         ids = tuple(hidden.id for hidden in split.hidden)
         before, after = gauge.compare(ids, message)
@@ -46,32 +47,3 @@ class Ledger:
             summary="\n\n".join(block.text for block in facts),
             notes=notes,
         )
-
-    async def _content(
-        self,
-        facts: tuple[TextBlock, ...],
-        situation: Situation,
-        split: Split,
-        gauge: Gauge,
-        kit: Kit,
-    ) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-        """Return the facts and what else every summary carries, with notes for people."""
-        recap = Recap(situation, split, gauge, kit)
-        dropped, environment = recap.dropped(), await recap.environment()
-        head = facts or (TextBlock(NO_FACTS),)
-        rest = (*recap.workflows(), *dropped.blocks, *environment.blocks)
-        notes = (*dropped.notes, *environment.notes)
-        if _holds(facts, newest_request(split.hidden)):
-            return (*head, *rest), notes
-        carried = recap.newest_request((*head, *rest))
-        return (*head, *carried.blocks, *rest), (*notes, *carried.notes)
-
-
-NO_FACTS = "The messages before this one are hidden; they held no request, file or command."
-
-
-def _holds(facts: tuple[TextBlock, ...], request: tuple[Block, ...]) -> bool:
-    """Whether the ledger has the whole request already."""
-    texts = [block.text for block in request if isinstance(block, TextBlock)]
-    known = "\n".join(block.text for block in facts)
-    return len(texts) == len(request) and all(f"\n{text}\n" in known for text in texts)

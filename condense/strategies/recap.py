@@ -113,15 +113,23 @@ class Recap:
         self.gauge = gauge
         self.counter = kit.counter
 
-    async def write(self, summary: str) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-        """Return the summary message's blocks, and notes for people."""
-        head = TextBlock(f"{HEADING}\n{summary_preface()}\n\n{summary}")
+    async def write(
+        self, summary: str, facts: tuple[TextBlock, ...] = ()
+    ) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+        """Return the summary message's blocks, and notes for people.
+
+        ``facts`` is a ledger that stands in the summary's place or below it.
+        """
+        said = (f"{HEADING}\n{summary_preface()}", summary)
+        head = (TextBlock("\n\n".join(filter(None, said))), *facts)
         dropped = self.dropped()
         environment = await self.environment()
         rest = (*self.workflows(), *dropped.blocks, *environment.blocks)
-        carried = self.newest_request((head, *rest))
+        # A summary may repeat the request by chance; the ledger names it as the user's.
+        is_there = _holds(facts, newest_request(self.split.hidden))
+        carried = Carried() if is_there else self.newest_request((*head, *rest))
         notes = (*dropped.notes, *carried.notes, *environment.notes)
-        return (head, *carried.blocks, *rest), notes
+        return (*head, *carried.blocks, *rest), notes
 
     def newest_request(self, written: tuple[Block, ...]) -> Carried:
         """Carry the request being worked on, unless all is answered or it stays visible."""
@@ -160,6 +168,13 @@ class Recap:
         except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
             return Carried(notes=(f"The environment's details are missing: {error}",))
         return Carried((TextBlock(details),) if details.strip() else ())
+
+
+def _holds(facts: tuple[TextBlock, ...], request: tuple[Block, ...]) -> bool:
+    """Whether the ledger has the whole request already."""
+    texts = [block.text for block in request if isinstance(block, TextBlock)]
+    known = "\n".join(block.text for block in facts)
+    return len(texts) == len(request) and all(f"\n{text}\n" in known for text in texts)
 
 
 def _counts(message: Message) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Literal
 
 from condense.errors import NothingToCondense
-from condense.facts import BUDGET, SHARE, Ledger, ledger, parse_ledger
+from condense.facts import BUDGET, SHARE, ledger
 from condense.messages import Content, Message, Tags, TextBlock
 from condense.situation import Gauge, Reduction, Situation, Trigger
 from condense.strategies.base import Kit
@@ -74,21 +74,9 @@ class SlidingWindow:
         )
 
 
-def _known(hidden: tuple[Message, ...]) -> Ledger | None:
-    """Return the facts that an earlier marker carries, for they are hidden with it."""
-    texts = (
-        block.text
-        for message in reversed(hidden)
-        if message.is_marker
-        for block in message.blocks
-        if isinstance(block, TextBlock)
-    )
-    return next((found for text in texts if (found := parse_ledger(text))), None)
-
-
 def _content(hidden: tuple[Message, ...], situation: Situation, kit: Kit) -> Content:
     """Return what the marker says: how many are hidden, and what is known of them."""
     text = TRUNCATION_TEXT.format(count=len(hidden))
     budget = int(situation.budget.window * SHARE) or BUDGET
-    facts = ledger(hidden, budget_tokens=budget, counter=kit.counter, earlier=_known(hidden))
+    facts = ledger(hidden, budget_tokens=budget, counter=kit.counter)
     return (TextBlock(text), *facts) if facts else text

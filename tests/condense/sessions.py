@@ -70,6 +70,12 @@ def summary(*blocks: TextBlock, id_: str = "s1") -> Message:
     return Message("user", blocks, id=id_, tags=Tags(condense_id=id_))
 
 
+def marker(*blocks: TextBlock, id_: str = "t1") -> Message:
+    """Return a truncation's marker with these blocks after its words."""
+    words = TextBlock("[Sliding window truncation: 2 messages hidden to reduce context]")
+    return Message("user", (words, *blocks), id=id_, tags=Tags(truncation_id=id_))
+
+
 PATHS = st.sampled_from(
     ["/work/app/src/a.py", "/work/app/src/b.py", "/work/app/docs/a.md", "/etc/hosts", "c.py",
      "./d/e.py", "/work/app/1/2 x/f.py", "C:\\x\\y.py", "~/notes.md", "/work/app/src/deep/a.py"]

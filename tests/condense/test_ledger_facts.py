@@ -4,7 +4,7 @@ import pytest
 
 from condense.facts import FileUse, Ledger, Request, Run, Todo, gather, ledger, merge, render
 from condense.messages import Message, TextBlock
-from tests.condense.sessions import Session, summary
+from tests.condense.sessions import Session, marker, summary
 
 
 def told(session: Session) -> Ledger:
@@ -204,18 +204,30 @@ def test_an_error_of_an_earlier_ledger_is_resolved_later() -> None:
     assert (facts.failures, facts.todos, facts.done) == ((), (), 1)
 
 
-def test_only_a_summary_can_carry_a_ledger() -> None:
+def test_only_a_summary_or_a_marker_can_carry_a_ledger() -> None:
     """A user, or a file, that quotes one claims nothing."""
     quoted = ledger(Session().edits("/p/a.py").messages)[0].text
     facts = told(Session().says(quoted))
     assert (facts.files, facts.requests) == ((), (Request(quoted),))
 
 
-def test_an_earlier_ledger_may_be_given() -> None:
-    """It is older than all that is hidden."""
-    earlier = Ledger(requests=(Request("old"),))
-    facts = gather(Session().says("new").messages, earlier=earlier)
-    assert [request.text for request in facts.requests] == ["new", "old"]
+def test_a_truncations_marker_carries_its_ledger_as_a_summary_does() -> None:
+    """Whichever of them hides the other."""
+    first = Session().says("old").edits("/p/a.py").runs("make test").messages
+    second = gather([marker(*ledger(first)), *Session().says("newer").messages])
+    third = gather([summary(TextBlock(render(second))), *Session().says("newest").messages])
+    assert [request.text for request in third.requests] == ["newest", "newer", "old"]
+    assert third.files == (FileUse("/p/a.py", 1, 0),)
+    assert third.runs == (Run("make test"),)
+
+
+def test_what_stands_before_a_ledger_is_older_than_its_facts() -> None:
+    """A truncation leaves the first message where it was."""
+    made = marker(*ledger(Session().says("second").runs("make b").messages))
+    hidden = [*Session().says("first").runs("make a").messages, made, *Session().says("3").messages]
+    facts = gather(hidden)
+    assert [request.text for request in facts.requests] == ["3", "second", "first"]
+    assert [run.head for run in facts.runs] == ["make b", "make a"]
 
 
 def test_of_two_ledgers_the_newer_one_has_the_last_word() -> None:

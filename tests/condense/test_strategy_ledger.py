@@ -16,6 +16,7 @@ from condense import (
     TextBlock,
     Trigger,
     parse_ledger,
+    summary_preface,
 )
 from condense.strategies.ledger import Ledger
 from condense.testing import ScriptedSummarizer
@@ -48,13 +49,20 @@ async def reduce(messages: Sequence[Message], **rest: Any) -> Reduction:
 async def test_the_facts_stand_in_place_of_what_was_read() -> None:
     """As a summary that is a condensation like any other."""
     made = await reduce(worked().messages)
-    facts = parse_ledger(texts(made.message)[0])
+    facts = parse_ledger(texts(made.message)[1])
     assert facts is not None
     assert [request.text for request in facts.requests] == ["Fix the parser."]
     assert (made.kind, made.strategy) == ("condensed", "ledger")
     assert made.message.is_summary
     assert made.hidden == tuple(message.id for message in numbered(worked().messages))
     assert made.tokens_after.value < made.tokens_before.value
+
+
+async def test_it_stands_under_the_heading_and_preface_of_any_summary() -> None:
+    """So the model knows that this is history, and does nothing of it again."""
+    made = await reduce(worked().messages)
+    assert texts(made.message)[0] == f"## Conversation Summary\n{summary_preface()}"
+    assert made.summary == texts(made.message)[1]
 
 
 async def test_no_model_is_asked() -> None:
@@ -87,10 +95,11 @@ async def test_directives_survive() -> None:
 
 
 async def test_a_history_without_facts_says_so() -> None:
-    """A summary message is never empty."""
+    """Under the same heading."""
     messages = [Message("assistant", (TextBlock("word " * 200),)) for _ in range(3)]
     made = await reduce(messages)
-    assert texts(made.message)[0].startswith("The messages before this one are hidden")
+    nothing = "The hidden messages held no request, file or command."
+    assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\n{nothing}"]
 
 
 async def test_too_few_messages_are_left_alone() -> None:
