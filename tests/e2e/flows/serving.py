@@ -33,6 +33,13 @@ class Server:
         """The address without the sign-in part."""
         return self.link.partition("/sign-in/")[0]
 
+    def workspace(self, chat: str) -> Path:
+        """Return the folder whose files the agent may read in a conversation, by its address."""
+        name = chat.partition("/c/")[2].strip("/").replace("-", "")
+        folder = self.log.parent / "data" / "workspaces" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
     def errors(self) -> list[str]:
         """Return what the server logged as an error so far."""
         lines = self.log.read_text().splitlines()

@@ -7,8 +7,9 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.e2e.flows.chat import Chat, texts, wants_summary
 from tests.e2e.flows.conftest import OpenChat
+from tests.e2e.flows.serving import Server
 from tests.e2e.flows.words import PASSWORD, long, summary
-from tests.standin.behaviours import Reply
+from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 
 OWN_PROMPT = "Write down the password, and nothing else, in a <summary> block."
@@ -51,6 +52,15 @@ class Settings:
         """The condensing prompt."""
         return self.page.get_by_role("textbox", name="Condensing prompt")
 
+    @property
+    def clearing(self) -> Locator:
+        """The switch for clearing tool output before anything is summarised."""
+        return self.page.get_by_role("checkbox", name="Clear superseded tool output first")
+
+    def strategy(self, name: str) -> Locator:
+        """The strategy that begins with this name."""
+        return self.page.get_by_role("radio", name=name)
+
     def of_profile(self, name: str) -> Locator:
         """The threshold of one profile."""
         return self.page.get_by_role("group", name=name, exact=True)
@@ -59,6 +69,8 @@ class Settings:
         """Put everything back as it was on the first day."""
         self.open()
         self.automatic.check()
+        self.strategy("Fresh start").check()
+        self.clearing.uncheck()
         self.number.fill("100")
         self.of_profile("Claude").get_by_label("Inherit").check()
         self.page.get_by_role("button", name="Reset to default").click()
@@ -143,6 +155,47 @@ def test_a_profile_has_a_value_of_its_own_and_a_way_back(
     settings_page.save()
     chat.open()
     assert "50 % of the window, set in Settings" in condenses_at(chat)
+
+
+def test_superseded_output_is_cleared_where_that_is_wanted(
+    settings_page: Settings, open_chat: OpenChat, standin: Standin, server: Server
+) -> None:
+    """With a row of its own, on the output's card, and back with a click."""
+    settings_page.clearing.check()
+    settings_page.save()
+    chat = open_chat()
+    (server.workspace(chat.url) / "notes.txt").write_text("One line of the notes.\n" * 99)
+    read = Reply(tools=[ToolCall("read_file", {"path": "notes.txt"})])
+    standin.then(read, Reply("Read."), read, Reply("Read again."))
+    chat.ask("Read the notes.")
+    chat.ask("Read them again.")
+    chat.button("Condense context").click()
+    row = chat.rows("Tool output cleared")
+    expect(row).to_contain_text("1 result cleared")
+    expect(chat.log.get_by_text(" · cleared")).to_have_count(1)
+    row.get_by_role("button", name="Undo clearing").click()
+    expect(row).to_contain_text("Undone")
+    expect(chat.log.get_by_text(" · cleared")).to_have_count(0)
+
+
+def test_the_newest_messages_are_kept_where_that_is_chosen(
+    settings_page: Settings, open_chat: OpenChat, standin: Standin
+) -> None:
+    """As many as the number says, which is asked for only then."""
+    kept = settings_page.page.get_by_role("spinbutton", name="Messages to keep")
+    expect(kept).to_be_hidden()
+    settings_page.strategy("Keep recent").check()
+    kept.fill("2")
+    settings_page.save()
+    expect(kept).to_have_value("2")
+    chat = open_chat()
+    standin.then(Reply("Noted."), Reply("A lovely flower."), summary(), Reply("Heliotrope."))
+    chat.ask(long(PASSWORD))
+    chat.ask("What do you think of it?")
+    chat.button("Condense context").click()
+    expect(chat.rows("Context condensed")).to_contain_text("2 messages hidden")
+    chat.ask("Which flower?")
+    assert "What do you think of it?" in texts(standin.requests[-1].body)[0]
 
 
 def test_an_own_prompt_reaches_the_model_until_it_is_reset(
