@@ -48,6 +48,7 @@ class StoredLog:
         # What the model sees when a run begins, so that it need not be read once more.
         self.effective: Sequence[condense.Message] = ()
         self._told = 0.0
+        self._kind = ""
 
     async def condensed_at(self) -> int:
         """Return the newest message's seq when the model was last asked, 0 where it never was."""
@@ -57,6 +58,7 @@ class StoredLog:
 
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done."""
+        self._kind = attempt.kind
         await sync_to_async(self._create)(attempt)
         self.audience.publish(events.CondensingStarted(attempt.trigger))
 
@@ -92,7 +94,7 @@ class StoredLog:
     async def succeeded(self, attempt_id: str, reduction: condense.Reduction) -> None:
         """Apply the reduction and complete its record, in one transaction."""
         await sync_to_async(self._apply)(attempt_id, reduction)
-        self.audience.publish(events.CondensingEnded())
+        self._announce(Condensation.Status.SUCCEEDED)
 
     def _apply(self, attempt_id: str, reduction: condense.Reduction) -> None:
         receipt = self._receipt(reduction)
@@ -136,12 +138,18 @@ class StoredLog:
             details=error.details,
             cost=error.cost,
         )
-        self.audience.publish(events.CondensingEnded())
+        if fell_back_to:
+            self.audience.publish(events.CondensingFellBack())
+        else:
+            self._announce(Condensation.Status.FAILED)
 
     async def cancelled(self, attempt_id: str) -> None:
         """Complete the record of an attempt that was taken back."""
         await sync_to_async(self._cancel)(attempt_id)
-        self.audience.publish(events.CondensingEnded())
+        self._announce(Condensation.Status.CANCELLED)
+
+    def _announce(self, status: Condensation.Status) -> None:
+        self.audience.publish(events.CondensingEnded(self._kind, status))
 
     def _cancel(self, attempt_id: str) -> None:
         spent = ModelCall.objects.filter(condensation=uuid.UUID(attempt_id))

@@ -110,8 +110,9 @@ def assemble(
     log = StoredLog(
         conversation, profile, budget, audience, on_disk=toolbox.holds, turn=turn, focus=focus
     )
+    summarizer = ProviderSummarizer(provider, journal, audience)
     keeper = Keeper(
-        condenser=condenser_for(ProviderSummarizer(provider, journal), log, preferences, workspace),
+        condenser=condenser_for(summarizer, log, preferences, workspace),
         log=log,
         journal=journal,
         toolbox=toolbox,

@@ -10,7 +10,6 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from asgiref.sync import sync_to_async
 from django.template.loader import render_to_string
@@ -18,47 +17,12 @@ from django.utils.translation import gettext as _
 
 from chatapp import protocol, transcript
 from chatapp.agent import events
-from chatapp.panel import Band, Notice, render_panel
-from chatapp.rendering import MarkdownStream
+from chatapp.panel import Band, Notice, render_panel, words_written
+from chatapp.streaming import Streaming
 
 log = logging.getLogger(__name__)
 
-# Streamed text is sent this often, in seconds: it reads as flowing, and batches fast models.
-COALESCE = 0.05
-
 Send = Callable[[protocol.Frame], None]
-
-
-@dataclass(slots=True)
-class Streaming:
-    """The reply that is being written; ``sent`` counts the closed blocks the watchers have."""
-
-    id: str = "streaming"
-    markdown: MarkdownStream = field(default_factory=MarkdownStream)
-    pending: list[str] = field(default_factory=list)
-    closed: list[str] = field(default_factory=list)
-    open: str = ""
-    sent: int = 0
-    due: float | None = None
-
-    def feed(self, text: str) -> None:
-        """Take more text; it is due to be sent within ``COALESCE`` seconds."""
-        self.pending.append(text)
-        self.due = self.due or time.monotonic() + COALESCE
-
-    def frame(self, since: int) -> protocol.Frame:
-        """Return the text from closed block ``since`` on, rendering what has come."""
-        update = self.markdown.feed("".join(self.pending))
-        self.pending.clear()
-        self.closed.extend(update.closed)
-        self.open = update.open
-        return protocol.text_streamed(
-            self.id, index=since, closed=self.closed[since:], open_=self.open
-        )
-
-    def render(self) -> str:
-        """Return the article that the text goes into."""
-        return render_to_string("chat/_streaming.html", {"id": self.id, "cards": []})
 
 
 class LiveView:
@@ -180,6 +144,7 @@ class LiveView:
     async def _(self, _event: events.StepStarted) -> None:
         self.notice = None
         self._show_status(_("Thinking…"))
+        await self._end_condensing()
 
     @_show.register
     async def _(self, event: events.ToolUseStarted) -> None:
@@ -208,7 +173,7 @@ class LiveView:
 
     @_show.register
     async def _(self, event: events.RetryScheduled) -> None:
-        self.notice = Notice("retry", event.reason, seconds=event.seconds)
+        self.notice = Notice("retry", event.reason, until=time.time() + event.seconds)
         self._show_status(
             _("Trying again: %(attempt)d of %(attempts)d")
             % {"attempt": event.attempt, "attempts": event.attempts}
@@ -217,20 +182,32 @@ class LiveView:
 
     @_show.register
     async def _(self, event: events.CondensingStarted) -> None:
-        self.band = Band(event.trigger)
+        # One attempt after the other is one wait for people.
+        self.band = self.band or Band(event.trigger)
         self._show_status(_("Condensing context…"))
         await self._show_panel()
 
     @_show.register
     async def _(self, event: events.CondensingProgressed) -> None:
-        if self.band:
-            self.band.tokens_written = event.tokens_written
-            await self._show_panel()
+        if not self.band:
+            return
+        if self.notice:
+            self._show_status(_("Condensing context…"))
+            await self._end_wait()
+        self.band.tokens_written = event.tokens_written
+        self._send(protocol.condensing_progressed(words_written(self.band)))
 
     @_show.register
-    async def _(self, _event: events.CondensingEnded) -> None:
-        self.band = None
-        self._show_status(_("Thinking…"))
+    async def _(self, _event: events.CondensingFellBack) -> None:
+        self.notice = None
+        if self.band:
+            self.band.tokens_written = 0
+        await self.show_change()
+
+    @_show.register
+    async def _(self, event: events.CondensingEnded) -> None:
+        self.band = self.notice = None
+        self._show_status(transcript.outcome_name(event.kind, event.status))
         await self.show_change()
 
     # Pieces
@@ -240,6 +217,12 @@ class LiveView:
         if streaming and streaming.due is not None:
             self._send(streaming.frame(streaming.sent))
             streaming.sent, streaming.due = len(streaming.closed), None
+
+    async def _end_condensing(self) -> None:
+        """Take back the band of an attempt that was cancelled before it could say so."""
+        if self.band:
+            self.band = None
+            await self._show_panel()
 
     async def _end_wait(self) -> None:
         """Take back the notice of a retry that worked."""

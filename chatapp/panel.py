@@ -3,13 +3,14 @@
 import time
 import uuid
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from chatapp import protocol
 from chatapp.context import context_state
 from chatapp.models import Condensation, Conversation, Turn
+from chatapp.transcript.labels import number
 
 
 @dataclass(slots=True)
@@ -25,13 +26,13 @@ class Band:
 class Notice:
     """The line at the composer: ``kind`` is "error", "retry" or "info".
 
-    ``seconds`` is how long a retry waits; ``details`` is for copying.
+    ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
     """
 
     kind: str
     text: str
     details: str = ""
-    seconds: float | None = None
+    until: float | None = None
 
 
 def render_panel(
@@ -43,18 +44,22 @@ def render_panel(
     return protocol.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": context_state(conversation)}),
         condensing=render_to_string("chat/_condensing.html", band_context(band)) if band else "",
+        written=words_written(band) if band else "",
         notice=render_to_string("chat/_notice.html", {"notice": notice}) if notice else "",
+        now=time.time(),
     )
 
 
 def band_context(band: Band) -> dict[str, object]:
     """Return what the band's template shows."""
-    return {
-        "started_at": datetime.fromtimestamp(band.started, UTC),
-        "seconds": max(0.0, time.time() - band.started),
-        "tokens_written": band.tokens_written,
-        "trigger_text": Condensation.Trigger(band.trigger).label,
-    }
+    return {"started": band.started, "trigger_text": Condensation.Trigger(band.trigger).label}
+
+
+def words_written(band: Band) -> str:
+    """Say how far the summary is, "" before its first word."""
+    if not band.tokens_written:
+        return ""
+    return _("≈ %(count)s tokens written") % {"count": number(band.tokens_written)}
 
 
 def last_failure(conversation: Conversation) -> Notice | None:

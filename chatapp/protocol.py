@@ -120,9 +120,25 @@ def transcript_changed(revision: int) -> Frame:
     return {"type": "transcript.changed", "revision": revision}
 
 
-def panel(*, bar: str, condensing: str, notice: str) -> Frame:
-    """Replace the context bar, the "Condensing context…" band, and the notice at the composer."""
-    return {"type": "panel.changed", "bar": bar, "condensing": condensing, "notice": notice}
+def panel(*, bar: str, condensing: str, written: str, notice: str, now: float) -> Frame:
+    """Replace the context bar, the "Condensing context…" band, and the notice at the composer.
+
+    ``written`` says how far the summary is. Moments in the HTML are in Unix seconds of the server's
+    clock, which shows ``now``: so a band that goes on is the same HTML, and stays in its place.
+    """
+    return {
+        "type": "panel.changed",
+        "bar": bar,
+        "condensing": condensing,
+        "written": written,
+        "notice": notice,
+        "now": now,
+    }
+
+
+def condensing_progressed(written: str) -> Frame:
+    """Say in the band how far the summary is."""
+    return {"type": "condensing.progressed", "written": written}
 
 
 def status_changed(text: str, *, running: bool) -> Frame:

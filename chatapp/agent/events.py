@@ -106,8 +106,20 @@ class CondensingProgressed:
 
 
 @dataclass(frozen=True, slots=True)
+class CondensingFellBack:
+    """The attempt failed, and another, simpler one begins at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class CondensingEnded:
-    """The attempt succeeded, failed or was cancelled; what the model sees may have changed."""
+    """The last attempt ended; what the model sees may have changed.
+
+    ``kind`` is "condensed", "truncated" or "cleared", whether or not it came to that; ``status``
+    is "succeeded", "failed" or "cancelled".
+    """
+
+    kind: str
+    status: str
 
 
 TurnEvent = (
@@ -121,5 +133,6 @@ TurnEvent = (
     | ToolFinished
     | CondensingStarted
     | CondensingProgressed
+    | CondensingFellBack
     | CondensingEnded
 )

@@ -6,16 +6,25 @@ from collections.abc import AsyncIterator
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import CallRecord, Journal, ModelRequest, Provider, Purpose, ToolSpec
+from chatapp.agent.ports import (
+    Audience,
+    CallRecord,
+    Journal,
+    ModelRequest,
+    Provider,
+    Purpose,
+    ToolSpec,
+)
 
 
 class ProviderSummarizer:
     """A ``condense.Summarizer`` over the provider that also answers the chat."""
 
-    def __init__(self, provider: Provider, journal: Journal) -> None:
-        """Take the ``provider`` that answers and the ``journal`` that keeps the accounts."""
+    def __init__(self, provider: Provider, journal: Journal, audience: Audience) -> None:
+        """Take who writes, the ``journal`` for the accounts, and who is told of a wait."""
         self.provider = provider
         self.journal = journal
+        self.audience = audience
 
     @property
     def supports_images(self) -> bool:
@@ -48,6 +57,7 @@ class ProviderSummarizer:
                         total = spent + usage
                         yield condense.UsageChunk(total, self.provider.model.prices.cost(total))
                     case events.RetryScheduled(reason, wait):
+                        self.audience.publish(event)
                         await self._account(usage, time.monotonic() - started, reason)
                         spent, usage = spent + usage, condense.Usage()
                         started = time.monotonic() + wait

@@ -16,6 +16,8 @@ def script_texts() -> SafeString:
             "copied": _("Copied"),
             "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
             "copyCode": _("Copy code"),
+            "elapsed": _("{seconds} s"),
+            "tryingAgain": _("Trying again in {seconds} s."),
             "sending": _("Sending…"),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
             "offline": _("Offline. Reconnecting…"),

@@ -8,6 +8,7 @@
 ``page``    one page of rows, in a number of queries that does not depend on its length
 """
 
+from chatapp.transcript.labels import outcome_name
 from chatapp.transcript.page import live_row, page, revision
 from chatapp.transcript.rows import (
     CallCost,
@@ -44,6 +45,7 @@ __all__ = [
     "ToolCard",
     "TurnCost",
     "live_row",
+    "outcome_name",
     "page",
     "revision",
 ]

@@ -224,6 +224,7 @@ def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow
         seq=attempt.at_seq,
         position=attempt.at_seq,
         attempt=attempt,
+        name=labels.outcome_name(attempt.kind, attempt.status),
         trigger_text=labels.trigger_text(attempt),
         instead=labels.instead_text(attempt, later),
     )

@@ -64,6 +64,20 @@ def kind_words(kind: str) -> KindWords:
     return KindWords(_("Context condensed"), _("Undo condensation"), "fold", hidden)
 
 
+def outcome_name(kind: str, status: str) -> str:
+    """Return what an attempt of a ``kind`` came to, or that it runs."""
+    match status:
+        case Condensation.Status.RUNNING:
+            return _("Condensing context…")
+        case Condensation.Status.CANCELLED:
+            return _("Condensation cancelled")
+        case Condensation.Status.FAILED if kind == Condensation.Kind.CLEARED:
+            return _("Not enough to clear")
+        case Condensation.Status.FAILED:
+            return _("Condensation failed")
+    return kind_words(kind).name
+
+
 def hidden_text(attempt: Condensation) -> str:
     """Say how much an attempt hid."""
     if attempt.kind == Condensation.Kind.CLEARED:

@@ -164,6 +164,7 @@ class FailureRow:
     seq: int
     position: int
     attempt: Condensation
+    name: str
     trigger_text: str
     instead: str = ""
     template: ClassVar[str] = "chat/rows/failure.html"

@@ -3,7 +3,7 @@ import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
 import { reveal } from "./folds.js";
-import { closeContext, showPanel, startPanel } from "./panel.js";
+import { closeContext, showPanel, showWritten, startPanel } from "./panel.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
 import { Socket } from "./socket.js";
@@ -34,6 +34,7 @@ const show = {
   "text.streamed": (frame) => transcript.stream(frame),
   "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
   "panel.changed": showPanel,
+  "condensing.progressed": showWritten,
   "status.changed"({ text, running }) {
     const ended = composer.running && !running;
     composer.show(text, running);

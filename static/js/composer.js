@@ -75,7 +75,8 @@ export class Composer {
 
   show(words, running) {
     this.running = running;
-    this.#status.textContent = words;
+    // Written anew, the same words would be read out again.
+    if (this.#status.textContent !== words) this.#status.textContent = words;
     document.body.classList.toggle("is-running", running);
     this.#buttons();
   }

@@ -1,4 +1,6 @@
 // Around the transcript: context bar, the condensing band, the notice; clocks that tick in them.
+import { text } from "./text.js";
+
 const bar = document.getElementById("context-bar");
 const condensing = document.getElementById("condensing");
 const notice = document.getElementById("notice");
@@ -6,6 +8,8 @@ const condense = document.getElementById("condense");
 
 let last = { bar: null, condensing: null, notice: null };
 let ticking = 0;
+// Seconds from this page's clock to the server's, in which its moments are given.
+let ahead = 0;
 
 function showBar(html) {
   const open = bar.querySelector("details")?.open;
@@ -24,46 +28,47 @@ function showBar(html) {
 
 function showCondensing(html) {
   const focused = condensing.contains(document.activeElement);
-  const band = condensing.firstElementChild;
   condensing.innerHTML = html;
-  const fresh = condensing.firstElementChild;
-  condense.disabled = Boolean(fresh);
-  if (fresh) fresh.dataset.since = String(performance.now() - Number(fresh.dataset.elapsed) * 1000);
-  if (band && fresh) showSeconds();
+  condense.disabled = Boolean(html);
   if (focused) (condensing.querySelector("button") ?? document.getElementById("message")).focus();
-}
-
-function showSeconds() {
-  const band = condensing.firstElementChild;
-  if (band) {
-    const seconds = Math.max(0, (performance.now() - Number(band.dataset.since)) / 1000);
-    band.querySelector("[data-seconds]").textContent = Math.round(seconds);
-  }
-  const countdown = notice.querySelector("[data-countdown]");
-  if (countdown) {
-    const left = Math.max(0, Number(countdown.dataset.until) - performance.now()) / 1000;
-    countdown.textContent = countdown.dataset.words.replace(/\d+/, Math.ceil(left));
-    countdown.hidden = !left;
-  }
 }
 
 function showNotice(html) {
   const open = notice.querySelector("details")?.open;
   notice.innerHTML = html;
   if (open) notice.querySelector("details")?.setAttribute("open", "");
-  const countdown = notice.querySelector("[data-countdown]");
-  if (!countdown) return;
-  countdown.dataset.until = String(performance.now() + Number(countdown.dataset.countdown) * 1000);
-  countdown.dataset.words = countdown.textContent;
+}
+
+/** Say how far the summary is. */
+export function showWritten({ written }) {
+  const place = condensing.querySelector("[data-written]");
+  if (place) place.textContent = written;
+}
+
+function showClocks() {
+  const now = performance.now() / 1000 + ahead;
+  const band = condensing.firstElementChild;
+  if (band) {
+    const seconds = Math.max(0, Math.round(now - Number(band.dataset.since)));
+    band.querySelector("[data-elapsed]").textContent = text("elapsed", { seconds });
+  }
+  const countdown = notice.querySelector("[data-until]");
+  if (countdown) {
+    const seconds = Math.ceil(Number(countdown.dataset.until) - now);
+    countdown.textContent = seconds > 0 ? text("tryingAgain", { seconds }) : "";
+  }
 }
 
 export function showPanel(frame) {
+  ahead = frame.now - performance.now() / 1000;
   if (frame.bar !== last.bar) showBar(frame.bar);
   if (frame.condensing !== last.condensing) showCondensing(frame.condensing);
   if (frame.notice !== last.notice) showNotice(frame.notice);
   last = frame;
+  showWritten(frame);
+  showClocks();
   clearInterval(ticking);
-  if (frame.condensing || frame.notice) ticking = setInterval(showSeconds, 250);
+  if (frame.condensing || frame.notice) ticking = setInterval(showClocks, 250);
 }
 
 export function startPanel(socket) {

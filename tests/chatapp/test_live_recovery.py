@@ -73,8 +73,7 @@ async def talk(conversation: Conversation, user: User, *said: str) -> list[dict[
 
 async def until_written(page: Page) -> None:
     """Return once the page shows how much of a summary is written."""
-    while "tokens written" not in (await page.until("panel.changed"))["condensing"]:
-        pass
+    assert "tokens written" in (await page.until("condensing.progressed"))["written"]
 
 
 def attempts(conversation: Conversation) -> list[tuple[str, str, str]]:

@@ -12,7 +12,14 @@ from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.providers.anthropic.request import write_request
-from tests.chatapp.agent.fakes import EchoToolbox, ListJournal, ScriptedProvider, call, say
+from tests.chatapp.agent.fakes import (
+    EchoToolbox,
+    ListJournal,
+    RecordingAudience,
+    ScriptedProvider,
+    call,
+    say,
+)
 
 MODEL = Model(name="claude-sonnet-5", context_window=200_000, max_output=8_000)
 TALK = (
@@ -31,9 +38,16 @@ def aligned(*messages: condense.Message) -> condense.SummaryRequest:
     return condense.SummaryRequest("Be brief.", shaped, 100, tools, aligned=True)
 
 
+def summarizer(
+    provider: Any, journal: ListJournal, audience: RecordingAudience | None = None
+) -> ProviderSummarizer:
+    """Return a summarizer over a provider."""
+    return ProviderSummarizer(provider, journal, audience or RecordingAudience())
+
+
 async def listen(provider: Any, journal: ListJournal, request: Any) -> list[condense.Chunk]:
     """Return all chunks of one call."""
-    return [chunk async for chunk in ProviderSummarizer(provider, journal).stream(request)]
+    return [chunk async for chunk in summarizer(provider, journal).stream(request)]
 
 
 def unmarked(value: Any) -> Any:
@@ -96,7 +110,7 @@ class Playing(ScriptedProvider):
 def test_whether_prompts_are_cached_is_the_models(caches: bool) -> None:
     """The profile's provider knows."""
     model = Model("m", 1_000, 100, caches_prompts=caches)
-    assert ProviderSummarizer(Playing(model), ListJournal()).caches_prompts is caches
+    assert summarizer(Playing(model), ListJournal()).caches_prompts is caches
 
 
 async def test_a_call_that_was_made_again_is_on_the_bill_twice() -> None:
@@ -111,6 +125,15 @@ async def test_a_call_that_was_made_again_is_on_the_bill_twice() -> None:
     last = [chunk for chunk in chunks if isinstance(chunk, condense.UsageChunk)][-1]
     assert last.usage == condense.Usage(input=20, output=2)
     assert last.cost == sum((record.cost for record in journal.calls), Decimal(0))
+
+
+async def test_whoever_waits_for_a_summary_is_told_when_it_is_tried_again() -> None:
+    """As for an answer of the chat."""
+    retry = events.RetryScheduled("Overloaded.", 7.0, attempt=2, attempts=5)
+    audience = RecordingAudience()
+    writing = summarizer(ScriptedProvider([retry, *say("S")]), ListJournal(), audience)
+    assert [chunk async for chunk in writing.stream(aligned(*TALK, REPLY))]
+    assert audience.events == [retry]
 
 
 def test_the_engine_knows_the_applications_overflow() -> None:

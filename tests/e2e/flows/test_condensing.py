@@ -72,6 +72,27 @@ def test_condensing_by_hand_can_be_cancelled_and_done_again(
     chat.finished()
 
 
+def test_the_band_counts_in_place_and_leaves_the_focus_where_it_is(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Its button is the same from start to end; what goes on is announced in one place."""
+    chat, gate = open_chat(), Gate()
+    standin.then(Reply("Noted."), summary(gate))
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    chat.button("Cancel").focus()
+    button = chat.button("Cancel").element_handle()
+    for seen in ("tokens written", "1 s", "2 s"):
+        expect(chat.page.locator("#condensing").get_by_text(seen, exact=False)).to_be_visible()
+    expect(chat.button("Cancel")).to_be_focused()
+    assert button.evaluate("button => button.isConnected")
+    announced = chat.page.get_by_role("status").filter(has_text="Condensing context…")
+    expect(announced).to_have_count(1)
+    gate.open()
+    chat.finished()
+    expect(chat.box).to_be_focused()
+
+
 def test_a_condensation_by_hand_can_have_a_focus(open_chat: OpenChat, standin: Standin) -> None:
     """It is typed in the context bar's panel and reaches the model."""
     chat = open_chat()

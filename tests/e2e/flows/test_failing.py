@@ -1,5 +1,6 @@
 """When the provider fails: what a person is told, what is kept, and that it ends."""
 
+import re
 import socket
 
 from playwright.sync_api import expect
@@ -52,6 +53,21 @@ def test_a_rate_limit_is_counted_down_and_then_forgotten(
     expect(notice).to_have_count(0)
     gate.open()
     chat.finished()
+
+
+def test_a_countdown_goes_on_where_it_was_after_a_reload(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """Whoever comes back waits for the rest, not for the whole time again."""
+    chat = open_chat()
+    standin.then(rate_limited(60))
+    chat.type("Hello.")
+    notice = chat.page.get_by_text("The provider's rate limit is reached.")
+    expect(notice).to_contain_text("Trying again in 57 s.")
+    chat.page.reload()
+    expect(notice).to_contain_text(re.compile(r"Trying again in (5[0-7]|[1-4]\d) s\."))
+    chat.stop.click()
+    chat.finished("Stopped.")
 
 
 def test_a_stream_that_breaks_off_leaves_what_it_said(
