@@ -1,5 +1,6 @@
 """Put one line in place of tool output that is superseded or old; no model is called."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -44,9 +45,7 @@ class Clear:
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a clearing; raise NothingToCondense where no output is worth it."""
         effective = situation.effective
-        cleared: dict[str, dict[str, str]] = defaultdict(dict)
-        for answer, line in self._clearable(effective):
-            cleared[answer.message.id][answer.call.id] = line
+        cleared = await asyncio.to_thread(self._lines, effective)
         if not cleared:
             raise NothingToCondense("No tool output is old enough to be cleared")
         content = CLEARED_TEXT.format(count=sum(map(len, cleared.values())))
@@ -68,6 +67,13 @@ class Clear:
             tokens_before=before,
             tokens_after=after,
         )
+
+    def _lines(self, effective: Sequence[Message]) -> dict[str, dict[str, str]]:
+        """Return the line for each result that may go, by its message and its call."""
+        lines: dict[str, dict[str, str]] = defaultdict(dict)
+        for answer, line in self._clearable(effective):
+            lines[answer.message.id][answer.call.id] = line
+        return dict(lines)
 
     def _clearable(self, effective: Sequence[Message]) -> Iterator[tuple[Answer, str]]:
         """Yield what may go, in reading order, each with the line that takes its place."""

@@ -42,10 +42,11 @@ def superseded(given: Sequence[Answer]) -> frozenset[int]:
         paths, asked = paths_read(answer.call), answer.call.input
         if not paths or not isinstance(asked, Mapping):
             continue
-        if all(any(_covers(again, asked) for again in later[path]) for path in paths):
+        news = [path for path in paths if not any(_covers(one, asked) for one in later[path])]
+        if not news:
             found.add(index)
         if not answer.result.is_error:
-            for path in paths:
+            for path in news:
                 later[path].append(asked)
     return frozenset(found)
 
