@@ -132,8 +132,10 @@ export class Composer {
   }
 
   #remember() {
-    const nonce = this.#pending?.box ? this.#pending.command.nonce : undefined;
-    const draft = { text: this.#box.value, nonce: nonce ?? this.#keptNonce() };
+    const waiting = this.#pending?.command;
+    // An edit that was not accepted yet is kept too, unless something else is being written.
+    const words = this.#box.value || waiting?.text;
+    const draft = { text: words, nonce: words === waiting?.text ? waiting?.nonce : this.#keptNonce() };
     session.set(this.key, draft.text ? JSON.stringify(draft) : null);
   }
 

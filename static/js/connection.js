@@ -1,31 +1,73 @@
-// The line at the composer that says whether the server is there, and what to do if not.
+// The line at the composer: whether the server is there, what was asked for in vain, what to do.
 import { text } from "./text.js";
 
 const line = document.getElementById("connection");
 // A reconnection that is quicker than this goes unmentioned.
 const PATIENCE = 700;
+// That the connection is back is news for this long.
+const NEWS = 8000;
+// A message is not among these: the composer keeps it and sends it by itself.
+const UNDONE = {
+  "condense.start": "notCondensed",
+  "condense.cancel": "notCancelled",
+  "turn.stop": "notStopped",
+};
+
+let state = [];
+let undone = "";
+let advice = text("tryLater");
 let timer = 0;
 
-function show(words, link = null) {
-  line.replaceChildren(words);
-  if (link) line.append(" ", link);
-  line.hidden = false;
+function show() {
+  const words = [...state, ...(undone ? [undone, advice] : [])].filter(Boolean);
+  line.replaceChildren(...words.flatMap((word) => [word, " "]));
+  line.hidden = !words.length;
+}
+
+function become(words, hint = text("tryLater")) {
+  clearTimeout(timer);
+  timer = 0;
+  state = words;
+  advice = hint;
+  show();
+}
+
+function forget() {
+  undone = "";
+  become([]);
+}
+
+function back() {
+  if (!undone) return become([]);
+  become([text("backAgain")], text("tryNow"));
+  timer = setTimeout(forget, NEWS);
+  return undefined;
+}
+
+function link(address) {
+  const made = document.createElement("a");
+  made.href = address;
+  made.textContent = text("signIn");
+  return made;
 }
 
 export function showConnection(socket, signIn) {
+  let isLost = true;
   socket.addEventListener("frame", () => {
-    clearTimeout(timer);
-    timer = 0;
-    line.hidden = true;
+    if (isLost) back();
+    isLost = false;
   });
   socket.addEventListener("offline", () => {
-    timer ||= setTimeout(() => show(text("offline")), PATIENCE);
+    isLost = true;
+    if (undone) become([text("offline")]);
+    else timer ||= setTimeout(() => become([text("offline")]), PATIENCE);
   });
-  socket.addEventListener("expired", () => {
-    const link = document.createElement("a");
-    link.href = signIn;
-    link.textContent = text("signIn");
-    show(text("expired"), link);
+  socket.addEventListener("expired", () => become([text("expired"), link(signIn)], ""));
+  socket.addEventListener("forbidden", () => become([text("notYours")], ""));
+  socket.addEventListener("unsent", ({ detail }) => {
+    if (!UNDONE[detail]) return;
+    undone = text(UNDONE[detail]);
+    show();
   });
-  socket.addEventListener("forbidden", () => show(text("notYours")));
+  socket.addEventListener("sent", () => undone && forget());
 }

@@ -86,7 +86,7 @@ export function startPanel(socket) {
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("[data-focus-form]")) return;
     event.preventDefault();
-    socket.send({ type: "condense.start", focus: event.target.focus.value.trim() });
+    if (!socket.send({ type: "condense.start", focus: event.target.focus.value.trim() })) return;
     event.target.reset();
     bar.querySelector("details").open = false;
     document.getElementById("message").focus();

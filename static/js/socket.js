@@ -36,8 +36,10 @@ export class Socket extends EventTarget {
     });
   }
 
+  /** Send a command; false when it could not be, which "unsent" tells whoever shows it. */
   send(command) {
     if (this.isOpen) this.#socket.send(JSON.stringify(command));
+    this.#tell(this.isOpen ? "sent" : "unsent", command.type);
     return this.isOpen;
   }
 

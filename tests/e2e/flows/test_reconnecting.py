@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.e2e.flows.chat import Chat
+from tests.e2e.flows.chat import Chat, texts
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.words import PASSWORD, long, summary
 from tests.standin.behaviours import Gate, Reply
@@ -79,6 +79,69 @@ def test_a_message_written_without_a_connection_is_sent_once_it_is_back(
     expect(chat.box).to_have_value("")
     expect(chat.rows("You")).to_have_count(1)
     told_once(chat)
+
+
+def test_what_was_asked_for_without_a_connection_is_said_not_to_be_done(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """At the composer, with what to do; the focus that was typed is kept, and works later."""
+    line = Line(page)
+    chat = open_chat()
+    standin.then(Reply("Noted."), summary())
+    chat.ask(long(PASSWORD))
+    line.cut()
+    chat.meter.click()
+    focus = page.get_by_role("textbox", name="Dwell on")
+    focus.fill("the password")
+    chat.button("Condense with this focus").click()
+    said = page.get_by_text("The context was not condensed.")
+    expect(said).to_contain_text("Try again once the connection is back.")
+    expect(focus).to_have_value("the password")
+    line.dead = False
+    expect(said).to_contain_text("The connection is back.")
+    chat.button("Condense with this focus").click()
+    expect(chat.rows("Context condensed")).to_contain_text("by you")
+    expect(said).to_be_hidden()
+    assert "the password" in texts(standin.requests[1].body)[-1]
+
+
+def test_stop_and_cancel_say_that_they_did_not_reach_the_server(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """What runs goes on, and can be stopped once the connection is back."""
+    line, gate = Line(page), Gate()
+    chat = open_chat()
+    standin.then(Reply("Noted."), summary(gate))
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    assert gate.wait_until_reached()
+    expect(chat.button("Cancel")).to_be_visible()
+    line.cut()
+    chat.button("Cancel").click()
+    expect(page.get_by_text("Condensing was not cancelled.")).to_be_visible()
+    chat.stop.click()
+    expect(page.get_by_text("The agent was not stopped.")).to_be_visible()
+    line.dead = False
+    expect(page.get_by_text(re.compile("^The connection is back."))).to_be_visible()
+    chat.button("Cancel").click()
+    expect(chat.rows("Condensation cancelled")).to_be_visible()
+
+
+def test_an_edit_made_without_a_connection_outlives_a_reload(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """Its words are in the composer then."""
+    line = Line(page)
+    chat = open_chat()
+    standin.reply("Hello.")
+    chat.ask("My name is Ada.")
+    line.cut()
+    chat.box.press("ArrowUp")
+    page.get_by_role("textbox", name="Your edit").fill("My name is Grace.")
+    chat.button("Save").click()
+    expect(chat.status("Not sent yet.")).to_be_visible()
+    page.reload()
+    expect(chat.box).to_have_value("My name is Grace.")
 
 
 def test_a_reload_in_mid_stream_shows_what_was_streamed_and_the_rest(
