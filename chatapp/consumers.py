@@ -9,6 +9,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatapp import protocol, services, turns
 from chatapp.models import Conversation
+from chatapp.rooms import hub
 
 # The browser should come back at once: it will get a snapshot.
 TRY_AGAIN_LATER = 1013
@@ -39,7 +40,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return await Conversation.objects.owned_by(user).filter(pk=pk, deleted_at=None).afirst()
 
     async def _pump(self) -> None:
-        async for frame in turns.hub.room(self.conversation.pk).watch():
+        async for frame in hub.room(self.conversation.pk).watch():
             await self.send(protocol.encode(frame))
             # Daphne writes only when the loop comes round.
             await asyncio.sleep(0)

@@ -1,11 +1,13 @@
 """Starting, naming and deleting conversations; the life of a turn."""
 
 import uuid
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -135,14 +137,17 @@ def finish_turn(*, turn: Turn, status: Turn.Status, error: str = "", details: st
     )
 
 
-def close_interrupted(conversation: Conversation | None = None) -> int:
+def close_interrupted(
+    conversation: Conversation | None = None, *, started_before: datetime | None = None
+) -> int:
     """End what a crash left running; return how many turns and attempts there were.
 
     With a ``conversation``, only what could not be saved when it ended there.
     """
     reason, now = _("The server stopped while this was running."), timezone.now()
-    attempts = Condensation.objects.filter(status=Condensation.Status.RUNNING)
-    turns = Turn.objects.filter(status=Turn.Status.RUNNING)
+    begun = Q(started_at__lt=started_before or now)
+    attempts = Condensation.objects.filter(begun, status=Condensation.Status.RUNNING)
+    turns = Turn.objects.filter(begun, status=Turn.Status.RUNNING)
     if conversation is not None:
         reason = _("How this ended could not be saved.")
         attempts = attempts.filter(conversation=conversation)

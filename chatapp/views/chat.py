@@ -15,7 +15,14 @@ from chatapp import services, transcript, turns
 from chatapp.context import context_state
 from chatapp.forms import RewindForm
 from chatapp.models import Conversation, Rewind
-from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
+from chatapp.views.common import (
+    Request,
+    done,
+    own_conversation,
+    refuse,
+    resting_conversation,
+    signed_in,
+)
 
 CHANGED = "transcript-changed"
 
@@ -76,7 +83,7 @@ def preview_rewind(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def rewind_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Go back to before a message."""
-    conversation = own_conversation(request, pk)
+    conversation = resting_conversation(request, pk)
     form = RewindForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("There is no such place in this conversation."))
@@ -88,7 +95,7 @@ def rewind_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def undo_rewind(request: Request, pk: uuid.UUID, rewind_pk: uuid.UUID) -> HttpResponse:
     """Show the model again what a rewind hid."""
-    conversation = own_conversation(request, pk)
+    conversation = resting_conversation(request, pk)
     services.undo_rewind(rewind=get_object_or_404(Rewind, pk=rewind_pk, conversation=conversation))
     return announce(request, conversation)
 

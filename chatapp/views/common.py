@@ -16,7 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from chatapp import services
+from chatapp import services, turns
 from chatapp.models import Conversation
 
 # htmx shows the text of this answer instead of swapping it in.
@@ -83,3 +83,10 @@ def done(request: Request, *, event: str, to: str) -> HttpResponse:
 def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation; a deleted or foreign one is not found."""
     return get_object_or_404(Conversation.objects.owned_by(request.user).present(), pk=pk)
+
+
+def resting_conversation(request: Request, pk: uuid.UUID) -> Conversation:
+    """Return the user's conversation, without what is only on record as running in it."""
+    conversation = own_conversation(request, pk)
+    turns.close_left_over(conversation)
+    return conversation

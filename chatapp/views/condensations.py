@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp import services
 from chatapp.models import Condensation, Message
 from chatapp.views.chat import announce
-from chatapp.views.common import Request, own_conversation, refuse, signed_in
+from chatapp.views.common import Request, own_conversation, refuse, resting_conversation, signed_in
 from chatapp.views.sidebar import read_cursor, write_cursor
 
 PAGE = 30
@@ -48,7 +48,7 @@ def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpR
 @signed_in
 def undo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
     """Show the model again what the condensation hid."""
-    conversation = own_conversation(request, pk)
+    conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
     services.undo_condensation(condensation=attempt)
     return announce(request, conversation)
@@ -58,7 +58,7 @@ def undo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) ->
 @signed_in
 def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
     """Go back to before the condensation."""
-    conversation = own_conversation(request, pk)
+    conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
     if attempt.message is None:
         return refuse(request, _("This attempt left nothing to go back to."))
@@ -70,7 +70,7 @@ def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) 
 @signed_in
 def put_back(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
     """Tell the model a fact again that the condensation lost."""
-    conversation = own_conversation(request, pk)
+    conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
     index = request.POST.get("fact", "")
     if not index.isdecimal():

@@ -6,6 +6,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
+from django.http import HttpResponse
+from django.test import AsyncClient
+from django.urls import reverse
 
 from chatapp.models import Conversation, Message, Turn
 from tests.chatapp.claude import converse
@@ -95,3 +98,45 @@ async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
         await page.until_idle()
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.FAILED, Turn.Status.FINISHED]
+
+
+async def rewind(conversation: Conversation, user: User) -> HttpResponse:
+    """Go back to the first message, as the page does."""
+    client = AsyncClient()
+    await client.aforce_login(user)
+    address = reverse("rewind", args=[conversation.pk])
+    return await client.post(address, {"to_seq": 1}, headers={"HX-Request": "true"})
+
+
+async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Nothing runs, whatever the record says, and whether or not a page is open."""
+    anthropic_standin.then(Reply("First."))
+    async with open_page(conversation, alice) as page:
+        await sync_to_async(refuse_updates)("chatapp_turn")
+        try:
+            await page.say("One.")
+            await page.until_idle()
+        finally:
+            await sync_to_async(allow_updates)()
+        assert (await rewind(conversation, alice)).status_code == 204
+    turn = await Turn.objects.aget()
+    assert (turn.status, turn.error) == (Turn.Status.FAILED, "How this ended could not be saved.")
+    assert not await Message.objects.effective().aexists()
+
+
+async def test_going_back_is_refused_while_a_turn_runs(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Its record is left alone."""
+    gate = Gate()
+    anthropic_standin.then(Reply("One two three four.", gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Count.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        refusal = await rewind(conversation, alice)
+        gate.open()
+        await page.until_idle()
+    assert (refusal.status_code, refusal.content) == (422, b"A turn is running. Stop it first.")
+    assert (await Turn.objects.aget()).status == Turn.Status.FINISHED

@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from chatapp import protocol, services, store, turns
 from chatapp.models import Condensation, Conversation, Profile, Turn
+from chatapp.rooms import hub
 from tests.standin.server import Standin
 
 OPENS_WITHIN = 1.0  # seconds
@@ -57,7 +58,7 @@ def answer_with(conversation: Conversation, standin: Standin) -> None:
 async def condense_now(conversation: Conversation) -> Condensation:
     """Press "Condense context", wait until it has ended, and return the record."""
     await turns.condense_now(conversation, focus="")
-    await turns.hub.room(conversation.pk).ended()
+    await hub.room(conversation.pk).ended()
     return await Condensation.objects.select_related("message", "conversation").aget(
         conversation=conversation
     )
@@ -112,7 +113,7 @@ async def continue_with(conversation: Conversation, text: str) -> str:
     """Send a message and return how its turn ended."""
     command = protocol.SendMessage(text, uuid.uuid4())
     await turns.send_message(conversation, command)
-    await turns.hub.room(conversation.pk).ended()
+    await hub.room(conversation.pk).ended()
     return (await Turn.objects.aget(conversation=conversation, nonce=command.nonce)).status
 
 
