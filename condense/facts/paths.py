@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from condense.facts.calls import Call
@@ -44,11 +45,18 @@ def normal_path(path: str) -> str:
         return ""
     while path.startswith("./"):
         path = path[2:].lstrip("/")
-    return re.sub(r"(?<=.)//+", "/", path).removesuffix("/.").strip().rstrip("/")
+    if "//" in path:
+        path = re.sub(r"(?<=.)//+", "/", path)
+    return path.removesuffix("/.").strip().rstrip("/")
 
 
 def _keys(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.replace("_", "").lower(): value for key, value in arguments.items()}
+    return {_plain(key): value for key, value in arguments.items()}
+
+
+@lru_cache(1_000)
+def _plain(key: str) -> str:
+    return key.replace("_", "").lower()
 
 
 def _named(keys: Mapping[str, Any]) -> Iterator[str]:

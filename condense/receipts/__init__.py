@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 from condense.facts import plain_text
 from condense.messages import Message
+from condense.receipts.lookup import stand_in
 from condense.receipts.probes import KINDS, Kind, Probe, probes_of
 
 State = Literal["kept", "recoverable", "missing"]
@@ -94,28 +95,28 @@ def receipt(
     """
     text = kept if isinstance(kept, str) else plain_text(kept)
     clues = frozenset(_CLUE.findall(text.lower())) if searchable else frozenset()
-    return Receipt(
-        tuple(Finding(probe, _state(probe, text, clues, on_disk)) for probe in probes_of(hidden))
+    probes = probes_of(hidden)
+    findings = (
+        Finding(probe, "kept" if is_kept else _state(probe, clues, on_disk))
+        for probe, is_kept in zip(probes, _kept(probes, text), strict=True)
     )
+    return Receipt(tuple(findings))
 
 
-def _state(
-    probe: Probe, text: str, clues: frozenset[str], on_disk: Callable[[str], bool] | None
-) -> State:
-    if _stands_in(probe, text):
-        return "kept"
+def _state(probe: Probe, clues: frozenset[str], on_disk: Callable[[str], bool] | None) -> State:
     if on_disk and probe.kind.endswith("_files") and on_disk(probe.text):
         return "recoverable"
-    return "recoverable" if not clues.isdisjoint(_CLUE.findall(probe.text.lower())) else "missing"
+    if clues and not clues.isdisjoint(_CLUE.findall(probe.text.lower())):
+        return "recoverable"
+    return "missing"
 
 
-def _stands_in(probe: Probe, text: str) -> bool:
-    """Whether the text says it; a file's name, a name or a number only as a whole word."""
-    if probe.needle not in text or probe.folder not in text:
-        return False
-    if probe.kind not in _WORDS:
-        return True
-    return re.search(rf"(?<!\w){re.escape(probe.needle)}(?!\w)", text) is not None
+def _kept(probes: Sequence[Probe], text: str) -> list[bool]:
+    """Whether the text says each; a file's name, a name or a number only as a whole word."""
+    found = stand_in(text, [(probe.needle, probe.kind in _WORDS) for probe in probes])
+    return [
+        is_there and probe.folder in text for probe, is_there in zip(probes, found, strict=True)
+    ]
 
 
 def _tally(findings: Iterable[Finding]) -> Tally:
