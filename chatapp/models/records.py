@@ -1,9 +1,13 @@
 """The audit trail: every condensation that was tried, every model call that was made."""
 
+import itertools
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import Any, Self
 
 from django.db import models
@@ -30,18 +34,32 @@ class CondensationQuerySet(models.QuerySet["Condensation"]):
         """Return attempts as the history page lists them."""
         return self.order_by("-started_at", "-pk")
 
+    def brief(self) -> Self:
+        """Leave out the long texts of the record, which a list does not show."""
+        return self.defer("prompt", "summary", "analysis", "details", "folded")
+
+    def with_outcome(self, outcome: str) -> Self:
+        """Return attempts that came to this; all of them where it is empty."""
+        if not outcome:
+            return self
+        every = itertools.product(Condensation.Kind.values, Condensation.Status.values)
+        pairs = [pair for pair in every if Condensation.Outcome.of(*pair) == outcome]
+        return self.filter(reduce(or_, (Q(kind=kind, status=status) for kind, status in pairs)))
+
     def totals(self) -> dict[str, Any]:
-        """Return counts by outcome, cost in USD, and tokens saved by those in force."""
+        """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts."""
+        in_force = Q(status=Condensation.Status.SUCCEEDED)
         saved = models.F("tokens_before") - models.F("tokens_after")
-        return self.aggregate(
+        totals = self.aggregate(
             attempts=models.Count("pk"),
-            succeeded=models.Count("pk", filter=Q(status=Condensation.Status.SUCCEEDED)),
-            failed=models.Count("pk", filter=Q(status=Condensation.Status.FAILED)),
+            in_force=models.Count("pk", filter=in_force),
             cost=models.Sum("cost", default=Decimal(0)),
-            tokens_saved=models.Sum(
-                saved, filter=Q(status=Condensation.Status.SUCCEEDED), default=0
-            ),
+            tokens_saved=models.Sum(saved, filter=in_force, default=0),
         )
+        counts = Counter[Condensation.Outcome]()
+        for kind, status, count in self.values_list("kind", "status").annotate(models.Count("pk")):
+            counts[Condensation.Outcome.of(kind, status)] += count
+        return totals | {"outcomes": counts}
 
 
 class Condensation(models.Model):
@@ -61,6 +79,28 @@ class Condensation(models.Model):
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
         UNDONE = "undone", _("undone")
+
+    class Outcome(models.TextChoices):
+        """What it came to, for people: kind and status in one."""
+
+        CONDENSED = "condensed", _("condensed")
+        TRUNCATED = "truncated", _("truncated")
+        CLEARED = "cleared", _("tool output cleared")
+        FAILED = "failed", _("failed")
+        INSUFFICIENT = "insufficient", _("not enough to clear")
+        CANCELLED = "cancelled", _("cancelled")
+        UNDONE = "undone", _("undone")
+        RUNNING = "running", _("running")
+
+        @classmethod
+        def of(cls, kind: str, status: str) -> Self:
+            """Return what an attempt of this kind and status came to."""
+            if status == Condensation.Status.SUCCEEDED:
+                return cls(kind)
+            if (kind, status) == (Condensation.Kind.CLEARED, Condensation.Status.FAILED):
+                # The next rung does what there was too little output for: nothing went wrong.
+                return cls.INSUFFICIENT
+            return cls(status)
 
     class Trigger(models.TextChoices):
         """Who or what asked for it."""
@@ -122,6 +162,11 @@ class Condensation(models.Model):
     def __str__(self) -> str:
         """Name the attempt by its outcome."""
         return f"{self.kind} ({self.status})"
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the attempt came to."""
+        return Condensation.Outcome.of(self.kind, self.status)
 
     @property
     def duration(self) -> timedelta | None:

@@ -1,28 +1,14 @@
-"""The record in words: what asked for a condensation, what a hidden message holds."""
+"""The record in words: what a hidden message holds."""
 
 from typing import Any
 
 from django import template
 
-from chatapp.models import Condensation
-from chatapp.transcript.labels import KindWords, kind_words, trigger_text
 from chatapp.views import condensations
 
 register = template.Library()
 
 register.filter("holds_results", condensations.holds_results)
-
-
-@register.filter
-def words(kind: str) -> KindWords:
-    """Return what a kind of attempt is called."""
-    return kind_words(kind)
-
-
-@register.filter
-def trigger(attempt: Condensation) -> str:
-    """Say who or what asked for the attempt."""
-    return trigger_text(attempt)
 
 
 @register.filter

@@ -4,10 +4,12 @@
 ``parts``   a message's blocks, made ready to show
 ``facts``   a receipt, ready to show
 ``labels``  triggers, reasons and outcomes in words
+``attempts`` an attempt as one line of the history
 ``builder`` rows of some consecutive messages
 ``page``    one page of rows, in a number of queries that does not depend on its length
 """
 
+from chatapp.transcript.attempts import AttemptLine, attempt_lines
 from chatapp.transcript.labels import outcome_name
 from chatapp.transcript.page import live_row, page, revision
 from chatapp.transcript.rows import (
@@ -29,6 +31,7 @@ from chatapp.transcript.rows import (
 )
 
 __all__ = [
+    "AttemptLine",
     "CallCost",
     "CondensationRow",
     "Fact",
@@ -44,6 +47,7 @@ __all__ = [
     "TextPart",
     "ToolCard",
     "TurnCost",
+    "attempt_lines",
     "live_row",
     "outcome_name",
     "page",

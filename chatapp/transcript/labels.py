@@ -1,5 +1,6 @@
 """Triggers, reasons and outcomes in words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils.formats import number_format
@@ -66,16 +67,28 @@ def kind_words(kind: str) -> KindWords:
 
 def outcome_name(kind: str, status: str) -> str:
     """Return what an attempt of a ``kind`` came to, or that it runs."""
-    match status:
-        case Condensation.Status.RUNNING:
+    match Condensation.Outcome.of(kind, status):
+        case Condensation.Outcome.RUNNING:
             return _("Condensing context…")
-        case Condensation.Status.CANCELLED:
+        case Condensation.Outcome.CANCELLED:
             return _("Condensation cancelled")
-        case Condensation.Status.FAILED if kind == Condensation.Kind.CLEARED:
+        case Condensation.Outcome.INSUFFICIENT:
             return _("Not enough to clear")
-        case Condensation.Status.FAILED:
+        case Condensation.Outcome.FAILED:
             return _("Condensation failed")
     return kind_words(kind).name
+
+
+def strategy_name(strategy: str) -> str:
+    """Return a strategy in words; one of the server's own by the end of its dotted path."""
+    names = {
+        "fresh_start": _("fresh start"),
+        "keep_recent": _("keep recent"),
+        "ledger": _("ledger, without a model"),
+        "sliding_window": _("sliding window"),
+        "clear": _("clearing"),
+    }
+    return names.get(strategy, strategy.rpartition(".")[2])
 
 
 def hidden_text(attempt: Condensation) -> str:
@@ -99,16 +112,19 @@ def _instead(other: Condensation) -> str:
             other.messages_hidden,
         )
     return ngettext(
-        "Condensed in another way instead: %(count)s message hidden.",
-        "Condensed in another way instead: %(count)s messages hidden.",
+        "Condensed instead (%(strategy)s): %(count)s message hidden.",
+        "Condensed instead (%(strategy)s): %(count)s messages hidden.",
         other.messages_hidden,
     )
 
 
-def instead_text(attempt: Condensation, followers: list[Condensation]) -> str:
-    """Say what happened in place of a failed attempt."""
-    for other in followers:
+def instead_text(attempt: Condensation, followers: Iterable[Condensation]) -> str:
+    """Say what happened in place of a failed attempt, of those in its conversation."""
+    for other in followers if attempt.fell_back_to else ():
         same_moment = other.at_seq == attempt.at_seq and other.started_at > attempt.started_at
         if same_moment and other.message_id:
-            return _instead(other) % {"count": number(other.messages_hidden)}
+            return _instead(other) % {
+                "count": number(other.messages_hidden),
+                "strategy": strategy_name(other.strategy),
+            }
     return _("Nothing was changed.")

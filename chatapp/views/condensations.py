@@ -11,8 +11,9 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp import services
+from chatapp import services, transcript
 from chatapp.models import Condensation, Message
+from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
 from chatapp.views.common import Request, own_conversation, refuse, resting_conversation, signed_in
 from chatapp.views.sidebar import read_cursor, write_cursor
@@ -26,10 +27,15 @@ def show_condensations(request: Request) -> HttpResponse:
     """List every attempt of the user, newest first, with totals."""
     mine = Condensation.objects.owned_by(request.user)
     outcome = request.GET.get("outcome", "")
+    if outcome not in Condensation.Outcome.values:
+        outcome = ""
     context = list_attempts(mine, outcome, request.GET.get("after", ""))
     if request.htmx and not request.htmx.boosted:
         return render(request, "condensations/_rows.html", context)
-    context |= {"totals": mine.totals(), "outcomes": Condensation.Status.choices}
+    totals = mine.totals()
+    every = Condensation.Outcome.choices
+    outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
+    context |= {"totals": totals, "outcomes": outcomes}
     return render(request, "condensations/page.html", context)
 
 
@@ -98,24 +104,22 @@ def holds_results(message: Message) -> bool:
     )
 
 
-def list_attempts(mine: QuerySet[Condensation], outcome: str, after: str) -> dict[str, Any]:
-    """Return one page of attempts with the place of each, and the next cursor."""
-    found = with_place(mine).select_related("conversation")
-    if outcome in Condensation.Status.values:
-        found = found.filter(status=outcome)
+def list_attempts(mine: CondensationQuerySet, outcome: str, after: str) -> dict[str, Any]:
+    """Return one page of attempts as lines with the place of each, and the next cursor."""
+    found = with_place(mine.with_outcome(outcome).brief()).select_related("conversation")
     if place := read_cursor(after):
         when, pk = place
         found = found.filter(Q(started_at__lt=when) | Q(started_at=when, pk__lt=pk))
-    rows = list(found.order_by("-started_at", "-pk")[: PAGE + 1])
+    rows = list(found.newest_first()[: PAGE + 1])
     last = rows[PAGE - 1] if len(rows) > PAGE else None
     return {
-        "attempts": rows[:PAGE],
+        "lines": transcript.attempt_lines(rows[:PAGE]),
         "more": write_cursor(last, last.started_at) if last else "",
         "outcome": outcome,
     }
 
 
-def with_place(attempts: QuerySet[Condensation]) -> QuerySet[Any]:
+def with_place(attempts: CondensationQuerySet) -> Any:
     """Add ``place``: the position of the row in its conversation."""
     newest_then = Message.objects.filter(
         conversation=OuterRef("conversation"), seq=OuterRef("at_seq")

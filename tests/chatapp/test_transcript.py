@@ -119,6 +119,7 @@ def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
     talk(say, 2)
     failed = record_for(conversation, say("user", "third"))
     failed.status, failed.message, failed.error = Condensation.Status.FAILED, None, "No luck."
+    failed.fell_back_to = "sliding_window"
     failed.save()
     truncated = record_for(conversation, Message.objects.get(seq=1))
     truncated.kind, truncated.at_seq = Condensation.Kind.TRUNCATED, failed.at_seq

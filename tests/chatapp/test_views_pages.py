@@ -1,16 +1,12 @@
 """The pages beside the chat, over HTTP."""
 
-import uuid
-from decimal import Decimal
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Message, Profile
-from tests.chatapp.conftest import Say, summarise
+from chatapp.models import Conversation, Profile
 
 PAGES = ["conversations", "condensations", "profiles", "new_profile", "settings", "search"]
 
@@ -21,29 +17,6 @@ def browser(alice: User) -> Client:
     client = Client()
     client.force_login(alice)
     return client
-
-
-def attempt(conversation: Conversation, **changes: object) -> Condensation:
-    """Store the record of an attempt."""
-    record = {
-        "conversation": conversation,
-        "at_seq": 1,
-        "status": "succeeded",
-        "kind": "condensed",
-        "strategy": "fresh_start",
-        "trigger": "manual",
-        "threshold": 90,
-        "threshold_source": "global",
-        "context_window": 16_000,
-        "allowed": 10_400,
-        "profile_name": "Offline",
-        "model": "offline",
-        "tokens_before": 9_000,
-        "tokens_before_measured": True,
-        "tokens_after": 1_000,
-        "cost": Decimal("0.004"),
-    }
-    return Condensation.objects.create(**record | changes)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -139,84 +112,6 @@ def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversati
     assert "Trieste" in answer.text
     blank = browser.post(address, {"title": " "}, headers={"HX-Request": "true"})
     assert blank.status_code == 422
-
-
-def test_every_attempt_is_listed_with_its_place(
-    browser: Client, conversation: Conversation, bob: User, say: Say
-) -> None:
-    """Failed ones and their cost included, other people's left out."""
-    say("user", "Hello.")
-    first = attempt(conversation)
-    attempt(conversation, status="failed", error="No answer.", tokens_after=None)
-    attempt(services.start_conversation(owner=bob), cost=Decimal(100))
-    page = browser.get(reverse("condensations")).text
-    assert f"/c/{conversation.pk}/?at=1#condensation-{first.pk}" in page
-    assert "No answer." in page
-    assert "$0.008" in page
-
-
-def test_attempts_can_be_filtered_by_outcome(browser: Client, conversation: Conversation) -> None:
-    """An outcome that does not exist shows all."""
-    attempt(conversation, status="failed", error="No answer.")
-    address = reverse("condensations")
-    assert "No answer." in browser.get(address, {"outcome": "failed"}).text
-    assert "None with this outcome" in browser.get(address, {"outcome": "undone"}).text
-    assert "No answer." in browser.get(address, {"outcome": "x"}).text
-
-
-def test_attempts_come_page_by_page(browser: Client, conversation: Conversation) -> None:
-    """Without a gap or a repetition."""
-    made = {str(attempt(conversation).pk) for _ in range(35)}
-    first = browser.get(reverse("condensations")).text
-    after = first.partition("?after=")[2].partition("&")[0]
-    second = browser.get(f"/condensations/?after={after}", headers={"HX-Request": "true"}).text
-    shown = [pk for pk in made for page in (first, second) if f"condensation-{pk}" in page]
-    assert sorted(shown) == sorted(made)
-    assert "<html" not in second
-
-
-def test_a_condensation_lists_what_it_hid(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """Each line leads to the message."""
-    say("user", "Where is the cut?")
-    record = attempt(conversation, message=summarise(conversation))
-    part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
-    assert "Where is the cut?" in part
-    assert f"/c/{conversation.pk}/?at=1#message-1" in part
-
-
-def test_a_condensation_can_be_undone(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """The model sees the originals again."""
-    say("user", "Where is the cut?")
-    record = attempt(conversation, message=summarise(conversation))
-    browser.post(reverse("undo_condensation", args=[conversation.pk, record.pk]))
-    assert not Message.objects.get(seq=1).hidden
-
-
-def test_a_rewind_goes_to_before_a_condensation(
-    browser: Client, conversation: Conversation, say: Say
-) -> None:
-    """One that left nothing is refused in words."""
-    say("user", "Where is the cut?")
-    record = attempt(conversation, message=summarise(conversation))
-    browser.post(reverse("rewind_condensation", args=[conversation.pk, record.pk]))
-    assert not Message.objects.get(seq=1).hidden
-    failed = attempt(conversation, status="failed")
-    address = reverse("rewind_condensation", args=[conversation.pk, failed.pk])
-    assert browser.post(address, headers={"HX-Request": "true"}).status_code == 422
-
-
-def test_a_condensation_of_another_conversation_is_not_found(
-    browser: Client, conversation: Conversation, bob: User
-) -> None:
-    """Its number does not help."""
-    foreign = attempt(services.start_conversation(owner=bob))
-    for pk in (foreign.pk, uuid.uuid4()):
-        address = reverse("undo_condensation", args=[conversation.pk, pk])
-        assert browser.post(address).status_code == 404
 
 
 def test_settings_are_saved_together(browser: Client, alice: User) -> None:

@@ -124,7 +124,8 @@ def test_a_link_to_a_condensation_leads_to_it(open_page: OpenPage, long_chat: st
     """From the history page into the transcript."""
     page = open_page(long_chat)
     page.get_by_role("link", name="Condensations").click()
-    page.locator(".attempt a").filter(has_text="9,120").first.click()
+    line = page.get_by_role("listitem").filter(has_text="9,120").first
+    line.get_by_role("link", name="Context condensed in Every kind of row").click()
     expect(page.get_by_role("article", name="Context condensed").first).to_be_in_viewport()
     expect(page.get_by_role("article", name="Context condensed").first).to_be_focused()
 

@@ -1,0 +1,73 @@
+"""An attempt as one line of the history: what it came to, in words and figures."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from chatapp.models import Condensation
+from chatapp.transcript import labels
+from chatapp.transcript.facts import facts_kept
+
+_CAME_TO_NOTHING = (
+    Condensation.Outcome.FAILED,
+    Condensation.Outcome.INSUFFICIENT,
+    Condensation.Outcome.CANCELLED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLine:
+    """One attempt; ``words`` say how and why it was made and what it hid.
+
+    ``instead`` is what happened in place of one that came to nothing.
+    """
+
+    attempt: Condensation
+    name: str
+    icon: str
+    saved_percent: int | None
+    words: tuple[str, ...]
+    instead: str
+
+
+def attempt_lines(attempts: Iterable[Condensation]) -> list[AttemptLine]:
+    """Return a line for each attempt, in one query for all."""
+    rows = list(attempts)
+    followers = _find_followers(rows)
+    return [_line(row, followers[row.conversation_id, row.at_seq]) for row in rows]
+
+
+def _find_followers(rows: Iterable[Condensation]) -> dict[object, list[Condensation]]:
+    """Return what was made of the same messages as attempts that fell back, oldest first."""
+    fallen = [row for row in rows if row.fell_back_to]
+    found: defaultdict[object, list[Condensation]] = defaultdict(list)
+    if fallen:
+        made = Condensation.objects.filter(
+            conversation__in={row.conversation_id for row in fallen},
+            at_seq__in={row.at_seq for row in fallen},
+            message__isnull=False,
+        )
+        for row in made.brief().order_by("started_at"):
+            found[row.conversation_id, row.at_seq].append(row)
+    return found
+
+
+def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
+    failed = attempt.outcome == Condensation.Outcome.FAILED
+    came_to_nothing = attempt.outcome in _CAME_TO_NOTHING
+    return AttemptLine(
+        attempt=attempt,
+        name=labels.outcome_name(attempt.kind, attempt.status),
+        icon="alert" if failed else labels.kind_words(attempt.kind).icon,
+        saved_percent=labels.saved_percent(attempt),
+        words=tuple(filter(None, _words(attempt))),
+        instead=labels.instead_text(attempt, followers) if came_to_nothing else "",
+    )
+
+
+def _words(attempt: Condensation) -> Iterator[str]:
+    yield labels.strategy_name(attempt.strategy)
+    yield labels.trigger_text(attempt)
+    if attempt.messages_hidden:
+        yield labels.hidden_text(attempt)
+    yield facts_kept(attempt.receipt)

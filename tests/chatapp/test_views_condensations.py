@@ -1,0 +1,212 @@
+"""The history of condensations: its lines, its filters, and taking one back."""
+
+import re
+import uuid
+from decimal import Decimal
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services
+from chatapp.models import Condensation, Conversation, Message
+from tests.chatapp.conftest import Say, summarise
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    """Alice's browser."""
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def attempt(conversation: Conversation, **changes: object) -> Condensation:
+    """Store the record of an attempt."""
+    record = {
+        "conversation": conversation,
+        "at_seq": 1,
+        "status": "succeeded",
+        "kind": "condensed",
+        "strategy": "fresh_start",
+        "trigger": "manual",
+        "threshold": 90,
+        "threshold_source": "global",
+        "context_window": 16_000,
+        "allowed": 10_400,
+        "profile_name": "Offline",
+        "model": "offline",
+        "tokens_before": 9_000,
+        "tokens_before_measured": True,
+        "tokens_after": 1_000,
+        "cost": Decimal("0.004"),
+    }
+    return Condensation.objects.create(**record | changes)
+
+
+def test_every_attempt_is_listed_with_its_place(
+    browser: Client, conversation: Conversation, bob: User, say: Say
+) -> None:
+    """Failed ones and their cost included, other people's left out."""
+    say("user", "Hello.")
+    first = attempt(conversation)
+    attempt(conversation, status="failed", error="No answer.", tokens_after=None)
+    attempt(services.start_conversation(owner=bob), cost=Decimal(100))
+    page = browser.get(reverse("condensations")).text
+    assert f"/c/{conversation.pk}/?at=1#condensation-{first.pk}" in page
+    assert "No answer." in page
+    assert "$0.008" in page
+
+
+def test_attempts_can_be_filtered_by_outcome(browser: Client, conversation: Conversation) -> None:
+    """An outcome that does not exist shows all."""
+    attempt(conversation, status="failed", error="No answer.")
+    address = reverse("condensations")
+    assert "No answer." in browser.get(address, {"outcome": "failed"}).text
+    assert "None with this outcome" in browser.get(address, {"outcome": "undone"}).text
+    assert "No answer." in browser.get(address, {"outcome": "x"}).text
+
+
+def lines(browser: Client, **query: str) -> list[str]:
+    """Return the page's lines as they are read: without markup, on one line each."""
+    page = browser.get(reverse("condensations"), query).text
+    found = re.findall(r'(?s)<li class="attempt .*?</li>', page)
+    return [" ".join(unescape(re.sub("<[^>]*>", " ", line)).split()) for line in found]
+
+
+def test_a_line_says_what_happened_and_how(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Strategy, trigger, tokens, share, what was hidden, facts kept and cost, in words."""
+    say("user", "Where is the cut?")
+    kept = [{"kind": "commands", "text": "make", "state": state} for state in ("kept", "missing")]
+    attempt(
+        conversation,
+        message=summarise(conversation),
+        messages_hidden=48,
+        receipt=kept,
+        strategy="keep_recent",
+    )
+    (line,) = lines(browser)
+    for words in (
+        "Context condensed",
+        "≈ 9,000 → 1,000 tokens",
+        "89 %",
+        "keep recent by you 48 messages hidden Kept 1 of 2 facts",
+        "$0.004",
+        "Succeeded",
+    ):
+        assert words in line
+
+
+def test_a_line_of_a_failed_attempt_says_what_happened_instead(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """A try that the user makes later is none of that."""
+    say("user", "Where is the cut?")
+    failed = {"status": "failed", "tokens_after": None, "error": "No answer."}
+    attempt(conversation, **failed, fell_back_to="ledger")
+    made = summarise(conversation)
+    attempt(conversation, message=made, messages_hidden=3, strategy="ledger", trigger="auto")
+    attempt(conversation, **failed)
+    later, _made, first = lines(browser)
+    assert "No answer. Condensed instead (ledger, without a model): 3 messages hidden." in first
+    assert "No answer. Nothing was changed." in later
+
+
+def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conversation) -> None:
+    """Neither in its line nor in the totals."""
+    attempt(conversation, status="failed", kind="cleared", strategy="clear", error="Too little.")
+    (line,) = lines(browser)
+    assert line.startswith("Not enough to clear")
+    assert "ailed" not in line
+    assert not lines(browser, outcome="failed")
+    assert lines(browser, outcome="insufficient") == [line]
+    assert "<dt>Failed</dt><dd>0</dd>" in browser.get(reverse("condensations")).text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fields"),
+    [
+        ("condensed", {}),
+        ("truncated", {"kind": "truncated"}),
+        ("cleared", {"kind": "cleared"}),
+        ("cancelled", {"status": "cancelled", "kind": "truncated"}),
+        ("undone", {"status": "undone", "kind": "cleared"}),
+        ("running", {"status": "running"}),
+    ],
+)
+def test_each_outcome_is_a_link_that_shows_its_attempts_only(
+    browser: Client, conversation: Conversation, outcome: str, fields: dict[str, str]
+) -> None:
+    """With their number; outcomes that never happened are left out."""
+    attempt(conversation, **fields)
+    attempt(conversation, status="failed", error="No answer.")
+    page = browser.get(reverse("condensations")).text
+    links = re.findall(r'<a href="/condensations/\?outcome=(\w+)"', page)
+    assert sorted(links) == sorted([outcome, "failed"])
+    assert len(lines(browser, outcome=outcome)) == 1
+
+
+def test_the_page_of_condensations_explains_itself_while_it_is_empty(browser: Client) -> None:
+    """With a way to see one."""
+    page = browser.get(reverse("condensations")).text
+    assert "Nothing has been condensed yet." in page
+    assert "Try the example on the first page" in page
+
+
+def test_attempts_come_page_by_page(browser: Client, conversation: Conversation) -> None:
+    """Without a gap or a repetition."""
+    made = {str(attempt(conversation).pk) for _ in range(35)}
+    first = browser.get(reverse("condensations")).text
+    after = first.partition("?after=")[2].partition("&")[0]
+    second = browser.get(f"/condensations/?after={after}", headers={"HX-Request": "true"}).text
+    shown = [pk for pk in made for page in (first, second) if f"condensation-{pk}" in page]
+    assert sorted(shown) == sorted(made)
+    assert "<html" not in second
+
+
+def test_a_condensation_lists_what_it_hid(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Each line leads to the message."""
+    say("user", "Where is the cut?")
+    record = attempt(conversation, message=summarise(conversation))
+    part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
+    assert "Where is the cut?" in part
+    assert f"/c/{conversation.pk}/?at=1#message-1" in part
+
+
+def test_a_condensation_can_be_undone(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """The model sees the originals again."""
+    say("user", "Where is the cut?")
+    record = attempt(conversation, message=summarise(conversation))
+    browser.post(reverse("undo_condensation", args=[conversation.pk, record.pk]))
+    assert not Message.objects.get(seq=1).hidden
+
+
+def test_a_rewind_goes_to_before_a_condensation(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """One that left nothing is refused in words."""
+    say("user", "Where is the cut?")
+    record = attempt(conversation, message=summarise(conversation))
+    browser.post(reverse("rewind_condensation", args=[conversation.pk, record.pk]))
+    assert not Message.objects.get(seq=1).hidden
+    failed = attempt(conversation, status="failed")
+    address = reverse("rewind_condensation", args=[conversation.pk, failed.pk])
+    assert browser.post(address, headers={"HX-Request": "true"}).status_code == 422
+
+
+def test_a_condensation_of_another_conversation_is_not_found(
+    browser: Client, conversation: Conversation, bob: User
+) -> None:
+    """Its number does not help."""
+    foreign = attempt(services.start_conversation(owner=bob))
+    for pk in (foreign.pk, uuid.uuid4()):
+        address = reverse("undo_condensation", args=[conversation.pk, pk])
+        assert browser.post(address).status_code == 404
