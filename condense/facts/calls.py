@@ -37,7 +37,8 @@ def read_calls(messages: Iterable[Message]) -> Iterator[tuple[Message, Call]]:
     pending: dict[str, tuple[Message, ToolUseBlock]] = {}
     for message in messages:
         if message.role == "assistant":
-            pending.update((use.id, (message, use)) for use in message.tool_uses)
+            for use in message.tool_uses:
+                pending[use.id] = message, use
             continue
         for result in message.tool_results:
             if found := pending.pop(result.tool_use_id, None):

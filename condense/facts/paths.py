@@ -26,7 +26,7 @@ def touched_paths(call: Call) -> tuple[str, ...]:
     """Return the files the call names, each once; folders that it searches are left out."""
     keys = _keys(call.arguments)
     found = [*_named(keys), *_in_patches(call.arguments.values())]
-    if keys.keys() & _SEARCHES or _LISTING.search(call.name):
+    if keys.keys() & _SEARCHES or _lists(call.name):
         found = [path for path in found if _SUFFIX.search(path)]
     return tuple(dict.fromkeys(path for item in found if (path := normal_path(item))))
 
@@ -36,7 +36,18 @@ def is_edit(call: Call) -> bool:
     keys = _keys(call.arguments)
     if keys.keys() & _SEARCHES or keys.get("command") == "view":
         return False
-    return bool(keys.keys() & _EDITS or _CHANGING.search(call.name))
+    return bool(keys.keys() & _EDITS) or _changes(call.name)
+
+
+# Tools and their arguments have few names, and each is asked about in every call.
+@lru_cache(1_000)
+def _lists(tool: str) -> bool:
+    return bool(_LISTING.search(tool))
+
+
+@lru_cache(1_000)
+def _changes(tool: str) -> bool:
+    return bool(_CHANGING.search(tool))
 
 
 def normal_path(path: str) -> str:

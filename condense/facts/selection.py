@@ -44,21 +44,24 @@ _LINES: dict[str, Callable[[Any], str]] = {
 # lately, hardly any other. Long ones that only look something up are done with after a few others.
 ACTED_LATELY, LOOKED_LATELY, LOOKED_SHORTLY_LATELY = 16, 6, 40  # commands
 SHORT_HEAD = 32  # characters
-# Older one-off commands fill a ledger up to this share of the hidden text, no further.
-FILL = 0.0102
+# Other commands fill a ledger up to this share of the hidden text. Where everything else leaves
+# them less than ``LEAST`` of it, the ledger is not small without them either: then it gets enough
+# of them, some 400 tokens, to know what ran.
+FILL, LEAST, ENOUGH = 0.0102, 200, 1_500  # the latter two in characters
 MAX_FAILURES = 5
 MAX_NAMES = 6
 
 
 def choose(ledger: Ledger, hidden_size: int) -> Ledger:
     """Return the ledger without what can be left out; ``hidden_size`` is in characters."""
-    runs = tuple(run for place, run in enumerate(ledger.runs) if _runs_again(place, run))
-    chosen = replace(ledger, runs=runs, failures=ledger.failures[:MAX_FAILURES], names=())
+    needed = tuple(run for place, run in enumerate(ledger.runs) if _runs_again(place, run))
+    chosen = replace(ledger, runs=needed, failures=ledger.failures[:MAX_FAILURES], names=())
     visible = "\n".join((render(chosen), *(file.path for file in ledger.files)))
     names = [name for name in ledger.names if name not in visible]
     chosen = replace(chosen, names=tuple(names[:MAX_NAMES]))
-    room = hidden_size * FILL - len(render(chosen))
-    return replace(chosen, runs=tuple(_filled(ledger.runs, frozenset(runs), room)))
+    left = hidden_size * FILL - len(render(replace(chosen, runs=())))
+    room = left if left >= LEAST else ENOUGH
+    return replace(chosen, runs=tuple(_filled(ledger.runs, needed, room)))
 
 
 def _runs_again(place: int, run: Run) -> bool:
@@ -68,13 +71,20 @@ def _runs_again(place: int, run: Run) -> bool:
     return is_short or run.times > 1 or place < ACTED_LATELY
 
 
-def _filled(runs: tuple[Run, ...], needed: frozenset[Run], room: float) -> Iterator[Run]:
+def _filled(runs: tuple[Run, ...], needed: tuple[Run, ...], room: float) -> Iterator[Run]:
+    """Yield the needed commands, and the newest others for which they leave room."""
+    kept = frozenset(needed)
+    room -= sum(map(_room_of, needed))
     for run in runs:
-        if run not in needed:
-            room -= len(run_line(run)) + 1
-            if room < 0:
+        if run not in kept:
+            if _room_of(run) > room:
                 continue
+            room -= _room_of(run)
         yield run
+
+
+def _room_of(run: Run) -> int:
+    return len(run_line(run)) + 1
 
 
 def fit(ledger: Ledger, budget: int, counter: TokenCounter) -> Ledger:

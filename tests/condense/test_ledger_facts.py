@@ -125,7 +125,7 @@ def test_a_long_command_is_told_by_sixty_characters_of_its_first_line() -> None:
 def test_old_lookups_go_and_short_or_repeated_commands_stay() -> None:
     """What only looked something up, once, is hardly ever needed again."""
     session = Session().runs("make test").runs("grep -rn something_long_and_special src/app")
-    for number in range(20):
+    for number in range(60):
         session.runs(f"sed -n '{number},{number + 9}p' src/app/some/long/folder/module.py")
     heads = {run.head for run in told(session).runs}
     assert "make test" in heads
@@ -255,3 +255,19 @@ def test_a_small_budget_keeps_something_of_everything() -> None:
     assert facts.files
     assert facts.runs
     assert facts.requests[0].text.startswith("39 ")
+
+
+def test_commands_fill_a_small_ledger_and_stand_whole_in_one_that_is_not() -> None:
+    """What the user said is not made shorter by leaving out what ran."""
+    lookups = [f"grep -rn 'some_longer_name_{number}' src/app/module" for number in range(12)]
+
+    def kept(request: str, answer: str) -> int:
+        session = Session().says(request)
+        for command in lookups:
+            session.runs(command, answer)
+        return len(told(session).runs)
+
+    few = kept("Look.", "found " * 600)
+    assert few < len(lookups)
+    assert few < kept("Look.", "found " * 1_200)
+    assert kept("word " * 250, "found " * 600) == len(lookups)
