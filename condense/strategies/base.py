@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from condense.errors import NothingToCondense
-from condense.messages import Message
+from condense.messages import Content, Message, Tags
+from condense.prompts import condense_instruction
 from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.summarizer import Bill, Summarizer
 from condense.tokens import TokenCounter
-
-__all__ = ["Gauge", "Kit", "Strategy", "require_enough"]
 
 # Roo Code's English sentences, known to its users.
 NOT_ENOUGH = "Not enough messages to condense context"
@@ -59,6 +58,26 @@ class Strategy(Protocol):
         ...
 
 
+class ByModel:
+    """What strategies that have a summary written have in common."""
+
+    asks_model = True
+
+    def prompt_for(self, situation: Situation) -> str:
+        """Return the instruction that ends the summary request."""
+        return condense_instruction(situation.prompt, situation.focus)
+
+
+class ByRule:
+    """What strategies that ask no model have in common."""
+
+    asks_model = False
+
+    def prompt_for(self, situation: Situation) -> str:  # noqa: ARG002 - the protocol's signature
+        """Return nothing: no model is asked."""
+        return ""
+
+
 def asks_model(strategy: Strategy) -> bool:
     """Whether a strategy calls the model, as it says itself or as its kind suggests."""
     return bool(getattr(strategy, "asks_model", strategy.kind == "condensed"))
@@ -73,3 +92,36 @@ def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> N
     too_few = len(effective) < (3 if condensed else 2)
     if too_few or all(message.is_summary or message.is_marker for message in hidden):
         raise NothingToCondense(RECENTLY if condensed else NOT_ENOUGH)
+
+
+def make_reduction(
+    strategy: Strategy,
+    hidden: Sequence[Message],
+    content: Content,
+    tags: Tags,
+    *,
+    gauge: Gauge,
+    kit: Kit,
+) -> Reduction:
+    """Return what it makes of the context that ``content`` stands for the ``hidden`` messages.
+
+    ``tags`` give the message its id, by which they name what hides them.
+    """
+    ids = tuple(message.id for message in hidden)
+    message = Message(
+        role="user",
+        content=content,
+        id=kit.new_id(),
+        position=hidden[-1].order[0],
+        tags=tags,
+        tokens=kit.counter.count(content),
+    )
+    before, after = gauge.compare(ids, message)
+    return Reduction(
+        kind=strategy.kind,
+        strategy=strategy.name,
+        message=message,
+        hidden=ids,
+        tokens_before=before,
+        tokens_after=after,
+    )

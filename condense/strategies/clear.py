@@ -3,14 +3,13 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from condense.boundaries import unread_tail
 from condense.errors import NothingToCondense
 from condense.facts import one_line
 from condense.messages import Message, Tags, ToolResultBlock, content_to_api
-from condense.situation import Gauge, Reduction, Situation
-from condense.strategies.base import Kit
+from condense.situation import Gauge, Kind, Reduction, Situation
+from condense.strategies.base import ByRule, Kit, make_reduction
 from condense.strategies.superseded import Answer, answers, superseded
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
@@ -24,23 +23,18 @@ NAME = 60  # characters of a tool's name
 WORTH = 2
 
 
-class Clear:
+class Clear(ByRule):
     """Clears older reads of what was read again later, and all but the last ``keep`` results.
 
     What the model has not read yet stays, and so does everything but tool results.
     """
 
     name = "clear"
-    kind: Literal["cleared"] = "cleared"
-    asks_model = False
+    kind: Kind = "cleared"
 
     def __init__(self, keep: int = KEEP) -> None:
         """Take how many of the newest results stay, superseded ones aside."""
         self.keep = keep
-
-    def prompt_for(self, situation: Situation) -> str:  # noqa: ARG002 - the protocol's signature
-        """Return nothing: no model is asked."""
-        return ""
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a clearing; raise NothingToCondense where no output is worth it."""
@@ -49,24 +43,10 @@ class Clear:
         if not cleared:
             raise NothingToCondense("No tool output is old enough to be cleared")
         content = CLEARED_TEXT.format(count=sum(map(len, cleared.values())))
-        hidden = tuple(cleared)
-        marker = Message(
-            role="user",
-            content=content,
-            id=kit.new_id(),
-            position=next(one for one in effective if one.id == hidden[-1]).order[0],
-            tags=Tags(clear_id=kit.new_id(), cleared=cleared),
-            tokens=kit.counter.count(content),
-        )
-        before, after = Gauge(situation, kit.counter).compare(hidden, marker)
-        return Reduction(
-            kind=self.kind,
-            strategy=self.name,
-            message=marker,
-            hidden=hidden,
-            tokens_before=before,
-            tokens_after=after,
-        )
+        changed = [message for message in effective if message.id in cleared]
+        tags = Tags(clear_id=kit.new_id(), cleared=cleared)
+        gauge = Gauge(situation, kit.counter)
+        return make_reduction(self, changed, content, tags, gauge=gauge, kit=kit)
 
     def _lines(self, effective: Sequence[Message]) -> dict[str, dict[str, str]]:
         """Return the line for each result that may go, by its message and its call."""

@@ -1,14 +1,12 @@
 """Summarise the older part and leave the newest messages as they are."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from condense.boundaries import safe_cuts, unread_tail
 from condense.errors import DidNotShrink
 from condense.messages import Message
-from condense.prompts import condense_instruction
-from condense.situation import Gauge, Reduction, Situation, replace_hidden
-from condense.strategies.base import Kit, require_enough
+from condense.situation import Gauge, Kind, Reduction, Situation, replace_hidden
+from condense.strategies.base import ByModel, Kit, require_enough
 from condense.strategies.recap import split_at, summarise
 
 # As many as Roo Code kept before it started afresh.
@@ -17,7 +15,7 @@ MESSAGES = 3
 LEAST_REDUCTION = 0.2
 
 
-class KeepRecent:
+class KeepRecent(ByModel):
     """Keeps the last ``messages``, or as many as take ``tokens``, verbatim after the summary.
 
     The cut moves back to where no tool call is parted from its result, with ``tokens`` forward;
@@ -25,17 +23,12 @@ class KeepRecent:
     """
 
     name = "keep_recent"
-    kind: Literal["condensed"] = "condensed"
-    asks_model = True
+    kind: Kind = "condensed"
 
     def __init__(self, messages: int = MESSAGES, tokens: int | None = None) -> None:
         """Take how many messages stay; ``tokens``, where given, decides instead."""
         self.messages = messages
         self.tokens = tokens
-
-    def prompt_for(self, situation: Situation) -> str:
-        """Return the instruction that ends the summary request."""
-        return condense_instruction(situation.prompt, situation.focus)
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.

@@ -1,21 +1,13 @@
 """Carry the request that is being worked on over a condensation, word for word."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from condense.messages import Block, ImageBlock, Message, TextBlock
+from condense.situation import Addition
 from condense.tokens import TokenCounter
 
 HEADING = "## Newest Request, Verbatim"
 LEFT_OUT = "\n[… {count} characters left out here; search the history for the whole request …]\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """The blocks to put after the summary, and what people should know about them."""
-
-    blocks: tuple[Block, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def newest_request(messages: Sequence[Message]) -> tuple[Block, ...]:
@@ -43,7 +35,7 @@ def _carried_text(summary: Message) -> str:
     return next((text.removeprefix(start) for text in texts if text.startswith(start)), "")
 
 
-def carry(request: Sequence[Block], room: float, counter: TokenCounter) -> Carried:
+def carry(request: Sequence[Block], room: float, counter: TokenCounter) -> Addition:
     """Return the request under its heading, cut to ``room`` tokens where it takes more."""
     text = "\n".join(block.text for block in request if isinstance(block, TextBlock))
     images = tuple(block for block in request if isinstance(block, ImageBlock))
@@ -55,8 +47,8 @@ def carry(request: Sequence[Block], room: float, counter: TokenCounter) -> Carri
     if shortened != text:
         notes.append("The newest request did not fit whole; its middle is hidden.")
     if not text and not images:
-        return Carried()
-    return Carried((_headed(shortened), *images), tuple(notes))
+        return Addition()
+    return Addition(blocks=(_headed(shortened), *images), notes=tuple(notes))
 
 
 def _headed(text: str) -> TextBlock:

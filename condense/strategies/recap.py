@@ -1,15 +1,15 @@
 """What strategies that summarise have in common: a split, a summary, and the message it becomes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from condense.boundaries import unread_tail
 from condense.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
-from condense.situation import Gauge, Reduction, Situation, Trigger
-from condense.strategies.base import Kit, Strategy
-from condense.strategies.newest_request import Carried, carry, newest_request
+from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
+from condense.strategies.base import Kit, Strategy, make_reduction
+from condense.strategies.newest_request import carry, newest_request
 from condense.writing import Writer
 
 HEADING = "## Conversation Summary"
@@ -71,35 +71,17 @@ async def summarise(
         bill=kit.bill,
     )
     written = await writer.write(split.hidden, prompt)
-    content, notes = await Recap(situation, split, gauge, kit).write(written.summary)
-    message = summary_message(content, split.hidden[-1], kit)
-    ids = tuple(hidden.id for hidden in split.hidden)
-    before, after = gauge.compare(ids, message)
-    return Reduction(
-        kind="condensed",
-        strategy=strategy.name,
-        message=message,
-        hidden=ids,
-        tokens_before=before,
-        tokens_after=after,
+    said = await Recap(situation, split, gauge, kit).write(written.summary)
+    tags = Tags(condense_id=kit.new_id())
+    made = make_reduction(strategy, split.hidden, said.blocks, tags, gauge=gauge, kit=kit)
+    return replace(
+        made,
         summary=written.summary,
         analysis=written.analysis,
         prompt=prompt,
         usage=kit.bill.usage,
         cost=kit.bill.cost,
-        notes=(*written.notes, *notes),
-    )
-
-
-def summary_message(content: tuple[Block, ...], last: Message, kit: Kit) -> Message:
-    """Return the summary as a message that stands where ``last`` stood."""
-    return Message(
-        role="user",
-        content=content,
-        id=kit.new_id(),
-        position=last.order[0],
-        tags=Tags(condense_id=kit.new_id()),
-        tokens=kit.counter.count(content),
+        notes=(*written.notes, *said.notes),
     )
 
 
@@ -113,9 +95,7 @@ class Recap:
         self.gauge = gauge
         self.counter = kit.counter
 
-    async def write(
-        self, summary: str, facts: tuple[TextBlock, ...] = ()
-    ) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+    async def write(self, summary: str, facts: tuple[TextBlock, ...] = ()) -> Addition:
         """Return the summary message's blocks, and notes for people.
 
         ``facts`` is a ledger that stands in the summary's place or below it.
@@ -127,14 +107,14 @@ class Recap:
         rest = (*self.workflows(), *dropped.blocks, *environment.blocks)
         # A summary may repeat the request by chance; the ledger names it as the user's.
         is_there = _holds(facts, newest_request(self.split.hidden))
-        carried = Carried() if is_there else self.newest_request((*head, *rest))
+        carried = Addition() if is_there else self.newest_request((*head, *rest))
         notes = (*dropped.notes, *carried.notes, *environment.notes)
-        return (*head, *carried.blocks, *rest), notes
+        return Addition(blocks=(*head, *carried.blocks, *rest), notes=notes)
 
-    def newest_request(self, written: tuple[Block, ...]) -> Carried:
+    def newest_request(self, written: tuple[Block, ...]) -> Addition:
         """Carry the request being worked on, unless all is answered or it stays visible."""
         if not self.split.unread or newest_request(self.split.kept):
-            return Carried()
+            return Addition()
         kept = self.gauge.size(self.split.kept)
         taken = self.gauge.fixed + self.counter.count(written) + kept
         return carry(newest_request(self.split.hidden), self.gauge.limit - taken, self.counter)
@@ -149,25 +129,26 @@ class Recap:
         )
         return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
 
-    def dropped(self) -> Carried:
+    def dropped(self) -> Addition:
         """Tell the model, and people, of unread messages that had to be hidden too."""
         if self.split.keeps_unread:
-            return Carried()
+            return Addition()
         results = [result for message in self.split.unread for result in message.tool_results]
         tokens = self.gauge.size(self.split.unread)
         text = UNREAD.format(messages=len(self.split.unread), tokens=tokens, results=len(results))
-        return Carried((TextBlock(f"<system-reminder>\n{text}\n</system-reminder>"),), (text,))
+        reminder = TextBlock(f"<system-reminder>\n{text}\n</system-reminder>")
+        return Addition(blocks=(reminder,), notes=(text,))
 
-    async def environment(self) -> Carried:
+    async def environment(self) -> Addition:
         """Gather the environment's details, for any run but a manual one."""
         gather = self.situation.environment
         if gather is None or self.situation.trigger is Trigger.MANUAL:
-            return Carried()
+            return Addition()
         try:
             details = await gather()
         except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
-            return Carried(notes=(f"The environment's details are missing: {error}",))
-        return Carried((TextBlock(details),) if details.strip() else ())
+            return Addition(notes=(f"The environment's details are missing: {error}",))
+        return Addition(blocks=(TextBlock(details),) if details.strip() else ())
 
 
 def _holds(facts: tuple[TextBlock, ...], request: tuple[Block, ...]) -> bool:
