@@ -47,7 +47,7 @@ def count_context(
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:
     """Return the messages' estimates, as stored; only what was cleared is counted here."""
-    return sum(condense.count_message(message, budgets.COUNTER) for message in history)
+    return condense.count_messages(history, budgets.COUNTER)
 
 
 def context_size(

@@ -109,6 +109,7 @@ from condense.tokens import (
     TokenCount,
     TokenCounter,
     count_message,
+    count_messages,
     count_tools,
 )
 from condense.usage import Prices, Usage
@@ -197,6 +198,7 @@ __all__ = [
     "content_from_api",
     "content_to_api",
     "count_message",
+    "count_messages",
     "count_tools",
     "effective_history",
     "extract_command_blocks",

@@ -233,10 +233,14 @@ class Message:
         return () if isinstance(self.content, str) else self.content
 
     @property
+    def taken_back(self) -> bool:
+        """Whether this was undone or rewound."""
+        return self.tags.undone or self.tags.rewind_parent is not None
+
+    @property
     def in_force(self) -> bool:
-        """Whether this is a summary or marker that was neither undone nor rewound."""
-        made = self.is_summary or self.is_marker
-        return made and not self.tags.undone and self.tags.rewind_parent is None
+        """Whether this is a summary or marker that was not taken back."""
+        return (self.is_summary or self.is_marker) and not self.taken_back
 
     def with_tags(self, **changes: Any) -> Self:
         """Return a copy with some tags set or cleared."""

@@ -11,7 +11,7 @@ from condense.budget import Budget
 from condense.folded import Folded, Reason
 from condense.messages import Block, Json, Message
 from condense.tagging import clear_results
-from condense.tokens import TokenCount, TokenCounter, count_message
+from condense.tokens import TokenCount, TokenCounter, count_messages
 from condense.usage import Usage
 
 Kind = Literal["condensed", "truncated", "cleared"]
@@ -178,7 +178,7 @@ class Gauge:
 
     def size(self, messages: Iterable[Message]) -> int:
         """Return the estimated tokens of some messages."""
-        return sum(count_message(message, self._counter) for message in messages)
+        return count_messages(messages, self._counter)
 
     def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
         """Return the size of the whole request before and after hiding."""

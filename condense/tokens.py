@@ -154,6 +154,11 @@ def count_message(message: Message, counter: TokenCounter) -> int:
     return counter.count(message.content) if message.tokens is None else message.tokens
 
 
+def count_messages(messages: Iterable[Message], counter: TokenCounter) -> int:
+    """Return the tokens of some messages together."""
+    return sum(count_message(message, counter) for message in messages)
+
+
 def count_tools(tools: Sequence[Json], counter: TokenCounter) -> int:
     """Return the tokens of tool definitions: each one's JSON and its frame."""
     return sum(TOOL_FRAME + counter.count(_compact(tool)) for tool in tools)

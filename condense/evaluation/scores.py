@@ -10,9 +10,8 @@ from condense.evaluation.needs import Kept, Share, use_of, what_is_kept
 from condense.evaluation.recordings import Recording, cuts_at
 from condense.evaluation.replay import Step, replay
 from condense.facts import plain_text
-from condense.messages import Message
 from condense.strategies import Strategy
-from condense.tokens import TokenCounter, count_message
+from condense.tokens import TokenCounter, count_messages
 from condense.usage import Prices, Usage
 
 # USD per million tokens, as Claude Sonnet's have been since 2024.
@@ -115,22 +114,18 @@ async def _score(
         after = use_of(recording.messages[step.cut.at :])
         score.add(what_is_kept(before, after, text))
         score.sizes.append(len(text) / max(1, len(plain_text(step.before))))
-        score.tokens += _tokens(step.after, counter)
+        score.tokens += count_messages(step.after, counter)
         _charge(score, step, counter, prices)
 
 
 def _charge(score: Score, step: Step, counter: TokenCounter, prices: Prices) -> None:
-    written = Usage(cache_write=_tokens(step.after, counter))
+    written = Usage(cache_write=count_messages(step.after, counter))
     aligned = flattened = Usage()
     if step.reduction and step.reduction.prompt:
-        read = _tokens(step.before, counter)
+        read = count_messages(step.before, counter)
         asked = counter.count(step.reduction.prompt)
         answer = counter.count(step.reduction.summary + step.reduction.analysis)
         aligned = Usage(input=asked, output=answer, cache_read=read)
         flattened = Usage(input=asked + read, output=answer)
     score.aligned += prices.cost(aligned + written)
     score.flattened += prices.cost(flattened + written)
-
-
-def _tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
-    return sum(count_message(message, counter) for message in messages)

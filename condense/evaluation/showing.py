@@ -11,7 +11,7 @@ from condense.evaluation.replay import replay
 from condense.messages import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.strategies import Strategy
 from condense.tagging import effective_history
-from condense.tokens import TokenCounter, count_message
+from condense.tokens import TokenCounter, count_messages
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 LINE = 100  # characters of a message in the list
@@ -66,7 +66,7 @@ def describe(history: Sequence[Message], counter: TokenCounter, *, full: bool) -
     visible = {message.id for message in seen}
     hidden = [message for message in history if message.id not in visible]
     labels = _labels(history)
-    yield f"What a model sees: {len(seen)} messages, {_tokens(seen, counter):,} tokens"
+    yield f"What a model sees: {len(seen)} messages, {count_messages(seen, counter):,} tokens"
     for message in seen:
         yield f"{labels[message.id]:>6}  {message.role:9}  {_told(message, full=full)}"
     yield ""
@@ -130,9 +130,5 @@ def _stretch(
 ) -> str:
     first, last = labels[messages[0].id], labels[messages[-1].id]
     place = first if len(messages) == 1 else f"{first}-{last}"
-    tokens = _tokens(messages, counter)
+    tokens = count_messages(messages, counter)
     return f"{place:>11}  {len(messages):5} messages  {tokens:9,} tokens  {reason}"
-
-
-def _tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
-    return sum(count_message(message, counter) for message in messages)

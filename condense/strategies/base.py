@@ -103,10 +103,7 @@ def make_reduction(
     gauge: Gauge,
     kit: Kit,
 ) -> Reduction:
-    """Return what it makes of the context that ``content`` stands for the ``hidden`` messages.
-
-    ``tags`` give the message its id, by which they name what hides them.
-    """
+    """Return the reduction in which a message with ``content`` stands for what is ``hidden``."""
     ids = tuple(message.id for message in hidden)
     message = Message(
         role="user",

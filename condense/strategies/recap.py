@@ -125,7 +125,7 @@ class Recap:
         blocks = command_blocks(
             message
             for message in self.situation.history or self.situation.effective
-            if message.id not in kept and _counts(message)
+            if message.id not in kept and not message.taken_back
         )
         return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
 
@@ -156,7 +156,3 @@ def _holds(facts: tuple[TextBlock, ...], request: tuple[Block, ...]) -> bool:
     texts = [block.text for block in request if isinstance(block, TextBlock)]
     known = "\n".join(block.text for block in facts)
     return len(texts) == len(request) and all(f"\n{text}\n" in known for text in texts)
-
-
-def _counts(message: Message) -> bool:
-    return message.tags.rewind_parent is None and not message.tags.undone

@@ -43,10 +43,10 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
 def _visible(messages: Sequence[Message]) -> tuple[Message, ...]:
     start = _last_summary(messages)
     if start is None:
-        present = [message for message in messages if _is_present(message)]
+        present = [message for message in messages if not message.taken_back]
         in_force = InForce.of(present)
         return tuple(message for message in present if not in_force.hide(message))
-    tail = _without_orphans([m for m in _from(messages, start) if _is_present(m)])
+    tail = _without_orphans([m for m in _from(messages, start) if not m.taken_back])
     markers = InForce.of(tail).markers
     return tuple(message for message in tail if message.tags.truncation_parent not in markers)
 
@@ -54,10 +54,6 @@ def _visible(messages: Sequence[Message]) -> tuple[Message, ...]:
 def messages_since_last_summary(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the last summary in force and all that follows it, or the whole history."""
     return tuple(_from(messages, _last_summary(messages) or 0))
-
-
-def _is_present(message: Message) -> bool:
-    return message.tags.rewind_parent is None and not message.tags.undone
 
 
 def _last_summary(messages: Sequence[Message]) -> int | None:

@@ -5,11 +5,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from condense.errors import SummaryFailed
-from condense.messages import Message
 from condense.prompts import merge_instruction, part_instruction
 from condense.prompts.answer import Answer
 from condense.summarizer import SummaryRequest
-from condense.tokens import TokenCounter, count_message
+from condense.tokens import TokenCounter, count_messages
 from condense.writing.parts import Part, split_texts
 from condense.writing.requests import flattened_request
 
@@ -52,7 +51,7 @@ class MapReduce:
 
     async def _summarised(self, part: Part, number: int, count: int) -> Answer:
         answer = await self._ask(part, part_instruction(self.instruction, number, count))
-        tokens, size = self.counter.count(answer.summary), self._size(part)
+        tokens, size = self.counter.count(answer.summary), count_messages(part, self.counter)
         if tokens > max(LARGEST_SUMMARY * size, self.limit / 2):
             raise SummaryFailed(
                 "Failed to condense context",
@@ -88,9 +87,6 @@ class MapReduce:
 
     async def _ask(self, part: Part, instruction: str) -> Answer:
         return await self.ask(flattened_request(part, instruction, max_output=self.max_output))
-
-    def _size(self, part: Sequence[Message]) -> int:
-        return sum(count_message(message, self.counter) for message in part)
 
 
 def _joined(texts: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from condense.boundaries import safe_cuts
 from condense.messages import Message, TextBlock
-from condense.tokens import TokenCounter, count_message
+from condense.tokens import TokenCounter, count_messages
 
 Flatten = Callable[[Sequence[Message]], tuple[Message, ...]]
 Part = tuple[Message, ...]
@@ -47,7 +47,7 @@ def _pieces(
 ) -> Iterator[Piece]:
     for start, end in pairwise(safe_cuts(history)):
         group = history[start:end]
-        tokens = sum(count_message(message, counter) for message in group)
+        tokens = count_messages(group, counter)
         flat = flatten(group)
         if tokens <= limit:
             yield flat, tokens
