@@ -95,7 +95,7 @@ def clean(message: Message) -> Message:
         return message
     blocks = tuple(_usable(message.content, message.role))
     if message.role == "assistant":
-        while blocks and _type(blocks[-1]) in THINKING:
+        while blocks and is_thinking(blocks[-1]):
             blocks = blocks[:-1]
     return message if blocks == message.content else message.with_content(blocks)
 
@@ -170,6 +170,11 @@ def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:
     elif isinstance(kind, str) and kind not in {"text", "reasoning"}:
         # Thinking is signed: changed, it would be refused.
         yield OpaqueBlock(data if kind in THINKING or _is_sendable(data) else _sendable_json(data))
+
+
+def is_thinking(block: Block) -> bool:
+    """Whether a block is reasoning, signed for the model and settings that wrote it."""
+    return _type(block) in THINKING
 
 
 def _type(block: Block) -> object:

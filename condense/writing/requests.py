@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from condense.messages import Block, ImageBlock, Message, OpaqueBlock, TextBlock
+from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import aligned_instruction, summary_system
 from condense.shaping import (
     inject_synthetic_results,
+    is_thinking,
     replace_images,
     shape_request,
     tools_to_text,
@@ -13,7 +14,6 @@ from condense.shaping import (
 from condense.situation import Situation
 from condense.summarizer import SummaryRequest
 
-THINKING = ("thinking", "redacted_thinking")
 OLD_IMAGE = "[Image]"
 
 
@@ -72,10 +72,5 @@ def _ask(instruction: str) -> Message:
 
 
 def _without_thinking(message: Message) -> Message:
-    """Leave out reasoning: it is signed for the model and settings that wrote it."""
-    blocks = tuple(block for block in message.blocks if not _is_thinking(block))
+    blocks = tuple(block for block in message.blocks if not is_thinking(block))
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
-
-
-def _is_thinking(block: Block) -> bool:
-    return isinstance(block, OpaqueBlock) and block.data.get("type") in THINKING
