@@ -27,4 +27,4 @@ def icon(name: str) -> SafeString:
 def conversation_list(context: Context) -> dict[str, Any]:
     """Show the latest conversations of the reader, the current one marked."""
     current = context.get("conversation")
-    return list_conversations(context["request"].user) | {"current": current and current.pk}
+    return list_conversations(context["request"]) | {"current": current and current.pk}

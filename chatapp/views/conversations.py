@@ -69,7 +69,7 @@ def show_home(request: Request) -> HttpResponse:
 def search_conversations(request: Request) -> HttpResponse:
     """Return the sidebar's list, filtered by title, or its next page."""
     listed = list_conversations(
-        request.user, text=request.GET.get("q", "").strip(), after=request.GET.get("after", "")
+        request, text=request.GET.get("q", "").strip(), after=request.GET.get("after", "")
     )
     current = as_uuid(request.GET.get("current", ""))
     return render(request, "conversations/_list.html", listed | {"current": current})

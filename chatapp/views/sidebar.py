@@ -1,29 +1,35 @@
 """The list of conversations beside every page, page by page."""
 
+import functools
+import uuid
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from chatapp.models import Conversation
+from chatapp.views.days import group_by_day, name_day, zone_of
 
 PAGE = 40
 SEPARATOR = "_"
 
 
-def list_conversations(
-    user: User | AnonymousUser, *, text: str = "", after: str = ""
-) -> dict[str, Any]:
-    """Return one page of conversations whose title contains ``text``, and the next cursor."""
-    found = Conversation.objects.owned_by(user).present().titled(text)
+def list_conversations(request: HttpRequest, *, text: str = "", after: str = "") -> dict[str, Any]:
+    """Return one page of conversations by day, those with ``text`` in their title, and a cursor."""
+    found = Conversation.objects.owned_by(request.user).present().titled(text)
+    name = functools.partial(name_day, now=timezone.now(), zone=zone_of(request))
+    last = ""
     if place := read_cursor(after):
         when, pk = place
         found = found.filter(Q(updated_at__lt=when) | Q(updated_at=when, pk__lt=pk))
+        last = name(when)
     rows = list(found[: PAGE + 1])
     more = write_cursor(rows[PAGE - 1]) if len(rows) > PAGE else ""
-    return {"conversations": rows[:PAGE], "more": more, "text": text, "continued": bool(after)}
+    days = group_by_day(rows[:PAGE], lambda row: name(row.updated_at), last=last)
+    return {"days": days, "more": more, "text": text}
 
 
 def write_cursor(row: Any, when: datetime | None = None) -> str:
@@ -35,7 +41,7 @@ def read_cursor(text: str) -> tuple[datetime, str] | None:
     """Return the moment and key in a cursor; anything else means the first page."""
     stamp, found, pk = text.partition(SEPARATOR)
     try:
-        when = parse_datetime(stamp)
+        when, key = parse_datetime(stamp), uuid.UUID(pk)
     except ValueError:
         return None
-    return (when, pk) if found and when and pk else None
+    return (when, str(key)) if found and when else None
