@@ -26,6 +26,7 @@ from condense.errors import (
 )
 from condense.facts import Ledger, ledger, parse_ledger
 from condense.folded import Folded
+from condense.gauge import Gauge
 from condense.hooks import (
     AttemptFailed,
     AttemptStarted,
@@ -72,12 +73,10 @@ from condense.shortcut import Condensation, condense
 from condense.situation import (
     Addition,
     Environment,
-    Gauge,
     Reduction,
     Situation,
     Trigger,
     Verdict,
-    replace_hidden,
 )
 from condense.strategies import Kit, Strategy, load_strategy
 from condense.summarizer import (
@@ -96,6 +95,7 @@ from condense.tagging import (
     hide_behind,
     messages_since_last_summary,
     plan_truncation,
+    replace_hidden,
     rewind,
     truncate,
     undo,

@@ -1,35 +1,22 @@
 """The orchestrator: try a rung, check that the context shrank, or go one rung down."""
 
-import logging
-import math
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from condense.attempts import Attempt, CondensationLog, NullLog
-from condense.errors import CannotFit, CondenseError, DidNotShrink, Vetoed
-from condense.failure import describe
-from condense.hooks import (
-    After,
-    AttemptFailed,
-    AttemptStarted,
-    AttemptSucceeded,
-    FellBack,
-    HookRun,
-    Hooks,
-    Plan,
-    Veto,
-)
+from condense.attempts import CondensationLog, NullLog
+from condense.errors import CannotFit, CondenseError, Vetoed
+from condense.gauge import Gauge
+from condense.hook_run import HookRun
+from condense.hooks import Hooks, Plan, Veto
 from condense.ladder import Ladder, ladder_from, rungs_after
-from condense.messages import Block
 from condense.policy import Policy
-from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
-from condense.strategies import Kit, Strategy, load_strategy
+from condense.rung import Rung
+from condense.situation import Reduction, Situation, Trigger
+from condense.strategies import Strategy, load_strategy
 from condense.summarizer import Summarizer
 from condense.tokens import TokenCounter
-
-log = logging.getLogger(__name__)
 
 LADDER = ladder_from("fresh_start")
 
@@ -79,7 +66,7 @@ class Condenser:
         ladder, rungs = await self._planned(ladder, hooks, failures)
         while rungs:
             try:
-                return await _Try(self, ladder, hooks, rungs[0]).run(rungs[1:])
+                return await self._rung(rungs[0], ladder, hooks).run(rungs[1:])
             except CondenseError as error:
                 failures.append(error)
                 rungs = rungs_after(rungs[1:], error)
@@ -117,6 +104,17 @@ class Condenser:
                 hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
         return found
 
+    def _rung(self, strategy: Strategy, ladder: Ladder, hooks: HookRun) -> Rung:
+        return Rung(
+            strategy,
+            ladder=ladder,
+            hooks=hooks,
+            log=self.log,
+            summarizer=self.summarizer,
+            counter=self.counter,
+            new_id=self.new_id,
+        )
+
     def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:
         """Return where the request may be sent as it is; raise the reason otherwise."""
         if ladder.situation.trigger is Trigger.MANUAL and failures:
@@ -132,127 +130,4 @@ class Condenser:
             cost=sum((error.cost for error in failures), Decimal(0)),
             calls=sum(error.calls for error in failures),
             floor=floor,
-        )
-
-
-class _Try:
-    """One strategy's attempt, on record from its start to its end."""
-
-    def __init__(
-        self, condenser: Condenser, ladder: Ladder, hooks: HookRun, strategy: Strategy
-    ) -> None:
-        self.condenser = condenser
-        self.log = condenser.log
-        self.ladder = ladder
-        self.situation = ladder.situation
-        self.hooks = hooks
-        self.strategy = strategy
-        self.attempt = self._describe()
-        self.kit = self._kit()
-
-    async def run(self, rest: Sequence[Strategy]) -> Reduction:
-        """Return the reduction that was applied, or raise why there is none."""
-        import asyncio  # noqa: PLC0415 - takes as long as all the rest of the engine
-
-        try:
-            await self.log.started(self.attempt)
-            self.hooks.tell(AttemptStarted(self.attempt))
-            reduction = await self._reduce_or_fail()
-        except asyncio.CancelledError:
-            await asyncio.shield(self.log.cancelled(self.attempt.id))
-            raise
-        except CondenseError as error:
-            await self._failed(error, rest)
-            raise
-        await self.log.succeeded(self.attempt.id, reduction)
-        self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
-        return reduction
-
-    async def _reduce_or_fail(self) -> Reduction:
-        """Return the reduction; whatever a strategy raises is a failure of this rung only."""
-        try:
-            return await self._reduce()
-        except CondenseError:
-            raise
-        except Exception as error:
-            log.exception("the strategy %s failed unexpectedly", self.strategy.name)
-            said = f"The strategy {self.strategy.name} failed unexpectedly"
-            raise CondenseError(said, details=describe(error)) from error
-
-    async def _reduce(self) -> Reduction:
-        reduction = await self.strategy.reduce(self.situation, self.kit)
-        self.ladder.check(reduction)
-        for hook in self.hooks.hooks.after:
-            for addition in await self.hooks.additions(hook, self.situation, reduction):
-                reduction = self._extended(reduction, addition, hook)
-        return await self.hooks.judged(self.situation, reduction)
-
-    def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
-        """Return the reduction with what a hook adds, unless that is too much."""
-        extended = self._longer(reduction, addition.blocks) if addition.blocks else reduction
-        try:
-            self.ladder.check(extended)
-        except DidNotShrink:
-            self.hooks.note_left_out(hook)
-            extended, addition = reduction, addition.left_out()
-        notes = (*reduction.notes, *addition.notes)
-        return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
-
-    def _longer(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
-        """Return the reduction with more for the model to read."""
-        content = (*reduction.message.blocks, *blocks)
-        message = replace(
-            reduction.message, content=content, tokens=self.kit.counter.count(content)
-        )
-        _, after = self.ladder.gauge.compare(reduction.hidden, message)
-        return replace(reduction, message=message, tokens_after=after)
-
-    async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
-        """Close the record with all that was spent, and say what comes next."""
-        bill = self.kit.bill
-        error.cost = max(error.cost, bill.cost)
-        error.calls = max(error.calls, len(bill.calls))
-        if self.hooks.troubles:
-            error.details = "\n".join((error.details, *self.hooks.troubles)).strip()
-        following = next((one.name for one in rungs_after(rest, error)), None)
-        await self.log.failed(self.attempt.id, error, fell_back_to=following)
-        self.hooks.tell(AttemptFailed(self.attempt, error))
-        if following:
-            self.hooks.tell(FellBack(self.attempt, following))
-
-    def _describe(self) -> Attempt:
-        budget = self.situation.budget
-        return Attempt(
-            id=self.condenser.new_id(),
-            strategy=self.strategy.name,
-            kind=self.strategy.kind,
-            trigger=self.situation.trigger,
-            threshold=budget.effective_threshold,
-            threshold_source=budget.threshold_source,
-            tokens_before=self.situation.tokens,
-            prompt=self._prompt(),
-        )
-
-    def _prompt(self) -> str:
-        try:
-            return self.strategy.prompt_for(self.situation)
-        except Exception as error:  # noqa: BLE001 - a strategy may be anybody's
-            self.hooks.troubles.append(f"The prompt is not on record: {error}")
-            return ""
-
-    def _kit(self) -> Kit:
-        written = 0
-
-        async def on_text(text: str) -> None:
-            nonlocal written
-            written += len(text)
-            # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
-            await self.log.progressed(self.attempt.id, math.ceil(written / 4))
-
-        condenser = self.condenser
-        return Kit(
-            summarizer=condenser.summarizer,
-            counter=condenser.counter,
-            new_id=condenser.new_id,
-            on_text=on_text,
         )

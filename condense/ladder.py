@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from condense.boundaries import unread_tail
 from condense.errors import CondenseError, DidNotShrink, Floor, NothingToCondense
+from condense.gauge import Gauge
 from condense.messages import Message
 from condense.policy import Policy
-from condense.situation import Gauge, Reduction, Situation, Trigger, replace_hidden
+from condense.situation import Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.strategies.base import asks_model, require_enough
+from condense.tagging import replace_hidden
 from condense.tokens import TokenCounter, count_message, count_tools
 
 # Below any summary by the model: the facts alone, then less of the history.

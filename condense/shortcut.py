@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from condense.attempts import CondensationLog
 from condense.budget import Budget
 from condense.condenser import Condenser
+from condense.gauge import Gauge
 from condense.hooks import Hooks
 from condense.messages import Json, Message
 from condense.policy import Policy
-from condense.situation import Environment, Gauge, Reduction, Situation, Trigger
+from condense.situation import Environment, Reduction, Situation, Trigger
 from condense.summarizer import Summarizer
 from condense.tagging import effective_history, hide_behind
 from condense.tokens import TiktokenCounter, TokenCount, TokenCounter

@@ -2,7 +2,7 @@
 
 import enum
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -10,8 +10,7 @@ from typing import Literal
 from condense.budget import Budget
 from condense.folded import Folded, Reason
 from condense.messages import Block, Json, Message
-from condense.tagging import clear_results
-from condense.tokens import TokenCount, TokenCounter, count_messages
+from condense.tokens import TokenCount, TokenCounter
 from condense.usage import Usage
 
 Kind = Literal["condensed", "truncated", "cleared"]
@@ -128,61 +127,3 @@ class Addition:
         """Return what is still to be said where the blocks are too much."""
         folded = self.folded and self.folded.left_out(Reason.TOO_MUCH)
         return Addition(folded=folded)
-
-
-def replace_hidden(
-    effective: Sequence[Message], hidden: Sequence[str], message: Message
-) -> tuple[Message, ...]:
-    """Return the history with ``message``, a summary or marker, after the last one it hides.
-
-    What a clearing's marker stands for stays, with one line for each result it clears.
-    """
-    ids = frozenset(hidden)
-    last = next(i for i in reversed(range(len(effective))) if effective[i].id in ids)
-    before: Sequence[Message] = effective[: last + 1]
-    if message.tags.cleared:
-        before = clear_results(before, message.tags.cleared)
-    else:
-        before = [one for one in before if one.id not in ids]
-    return (*before, message, *effective[last + 1 :])
-
-
-class Gauge:
-    """Measures one situation and what may become of it, all in the same unit.
-
-    Histories are always estimated with the counter. ``scale`` converts those estimates to the
-    unit of the situation's own number, which the provider may have measured.
-    """
-
-    def __init__(self, situation: Situation, counter: TokenCounter) -> None:
-        """Estimate the situation as it is."""
-        self._situation = situation
-        self._counter = counter
-        self.fixed = situation.fixed_tokens(counter)
-        self.before = self.fixed + self.size(situation.effective)
-        known = situation.tokens.value
-        self.scale = known / self.before if known and self.before else 1.0
-
-    @property
-    def cautious_scale(self) -> float:
-        """The scale at which a refused request fills what the reply leaves of the window."""
-        budget = self._situation.budget
-        if self._situation.trigger is Trigger.FORCED and self.before:
-            return max(self.scale, (budget.window - budget.reserved) / self.before)
-        return self.scale
-
-    @property
-    def limit(self) -> float:
-        """The estimated tokens that the whole request should hold at most."""
-        return self._situation.budget.allowed / self.cautious_scale
-
-    def size(self, messages: Iterable[Message]) -> int:
-        """Return the estimated tokens of some messages."""
-        return count_messages(messages, self._counter)
-
-    def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
-        """Return the size of the whole request before and after hiding."""
-        after = self.fixed + self.size(replace_hidden(self._situation.effective, hidden, message))
-        known = self._situation.tokens
-        before = known if known.value else TokenCount(self.before)
-        return before, TokenCount(round(after * self.scale))

@@ -9,9 +9,10 @@ from condense.errors import CondenseError
 from condense.evaluation.recordings import Cut, Recording
 from condense.messages import Message
 from condense.policy import Policy
-from condense.situation import Reduction, Situation, Trigger, replace_hidden
+from condense.situation import Reduction, Situation, Trigger
 from condense.strategies import Strategy
 from condense.summarizer import Chunk, SummaryRequest, TextChunk
+from condense.tagging import replace_hidden
 from condense.tokens import TokenCount, TokenCounter
 
 # Who condensed the recorded session had read all of it. This reply says so, so that a strategy

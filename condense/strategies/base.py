@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from condense.errors import NothingToCondense
+from condense.gauge import Gauge
 from condense.messages import Content, Message, Tags
 from condense.prompts import condense_instruction
-from condense.situation import Gauge, Kind, Reduction, Situation
+from condense.situation import Kind, Reduction, Situation
 from condense.summarizer import Bill, Summarizer
 from condense.tokens import TokenCounter
 

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from condense.facts import BUDGET, SHARE, ledger
+from condense.gauge import Gauge
 from condense.messages import Tags
-from condense.situation import Gauge, Kind, Reduction, Situation
+from condense.situation import Kind, Reduction, Situation
 from condense.strategies.base import ByRule, Kit, make_reduction, require_enough
 from condense.strategies.recap import Recap, split_at
 

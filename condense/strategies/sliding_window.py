@@ -4,8 +4,9 @@ import asyncio
 
 from condense.errors import NothingToCondense
 from condense.facts import BUDGET, SHARE, ledger
+from condense.gauge import Gauge
 from condense.messages import Content, Message, Tags, TextBlock
-from condense.situation import Gauge, Kind, Reduction, Situation, Trigger
+from condense.situation import Kind, Reduction, Situation, Trigger
 from condense.strategies.base import ByRule, Kit, make_reduction
 from condense.tagging import TRUNCATION_TEXT, plan_truncation
 

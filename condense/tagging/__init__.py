@@ -10,6 +10,7 @@ from condense.tagging.hiding import (
     Truncation,
     hide_behind,
     plan_truncation,
+    replace_hidden,
     truncate,
     undo,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "hide_behind",
     "messages_since_last_summary",
     "plan_truncation",
+    "replace_hidden",
     "rewind",
     "truncate",
     "undo",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from condense.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.errors import NothingToCondense, UndoRefused, UnknownMessage
 from condense.messages import Message, Tags
+from condense.tagging.clearing import clear_results
 from condense.tagging.history import InForce, effective_history
 
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
@@ -51,6 +52,23 @@ def hide_behind(
 
     tags_changed = tuple(map(tagged, messages)) if parent else tuple(messages)
     return _insert_after(tags_changed, targets, made)
+
+
+def replace_hidden(
+    effective: Sequence[Message], hidden: Sequence[str], message: Message
+) -> tuple[Message, ...]:
+    """Return the history with ``message``, a summary or marker, after the last one it hides.
+
+    What a clearing's marker stands for stays, with one line for each result it clears.
+    """
+    ids = frozenset(hidden)
+    last = next(i for i in reversed(range(len(effective))) if effective[i].id in ids)
+    before: Sequence[Message] = effective[: last + 1]
+    if message.tags.cleared:
+        before = clear_results(before, message.tags.cleared)
+    else:
+        before = [one for one in before if one.id not in ids]
+    return (*before, message, *effective[last + 1 :])
 
 
 def _parent(tags: Tags) -> dict[str, str]:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.errors import SummaryFailed, SummaryOverflow
+from condense.gauge import Gauge
 from condense.messages import Message
 from condense.prompts import aligned_instruction, part_instruction, summary_system
 from condense.prompts.answer import Answer, read_answer
-from condense.situation import Gauge, Situation
+from condense.situation import Situation
 from condense.summarizer import (
     Bill,
     OnText,

@@ -17,7 +17,7 @@ from condense import (
     Usage,
     UsageChunk,
 )
-from condense.situation import replace_hidden
+from condense.tagging import replace_hidden
 from condense.testing import (
     EchoSummarizer,
     RecordingLog,
