@@ -91,7 +91,7 @@ class LiveView:
             )
         ]
         if self._streaming:
-            frames.append(self._streaming.frame(0))
+            frames.append(self._streaming.snapshot())
         return frames
 
     async def show_change(self) -> None:
@@ -215,8 +215,7 @@ class LiveView:
     def _flush(self) -> None:
         streaming = self._streaming
         if streaming and streaming.due is not None:
-            self._send(streaming.frame(streaming.sent))
-            streaming.sent, streaming.due = len(streaming.closed), None
+            self._send(streaming.news())
 
     async def _end_condensing(self) -> None:
         """Take back the band of an attempt that was cancelled before it could say so."""

@@ -115,6 +115,14 @@ def text_streamed(id_: str, *, index: int, closed: Sequence[str], open_: str) ->
     }
 
 
+def code_streamed(id_: str, *, index: int, at: int, text: str) -> Frame:
+    """Put ``text`` at ``at`` (UTF-16 units) into the open code block ``index``; nothing follows it.
+
+    A page in which this block is closed, or does not reach so far, has newer news, and ignores it.
+    """
+    return {"type": "code.streamed", "id": id_, "index": index, "at": at, "text": text}
+
+
 def transcript_changed(revision: int) -> Frame:
     """Ask the page to fetch its transcript again."""
     return {"type": "transcript.changed", "revision": revision}

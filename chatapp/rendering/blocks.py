@@ -5,6 +5,7 @@ final rendering (a list's spacing, colours of code), as it is replaced when the 
 """
 
 import re
+from dataclasses import dataclass
 from html import escape
 from typing import Protocol
 
@@ -30,6 +31,17 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
 _UNDECIDED = re.compile(r"[\s>]*(?:[-=*_+#|:~`\s]+|\d{1,9}[.)]\s*)")
 
 
+@dataclass(frozen=True, slots=True)
+class OpenCode:
+    """The text of a code block that is being written, to which lines are only added.
+
+    ``line`` is what is shown of the line that is not complete: it may still change.
+    """
+
+    lines: str
+    line: str
+
+
 class OpenBlock(Protocol):
     """What the stream asks of the open block; ``text`` is its complete lines."""
 
@@ -47,6 +59,10 @@ class OpenBlock(Protocol):
         """Return safe HTML of the text and of ``line``, which is not complete."""
         ...
 
+    def code(self, line: str) -> OpenCode | None:
+        """Return what ``preview`` shows as text, None where it is more than code."""
+        ...
+
 
 def open_block(text: str, env: Environment) -> OpenBlock:
     """Return the block that begins with these lines; ``env`` holds the link definitions."""
@@ -61,7 +77,7 @@ class _OpenCode:
         mark = fence[1]
         self.text = text
         self._end = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*\n", re.MULTILINE)
-        self._searched = fence.end()
+        self._begin = self._searched = fence.end()
         self._html = open_code_block(read_language(fence[2])) + escape(text[fence.end() :])
 
     def add(self, lines: str) -> None:
@@ -74,8 +90,10 @@ class _OpenCode:
         return match.end() if match else None
 
     def preview(self, line: str) -> str:
-        shown = "" if _UNDECIDED.fullmatch(line) else escape(line)
-        return self._html + shown + CLOSE_CODE_BLOCK
+        return self._html + escape(_decided(line)) + CLOSE_CODE_BLOCK
+
+    def code(self, line: str) -> OpenCode | None:
+        return OpenCode(self.text[self._begin :], _decided(line))
 
 
 class _OpenProse:
@@ -106,10 +124,13 @@ class _OpenProse:
         return None
 
     def preview(self, line: str) -> str:
-        tail = self.text[self._settled :] + ("" if _UNDECIDED.fullmatch(line) else line)
+        tail = self.text[self._settled :] + _decided(line)
         if self._showing.is_due(len(tail)):
             self._html = self._render(tail)
         return self._html
+
+    def code(self, line: str) -> OpenCode | None:  # noqa: ARG002 - the protocol's signature
+        return None
 
     def _outline(self) -> list[Block]:
         """Read from the list item that is open, and from the start if that proves wrong."""
@@ -147,6 +168,10 @@ class _OpenProse:
     def _copy_env(self) -> Environment:
         """Return the definitions, so that an incomplete one is not remembered."""
         return {"references": dict(self._env.get("references", {}))}
+
+
+def _decided(line: str) -> str:
+    return "" if _UNDECIDED.fullmatch(line) else line
 
 
 class _Pace:

@@ -10,7 +10,7 @@ stands before the block with its definition (``[name]: https://…``) stays text
 import re
 from dataclasses import dataclass
 
-from chatapp.rendering.blocks import open_block
+from chatapp.rendering.blocks import OpenCode, open_block
 from chatapp.rendering.parsing import Environment, render_piece
 from chatapp.rendering.sanitizing import replace_unsafe_characters
 
@@ -26,10 +26,14 @@ _WORD_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StreamUpdate:
-    """HTML of the blocks that became final, and of the one that is still being written."""
+    """HTML of the blocks that became final, and of the one that is still being written.
+
+    ``code`` is the text of the latter where it is a code block.
+    """
 
     closed: tuple[str, ...]
     open: str
+    code: OpenCode | None = None
 
 
 class MarkdownStream:
@@ -46,7 +50,7 @@ class MarkdownStream:
         """Take more text, of any length, and return what it changes."""
         lines, newline, self._line = (self._line + self._take_words(text)).rpartition("\n")
         closed = self._close_blocks(lines + newline) if newline else ()
-        return StreamUpdate(closed, self._open.preview(self._line))
+        return StreamUpdate(closed, self._open.preview(self._line), self._open.code(self._line))
 
     def finish(self) -> StreamUpdate:
         """Return the rest as final; nothing may be fed afterwards."""

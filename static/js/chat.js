@@ -32,6 +32,7 @@ const show = {
   "article.upserted": ({ id, html }) => transcript.upsert(id, html),
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
+  "code.streamed": (frame) => transcript.streamCode(frame),
   "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
   "panel.changed": showPanel,
   "condensing.progressed": showWritten,

@@ -12,6 +12,13 @@ function parse(html) {
   return holder.content.firstElementChild;
 }
 
+function makeBlock(html, state) {
+  const block = document.createElement("div");
+  block.dataset.block = state;
+  block.innerHTML = html;
+  return block;
+}
+
 export class Transcript {
   #scroll;
   #loading = null;
@@ -76,14 +83,23 @@ export class Transcript {
     if (!target) return;
     this.#scroll.keep(() => {
       while (target.children.length > index) target.lastElementChild.remove();
-      for (const html of [...closed, ...(open ? [open] : [])]) {
-        const block = document.createElement("div");
-        block.dataset.block = "";
-        block.innerHTML = html;
-        target.append(block);
-      }
+      for (const html of closed) target.append(makeBlock(html, "closed"));
+      if (open) target.append(makeBlock(open, "open"));
       dressCode(target.parentElement);
     });
+  }
+
+  /** Let an open code block grow, without reading anew what it has. */
+  streamCode({ id, index, at, text }) {
+    const target = document.getElementById(id)?.querySelector("[data-stream]");
+    const code = target?.children[index]?.matches("[data-block=open]") && target.children[index].querySelector("code");
+    if (!code) return;
+    // The browser cuts a long text into several nodes when it reads it.
+    code.normalize();
+    if (!code.firstChild) code.append("");
+    const words = code.firstChild;
+    if (words.length < at) return;
+    this.#scroll.keep(() => words.replaceData(at, words.length - at, text));
   }
 
   /** Fetch the rows again, from the oldest one that is shown; calls in between become one. */
