@@ -84,7 +84,7 @@ class Keeper:
         return self._running.cancel()
 
     def _after_cancel(self, situation: condense.Situation) -> Sequence[condense.Message]:
-        if situation.is_over or situation.trigger is condense.Trigger.FORCED:
+        if situation.is_over:
             raise CondensingCancelled(
                 _("Condensing was cancelled, and the context is too large to go on without it.")
             )

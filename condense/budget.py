@@ -42,8 +42,13 @@ class Budget:
         return self.max_output or DEFAULT_OUTPUT
 
     @property
+    def capacity(self) -> int:
+        """Tokens a prompt can hold at all: the window less the reply."""
+        return self.window - self.reserved
+
+    @property
     def allowed(self) -> float:
-        """Tokens a request may hold: the window less a tenth and the reply."""
+        """Tokens a request may hold: less by a tenth of the window, which is for estimates."""
         return self.window * (1 - BUFFER) - self.reserved
 
     @property

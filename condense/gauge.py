@@ -27,9 +27,8 @@ class Gauge:
     @property
     def cautious_scale(self) -> float:
         """The scale at which a refused request fills what the reply leaves of the window."""
-        budget = self._situation.budget
         if self._situation.trigger is Trigger.FORCED and self.before:
-            return max(self.scale, (budget.window - budget.reserved) / self.before)
+            return max(self.scale, self._situation.budget.capacity / self.before)
         return self.scale
 
     @property

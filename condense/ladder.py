@@ -39,7 +39,7 @@ class Ladder:
     def is_due(self) -> bool:
         """Whether anything is to be done: by request, by refusal, or as the budget says."""
         situation = self.situation
-        if situation.trigger is not Trigger.AUTO or situation.is_over:
+        if situation.trigger is Trigger.MANUAL or situation.is_over:
             return True
         tokens, automatic = situation.tokens.value, situation.automatic and situation.may_ask
         due = situation.budget.should_condense(tokens, automatic=automatic)
@@ -85,7 +85,7 @@ class Ladder:
             return chosen
         if not situation.automatic:
             return [*clearing, *truncating]
-        if situation.trigger is Trigger.AUTO and not situation.is_over:
+        if not situation.is_over:
             return chosen
         far = situation.trigger is Trigger.FORCED or self.has_come_far
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
@@ -120,9 +120,8 @@ class Ladder:
 
     def may_be_sent(self) -> bool:
         """Whether the request may go as it is, although nothing made it smaller."""
-        budget, tokens = self.situation.budget, self.situation.tokens.value
-        # The tenth that the budget keeps free is for estimates; a request may still use it.
-        return self.situation.trigger is Trigger.AUTO and tokens <= budget.window - budget.reserved
+        fits = self.situation.tokens.value <= self.situation.budget.capacity
+        return fits and self.situation.trigger is Trigger.AUTO
 
     def floor(self, counter: TokenCounter) -> Floor:
         """Return what stays whatever is condensed; nothing can be pinned yet."""

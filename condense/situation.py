@@ -58,8 +58,8 @@ class Situation:
 
     @property
     def is_over(self) -> bool:
-        """Whether the context exceeds what a request may hold."""
-        return self.budget.exceeds(self.tokens.value)
+        """Whether the context exceeds what a request may hold, by the provider's word or ours."""
+        return self.trigger is Trigger.FORCED or self.budget.exceeds(self.tokens.value)
 
     def fixed_tokens(self, counter: TokenCounter) -> int:
         """Return the estimated size of what every request repeats: system prompt and tools."""

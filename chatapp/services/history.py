@@ -122,9 +122,7 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
     budget = budgets.budget_for(profile, preferences_of(conversation.owner))
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     tokens = sizes.context_size(conversation, profile, store.read_effective(conversation.pk))
-    # The tenth that the budget keeps free is for estimates; a request may still use it.
-    fits = budget.window - budget.reserved
-    if tokens.value > fits:
+    if tokens.value > budget.capacity:
         raise Refused(
             _(
                 "The originals don't fit: about %(tokens)s tokens, where %(allowed)s fit. "
@@ -132,6 +130,6 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
             )
             % {
                 "tokens": number_format(tokens.value, use_l10n=True, force_grouping=True),
-                "allowed": number_format(fits, use_l10n=True, force_grouping=True),
+                "allowed": number_format(budget.capacity, use_l10n=True, force_grouping=True),
             }
         )

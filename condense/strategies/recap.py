@@ -51,9 +51,8 @@ def split_at(situation: Situation, gauge: Gauge, cuts: Sequence[int]) -> Split:
     effective, unread_from = situation.effective, unread_tail(situation.effective)
     unread = effective[unread_from:]
     room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed
-    too_large = situation.is_over or situation.trigger is Trigger.FORCED
     for cut in (*cuts, unread_from):
-        if not too_large or gauge.size(effective[cut:]) <= room:
+        if not situation.is_over or gauge.size(effective[cut:]) <= room:
             return Split(effective[:cut], effective[cut:], unread)
     return Split(effective, (), unread)
 

@@ -154,8 +154,7 @@ class Writer:
 
     def _fits(self, tokens: int, scale: float) -> bool:
         """Whether a request of so many estimated tokens leaves room for the answer."""
-        budget = self.situation.budget
-        return tokens * scale <= budget.window - budget.reserved
+        return tokens * scale <= self.situation.budget.capacity
 
     def _part_limit(self, instruction: str, *, refused_size: int | None = None) -> int:
         """Return the most estimated tokens of a part; 0 where the window has no room for any.
@@ -165,7 +164,7 @@ class Writer:
         """
         budget = self.situation.budget
         overhead = self._overhead(part_instruction(instruction, 1, 1))
-        room = min(PART_SHARE * budget.window, budget.window - budget.reserved)
+        room = min(PART_SHARE * budget.window, budget.capacity)
         room /= self.gauge.scale
         if refused_size is not None:
             room = min(room, PART_SHARE * refused_size)
