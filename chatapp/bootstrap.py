@@ -30,12 +30,7 @@ def provider_for(profile: Profile) -> Provider:
         name=profile.model,
         context_window=profile.context_window,
         max_output=profile.max_output,
-        prices=condense.Prices(
-            input=profile.price_input,
-            output=profile.price_output,
-            cache_read=profile.price_cache_read,
-            cache_write=profile.price_cache_write,
-        ),
+        prices=profile.prices,
         caches_prompts=profile.provider == Profile.Provider.ANTHROPIC,
     )
     key, base_url = profile.read_key(), profile.base_url

@@ -119,9 +119,6 @@ DATABASES = {
     },
 }
 
-# One process needs no broker; a lost wake-up is harmless, as pages re-read the store.
-CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-
 # Passwords of accounts that are made in the admin.
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

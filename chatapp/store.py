@@ -54,12 +54,6 @@ def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     return condense.effective_history([to_engine(row) for row in rows])
 
 
-def read_all(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
-    """Return every message with its tags, in reading order."""
-    rows = Message.objects.filter(conversation=conversation_id).in_reading_order()
-    return tuple(to_engine(row) for row in rows)
-
-
 def append_message(
     conversation_id: uuid.UUID,
     message: condense.Message,

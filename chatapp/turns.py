@@ -21,7 +21,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    await _profile_of(conversation)
+    await _require_profile(conversation)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):
@@ -65,7 +65,7 @@ async def _run_turn(room: Room, conversation: Conversation, turn: Turn) -> None:
 
 async def condense_now(conversation: Conversation, focus: str) -> None:
     """Start a condensation by hand; raise services.Refused while something runs."""
-    await _profile_of(conversation)
+    await _require_profile(conversation)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if room.job:
@@ -120,18 +120,20 @@ def live_articles(conversation_id: uuid.UUID) -> list[tuple[str, str]]:
     return room.view.articles() if room else []
 
 
-async def _profile_of(conversation: Conversation) -> Profile:
-    """Return the profile that answers, as it is now; raise services.Refused without one."""
-    profile = await Profile.objects.filter(pk=conversation.profile_id or 0).afirst()
-    if profile is None:
-        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
-    return profile
+async def _require_profile(conversation: Conversation) -> None:
+    """Raise services.Refused where nobody answers, as things are now."""
+    if not await Profile.objects.filter(pk=conversation.profile_id or 0).aexists():
+        raise _no_profile()
+
+
+def _no_profile() -> services.Refused:
+    return services.Refused(_("This conversation has no profile. Choose one in its header."))
 
 
 def _assemble(room: Room, conversation: Conversation, **options: Any) -> bootstrap.Parts:
     fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
     if fresh.profile is None:
-        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
+        raise _no_profile()
     preferences = services.preferences_of(fresh.owner)
     return bootstrap.assemble(fresh, fresh.profile, preferences, room.view, **options)
 

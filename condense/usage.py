@@ -60,11 +60,6 @@ class Prices:
     cache_read: Decimal = Decimal(0)
     cache_write: Decimal = Decimal(0)
 
-    @classmethod
-    def free(cls) -> Self:
-        """Return prices under which every call costs nothing."""
-        return cls()
-
     def cost(self, usage: Usage) -> Decimal:
         """Return the exact cost of one call in USD."""
         return (

@@ -54,7 +54,7 @@ class Model:
     name: str
     context_window: int
     max_output: int
-    prices: condense.Prices = field(default_factory=condense.Prices.free)
+    prices: condense.Prices = field(default_factory=condense.Prices)
     supports_images: bool = True
     caches_prompts: bool = False
 

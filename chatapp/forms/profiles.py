@@ -18,12 +18,8 @@ def model_defaults() -> dict[str, dict[str, Any]]:
             "provider": entry.provider,
             "name": entry.name,
             "fields": {
-                "context_window": entry.context_window,
-                "max_output": entry.max_output,
-                "price_input": plain(entry.price_input),
-                "price_output": plain(entry.price_output),
-                "price_cache_read": plain(entry.price_cache_read),
-                "price_cache_write": plain(entry.price_cache_write),
+                name: plain(figure) if isinstance(figure, Decimal) else figure
+                for name, figure in entry.figures.items()
             },
         }
         for entry in catalog.MODELS

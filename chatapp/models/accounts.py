@@ -11,6 +11,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp import crypto
 
 if TYPE_CHECKING:
@@ -105,6 +106,16 @@ class Profile(models.Model):
     def __str__(self) -> str:
         """Name the profile."""
         return self.name
+
+    @property
+    def prices(self) -> condense.Prices:
+        """The prices as the engine calculates with them."""
+        return condense.Prices(
+            input=self.price_input,
+            output=self.price_output,
+            cache_read=self.price_cache_read,
+            cache_write=self.price_cache_write,
+        )
 
     @property
     def has_key(self) -> bool:

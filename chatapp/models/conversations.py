@@ -69,11 +69,6 @@ class Conversation(models.Model):
         """Name the conversation."""
         return self.title or str(_("New conversation"))
 
-    @property
-    def channel(self) -> str:
-        """Name under which the conversation's watchers meet."""
-        return f"conversation-{self.pk.hex}"
-
 
 _MADE_BY_ENGINE = (
     Q(condense_id__isnull=False) | Q(truncation_id__isnull=False) | Q(clear_id__isnull=False)

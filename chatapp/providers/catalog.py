@@ -8,7 +8,7 @@ agree on. Prices are USD per million tokens; a cache write is one that lives for
 They are a starting point: a profile keeps its own numbers, which the user can change.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 
 import condense
@@ -26,19 +26,15 @@ class Entry:
     name: str
     context_window: int
     max_output: int
-    price_input: Decimal = Decimal(0)
-    price_output: Decimal = Decimal(0)
-    price_cache_read: Decimal = Decimal(0)
-    price_cache_write: Decimal = Decimal(0)
+    prices: condense.Prices = field(default_factory=condense.Prices)
     binds_thinking: bool = False
     """Whether the vendor refuses a thinking block once anything before it has changed."""
 
     @property
-    def prices(self) -> condense.Prices:
-        """The prices as the engine calculates with them."""
-        return condense.Prices(
-            self.price_input, self.price_output, self.price_cache_read, self.price_cache_write
-        )
+    def figures(self) -> dict[str, int | Decimal]:
+        """Limits and prices by the names they have in a profile."""
+        prices = {f"price_{name}": price for name, price in asdict(self.prices).items()}
+        return {"context_window": self.context_window, "max_output": self.max_output, **prices}
 
 
 def _claude(
@@ -51,17 +47,13 @@ def _claude(
     binds_thinking: bool = True,
 ) -> Entry:
     """Return a Claude model; ``prices`` are input, output, cache read, cache write."""
-    input_, output, cache_read, cache_write = map(Decimal, prices.split())
     return Entry(
         provider="anthropic",
         model=model,
         name=name,
         context_window=window,
         max_output=max_output,
-        price_input=input_,
-        price_output=output,
-        price_cache_read=cache_read,
-        price_cache_write=cache_write,
+        prices=condense.Prices(*map(Decimal, prices.split())),
         binds_thinking=binds_thinking,
     )
 

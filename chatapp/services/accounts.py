@@ -60,12 +60,7 @@ def _make_profile(user: Any, provider: str) -> Profile:
         name=_PROFILE_NAMES[provider],
         provider=provider,
         model=entry.model,
-        context_window=entry.context_window,
-        max_output=entry.max_output,
-        price_input=entry.price_input,
-        price_output=entry.price_output,
-        price_cache_read=entry.price_cache_read,
-        price_cache_write=entry.price_cache_write,
+        **entry.figures,
     )
 
 

@@ -89,7 +89,7 @@ async def test_only_a_strategy_that_asks_a_model_pays_for_the_call() -> None:
 
 async def test_prices_are_the_callers() -> None:
     """Nothing costs anything where nothing is charged."""
-    result = await score("fresh_start", prices=Prices.free())
+    result = await score("fresh_start", prices=Prices())
     assert result.scores["fresh_start"].flattened == 0
 
 

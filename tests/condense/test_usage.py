@@ -27,4 +27,4 @@ def test_a_cost_is_exact() -> None:
     """No binary fractions of a cent."""
     prices = Prices(input=Decimal("0.1"), output=Decimal("0.2"), cache_read=Decimal("0.3"))
     assert prices.cost(Usage(1, 1, 1)) == Decimal("0.0000006")
-    assert Prices.free().cost(Usage(1, 1, 1, 1)) == 0
+    assert Prices().cost(Usage(1, 1, 1, 1)) == 0

@@ -61,6 +61,6 @@ def test_the_catalog_prices_calls_exactly() -> None:
 
 def test_every_provider_has_a_default_model() -> None:
     """A new profile can be filled in for each provider; unknown models are simply not known."""
-    assert catalog.default_for("offline").prices == condense.Prices.free()
+    assert catalog.default_for("offline").prices == condense.Prices()
     assert catalog.default_for("anthropic").model.startswith("claude-")
     assert catalog.find("claude-nothing") is None
