@@ -10,7 +10,7 @@ from condense.evaluation.recordings import Cut, Recording
 from condense.evaluation.replay import replay
 from condense.messages import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.strategies import Strategy
-from condense.tagging import effective_history
+from condense.tagging import effective_history, hide_behind
 from condense.tokens import TokenCounter, count_messages
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -27,12 +27,11 @@ def recorded_history(recording: Recording, counter: TokenCounter) -> tuple[Messa
             content=text,
             id=f"S{number}",
             seq=cut.at,
-            position=cut.at,
             tags=Tags(condense_id=f"S{number}"),
             tokens=counter.count(text),
         )
-        hidden = (message.id for message in effective_history(history) if message.seq <= cut.at)
-        history = _hidden_behind(history, frozenset(hidden), summary)
+        hidden = [message.id for message in effective_history(history) if message.seq <= cut.at]
+        history = hide_behind(history, hidden, summary)
     return history
 
 
@@ -44,20 +43,10 @@ async def replayed_history(
     async for step in replay(recording, cuts, strategy, counter):
         if made := step.reduction:
             placed = replace(made.message, seq=step.cut.at)
-            history = _hidden_behind(history, frozenset(made.hidden), placed)
+            # What only stood for the end of the session is in no history.
+            hidden = {message.id for message in history}.intersection(made.hidden)
+            history = hide_behind(history, hidden, placed)
     return history
-
-
-def _hidden_behind(
-    history: Sequence[Message], hidden: frozenset[str], message: Message
-) -> tuple[Message, ...]:
-    """Return the history with a summary or marker after what it hides, which is tagged so."""
-    parents = {
-        "condense_parent": message.tags.condense_id,
-        "truncation_parent": message.tags.truncation_id,
-    }
-    tagged = (one.with_tags(**parents) if one.id in hidden else one for one in history)
-    return tuple(sorted((*tagged, message), key=lambda one: one.order))
 
 
 def describe(history: Sequence[Message], counter: TokenCounter, *, full: bool) -> Iterator[str]:
