@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp import budgets, sizes, store
+from chatapp.formats import number
 from chatapp.models import Conversation, Preferences, Profile
 from chatapp.services import preferences_of
 
@@ -96,9 +96,9 @@ def _starts_at(budget: condense.Budget, preferences: Preferences) -> int:
 def describe_start(budget: condense.Budget, preferences: Preferences) -> str:
     """Say where condensing starts, and which rule sets that point."""
     names = {
-        "at": _number(_starts_at(budget, preferences)),
-        "percent": _number(budget.effective_threshold),
-        "reserved": _number(budget.reserved),
+        "at": number(_starts_at(budget, preferences)),
+        "percent": number(budget.effective_threshold),
+        "reserved": number(budget.reserved),
     }
     if not preferences.auto_condense:
         return (
@@ -115,10 +115,6 @@ def describe_start(budget: condense.Budget, preferences: Preferences) -> str:
     else:
         text = _("condenses at %(at)s tokens: %(percent)s %% of the window, set in Settings")
     return text % names
-
-
-def _number(value: float) -> str:
-    return str(number_format(round(value), use_l10n=True, force_grouping=True))
 
 
 def _segments(

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from chatapp import protocol
 from chatapp.context import context_state
+from chatapp.formats import number
 from chatapp.models import Condensation, Conversation, Turn
-from chatapp.transcript.labels import number
 
 
 @dataclass(slots=True)

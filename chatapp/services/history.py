@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp import budgets, sizes, store
+from chatapp.formats import number
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.services.accounts import preferences_of
@@ -129,7 +129,7 @@ def _refuse_if_too_large(conversation: Conversation) -> None:
                 "Choose a profile with a larger window, or rewind to before instead."
             )
             % {
-                "tokens": number_format(tokens.value, use_l10n=True, force_grouping=True),
-                "allowed": number_format(budget.capacity, use_l10n=True, force_grouping=True),
+                "tokens": number(tokens.value),
+                "allowed": number(budget.capacity),
             }
         )

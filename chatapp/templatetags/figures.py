@@ -6,11 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
-from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+
+from chatapp.formats import number
 
 register = template.Library()
 
@@ -22,19 +23,12 @@ SHORTEST = 0.1
 NOTHING = "\N{EN DASH}"
 
 
-def grouped(value: float | Decimal, decimals: int = 0) -> str:
-    """Return the number rounded, in the reader's locale, with separated thousands."""
-    # Django's own formatting cuts digits off instead of rounding.
-    rounded = Decimal(f"{value:.{decimals}f}")
-    return str(number_format(rounded, decimals, use_l10n=True, force_grouping=True))
-
-
 @register.filter
 def tokens(count: int | None, measured: bool = True) -> str:
     """Return a count of tokens, with "≈" before an estimate and a dash for none."""
     if count is None:
         return NOTHING
-    return grouped(count) if measured else f"≈ {grouped(count)}"
+    return number(count) if measured else f"≈ {number(count)}"
 
 
 @register.filter
@@ -46,10 +40,10 @@ def usd(amount: Decimal | float | None) -> str:
     if not value:
         return "$0"
     if abs(value) >= 1:
-        return f"${grouped(value, 2)}"
+        return f"${number(value, 2)}"
     places = SIGNIFICANT_DIGITS - 1 - value.adjusted()
     digits = f"{value:.{places}f}".rstrip("0").partition(".")[2]
-    return f"${grouped(value, max(2, len(digits)))}"
+    return f"${number(value, max(2, len(digits)))}"
 
 
 @register.filter
@@ -59,23 +53,23 @@ def duration(span: timedelta | float | None) -> str:
         return NOTHING
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
     if 0 < seconds < SHORTEST:
-        return _("< %s s") % grouped(SHORTEST, 1)
+        return _("< %s s") % number(SHORTEST, 1)
     if round(seconds, 1) < SECONDS_PER_MINUTE:
-        return _("%s s") % grouped(seconds, 1)
+        return _("%s s") % number(seconds, 1)
     minutes, rest = divmod(round(seconds), SECONDS_PER_MINUTE)
     if minutes < MINUTES_PER_HOUR:
         return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": rest}
     hours, minutes = divmod(minutes, MINUTES_PER_HOUR)
-    return _("%(hours)s h %(minutes)s min") % {"hours": grouped(hours), "minutes": minutes}
+    return _("%(hours)s h %(minutes)s min") % {"hours": number(hours), "minutes": minutes}
 
 
 @register.filter
 def size(characters: int) -> str:
     """Return how long a text is: "312 characters", "12.4 k characters"."""
     if characters < KILO:
-        count = grouped(characters)
+        count = number(characters)
         return ngettext("%s character", "%s characters", characters) % count
-    return _("%s k characters") % grouped(characters / KILO, 1)
+    return _("%s k characters") % number(characters / KILO, 1)
 
 
 @register.filter
@@ -85,13 +79,13 @@ def percent(share: float | None) -> str:
         return NOTHING
     if 0 < share < 1:
         return _("< 1 %%") % ()
-    return _("%s %%") % grouped(int(share))
+    return _("%s %%") % number(int(share))
 
 
 @register.filter
-def fixed(number: float) -> str:
+def fixed(value: float) -> str:
     """Return the number as attributes of SVG and ARIA need it, whatever the locale."""
-    return f"{number:.2f}".rstrip("0").rstrip(".")
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 @register.filter

@@ -3,16 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chatapp.formats import number
 from chatapp.models import Condensation
-
-
-def number(value: float) -> str:
-    """Return a whole number with the reader's separators."""
-    return str(number_format(round(value), use_l10n=True, force_grouping=True))
 
 
 def trigger_text(attempt: Condensation) -> str:
