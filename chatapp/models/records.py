@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -45,6 +46,14 @@ class CondensationQuerySet(models.QuerySet["Condensation"]):
         every = itertools.product(Condensation.Kind.values, Condensation.Status.values)
         pairs = [pair for pair in every if Condensation.Outcome.of(*pair) == outcome]
         return self.filter(reduce(or_, (Q(kind=kind, status=status) for kind, status in pairs)))
+
+    def with_place(self) -> Self:
+        """Add ``place``: the position of the attempt's row in its conversation."""
+        newest_then = Message.objects.filter(
+            conversation=models.OuterRef("conversation"), seq=models.OuterRef("at_seq")
+        )
+        then = models.Subquery(newest_then.values("position")[:1])
+        return self.annotate(place=Coalesce(models.F("message__position"), then))
 
     def totals(self) -> dict[str, Any]:
         """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts."""

@@ -19,10 +19,12 @@ _CAME_TO_NOTHING = (
 class AttemptLine:
     """One attempt; ``words`` say how and why it was made and what it hid.
 
-    ``instead`` is what happened in place of one that came to nothing.
+    ``instead`` is what happened in place of one that came to nothing. ``row`` is the record whose
+    row the chat has: too little to clear leaves none, so there it is of what was made instead.
     """
 
     attempt: Condensation
+    row: Condensation
     name: str
     icon: str
     saved_percent: int | None
@@ -47,7 +49,7 @@ def _find_followers(rows: Iterable[Condensation]) -> dict[object, list[Condensat
             at_seq__in={row.at_seq for row in fallen},
             message__isnull=False,
         )
-        for row in made.brief().order_by("started_at"):
+        for row in made.with_place().brief().order_by("started_at"):
             found[row.conversation_id, row.at_seq].append(row)
     return found
 
@@ -55,13 +57,16 @@ def _find_followers(rows: Iterable[Condensation]) -> dict[object, list[Condensat
 def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
     failed = attempt.outcome == Condensation.Outcome.FAILED
     came_to_nothing = attempt.outcome in _CAME_TO_NOTHING
+    other = labels.made_instead(attempt, followers)
+    has_row = attempt.outcome != Condensation.Outcome.INSUFFICIENT
     return AttemptLine(
         attempt=attempt,
+        row=attempt if has_row else other or attempt,
         name=labels.outcome_name(attempt.kind, attempt.status),
         icon="alert" if failed else labels.kind_words(attempt.kind).icon,
         saved_percent=labels.saved_percent(attempt),
         words=tuple(filter(None, _words(attempt))),
-        instead=labels.instead_text(attempt, followers) if came_to_nothing else "",
+        instead=labels.instead_text(other) if came_to_nothing else "",
     )
 
 

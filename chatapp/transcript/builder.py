@@ -226,7 +226,7 @@ def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow
         attempt=attempt,
         name=labels.outcome_name(attempt.kind, attempt.status),
         trigger_text=labels.trigger_text(attempt),
-        instead=labels.instead_text(attempt, later),
+        instead=labels.instead_text(labels.made_instead(attempt, later)),
     )
 
 

@@ -113,13 +113,20 @@ def _instead(other: Condensation) -> str:
     )
 
 
-def instead_text(attempt: Condensation, followers: Iterable[Condensation]) -> str:
-    """Say what happened in place of a failed attempt, of those in its conversation."""
+def made_instead(attempt: Condensation, followers: Iterable[Condensation]) -> Condensation | None:
+    """Return what was made in place of a failed attempt, of what its conversation has."""
     for other in followers if attempt.fell_back_to else ():
         same_moment = other.at_seq == attempt.at_seq and other.started_at > attempt.started_at
         if same_moment and other.message_id:
-            return _instead(other) % {
-                "count": number(other.messages_hidden),
-                "strategy": strategy_name(other.strategy),
-            }
-    return _("Nothing was changed.")
+            return other
+    return None
+
+
+def instead_text(other: Condensation | None) -> str:
+    """Say what was made in place of a failed attempt, None being nothing."""
+    if other is None:
+        return _("Nothing was changed.")
+    return _instead(other) % {
+        "count": number(other.messages_hidden),
+        "strategy": strategy_name(other.strategy),
+    }

@@ -4,8 +4,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -106,7 +105,7 @@ def holds_results(message: Message) -> bool:
 
 def list_attempts(mine: CondensationQuerySet, outcome: str, after: str) -> dict[str, Any]:
     """Return one page of attempts as lines with the place of each, and the next cursor."""
-    found = with_place(mine.with_outcome(outcome).brief()).select_related("conversation")
+    found = mine.with_outcome(outcome).with_place().brief().select_related("conversation")
     if place := read_cursor(after):
         when, pk = place
         found = found.filter(Q(started_at__lt=when) | Q(started_at=when, pk__lt=pk))
@@ -117,13 +116,3 @@ def list_attempts(mine: CondensationQuerySet, outcome: str, after: str) -> dict[
         "more": write_cursor(last, last.started_at) if last else "",
         "outcome": outcome,
     }
-
-
-def with_place(attempts: CondensationQuerySet) -> Any:
-    """Add ``place``: the position of the row in its conversation."""
-    newest_then = Message.objects.filter(
-        conversation=OuterRef("conversation"), seq=OuterRef("at_seq")
-    )
-    return attempts.annotate(
-        place=Coalesce(F("message__position"), Subquery(newest_then.values("position")[:1]))
-    )

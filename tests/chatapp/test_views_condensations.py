@@ -127,6 +127,19 @@ def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conver
     assert "<dt>Failed</dt><dd>0</dd>" in browser.get(reverse("condensations")).text
 
 
+def test_too_little_to_clear_leads_to_what_was_made_instead(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """The chat has no row of its own for it."""
+    say("user", "Where is the cut?")
+    say("assistant", "At the colon.")
+    too_little = {"status": "failed", "kind": "cleared", "fell_back_to": "fresh_start"}
+    attempt(conversation, **too_little, at_seq=2)
+    made = attempt(conversation, message=summarise(conversation, keep=1), at_seq=2)
+    page = browser.get(reverse("condensations")).text
+    assert page.count(f"/c/{conversation.pk}/?at=1#condensation-{made.pk}") == 2
+
+
 @pytest.mark.parametrize(
     ("outcome", "fields"),
     [

@@ -39,7 +39,7 @@ def test_a_summary_that_fails_is_on_record_and_the_facts_stand_in_for_it(
     chat.ask(long("Two:", times=3))
     failed, condensed = chat.rows("Condensation failed"), chat.rows("Context condensed")
     expect(failed).to_contain_text("This model writes no summaries")
-    expect(failed).to_contain_text("Condensed in another way instead: 4 messages hidden.")
+    expect(failed).to_contain_text("Condensed instead (ledger, without a model): 4")
     expect(condensed).to_have_count(1)
     expect(chat.rows("Agent").last).to_contain_text("Here I am.")
     assert long("One:", times=3) not in texts(standin.requests[-1].body)
