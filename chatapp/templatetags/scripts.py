@@ -47,7 +47,6 @@ def script_texts() -> SafeString:
             "yourEdit": _("Your edit"),
             "save": _("Save"),
             "cancel": _("Cancel"),
-            "leave": _("Your changes are not saved."),
             "noChanges": _("No changes: this is the default."),
             "fromGlobal": _("{name}: condenses at {percent} %, from the global setting"),
             "fromOwn": _("{name}: condenses at {percent} %, its own value"),
