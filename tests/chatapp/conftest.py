@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 
 import condense
 from chatapp import services, store
@@ -21,6 +22,14 @@ def alice(db: None) -> User:
 def bob(db: None) -> User:
     """Somebody else."""
     return User.objects.create_user("bob", password="battery staple")
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    """Alice's browser."""
+    client = Client()
+    client.force_login(alice)
+    return client
 
 
 @pytest.fixture

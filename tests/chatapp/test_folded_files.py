@@ -177,14 +177,12 @@ async def test_undoing_it_shows_the_model_what_it_saw_before(
 
 
 async def test_the_row_lists_the_files_and_what_was_left_out(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, alice: User, browser: Client, standin: Standin
 ) -> None:
     """In a tab of its own."""
     standin.then(*reading(SUMMARY))
     await read_and_condense(conversation, alice)
-    client = Client()
-    await sync_to_async(client.force_login)(alice)
-    page = (await sync_to_async(client.get)(reverse("chat", args=[conversation.pk]))).text
+    page = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
     panel = page.partition('data-panel="folded"')[2].partition('data-panel="hidden"')[0]
     assert "src/lexer.py" in panel
     assert f"1 file, {len(BLOCK)} characters" in panel
@@ -192,7 +190,7 @@ async def test_the_row_lists_the_files_and_what_was_left_out(
 
 
 async def test_without_a_file_read_there_is_no_such_tab(
-    conversation: Conversation, alice: User, standin: Standin
+    conversation: Conversation, alice: User, browser: Client, standin: Standin
 ) -> None:
     """An empty one would only raise questions."""
     standin.then(Reply("Noted."), SUMMARY)
@@ -203,9 +201,7 @@ async def test_without_a_file_read_there_is_no_such_tab(
         await page.until_idle()
     record = await Condensation.objects.aget()
     assert record.folded == {}
-    client = Client()
-    await sync_to_async(client.force_login)(alice)
-    page_text = (await sync_to_async(client.get)(reverse("chat", args=[conversation.pk]))).text
+    page_text = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
     assert "Files folded" not in page_text
 
 

@@ -1,6 +1,5 @@
 """What pages are sent of a reply while it is written: little, and enough to show all of it."""
 
-import itertools
 import re
 from html import escape, unescape
 from typing import Any
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from chatapp import protocol
 from chatapp.streaming import Streaming
+from tests.chatapp.test_rendering_streaming import pieces
 
 CODE = re.compile(r"(?s)(<div class=\"code-block\".*?<code>)(.*)(</code></pre></div>\n)")
 LINE = st.sampled_from(
@@ -61,12 +61,6 @@ class Page:
     def text(self) -> list[str]:
         """Return what is read of each block."""
         return [unescape(re.sub("<[^>]*>", "", block)) for block in self.blocks]
-
-
-def pieces(text: str, cuts: list[int]) -> list[str]:
-    """Return the text cut at these places."""
-    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    return [text[a:b] for a, b in itertools.pairwise(places)]
 
 
 @settings(deadline=None)

@@ -18,14 +18,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def browser(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def stranger(bob: User) -> Client:
     """Bob's browser."""
     client = Client()

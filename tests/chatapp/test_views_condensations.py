@@ -15,14 +15,6 @@ from chatapp.models import Condensation, Conversation, Message
 from tests.chatapp.conftest import Say, summarise
 
 
-@pytest.fixture
-def browser(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def attempt(conversation: Conversation, **changes: object) -> Condensation:
     """Store the record of an attempt."""
     record = {

@@ -11,14 +11,6 @@ from chatapp.models import Conversation, Profile
 PAGES = ["conversations", "condensations", "profiles", "new_profile", "settings", "search"]
 
 
-@pytest.fixture
-def browser(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_needs_someone_who_is_signed_in(name: str, transactional_db: None) -> None:
     """And leads back afterwards."""

@@ -26,14 +26,6 @@ NAMED = [
 ]
 
 
-@pytest.fixture
-def browser(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def converse(owner: User, title: str, *, days: int = 0) -> None:
     """Store a conversation that was last written in some days ago."""
     made = services.start_conversation(owner=owner, title=title)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from condense.messages import Content, Message, OpaqueBlock, Tags, content_from_api
+from condense.tagging import effective_history, messages_since_last_summary
 
 FOLDER = Path(__file__).parent / "vectors"
 
@@ -87,6 +88,12 @@ def _tags(data: dict[str, Any], index: int) -> Tags:
 def said(found: Iterable[Message]) -> list[tuple[str, Content]]:
     """Return what of messages can be compared: role and content."""
     return [(item.role, item.content) for item in found]
+
+
+def hides_some(case: Case) -> bool:
+    """Whether the model sees less than everything since the last summary."""
+    history = messages(case["input"]["messages"])
+    return said(effective_history(history)) != said(messages_since_last_summary(history))
 
 
 def expected(output: Iterable[int | dict[str, Any]], given: Sequence[Message]) -> list[Message]:

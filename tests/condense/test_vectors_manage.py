@@ -16,12 +16,11 @@ from condense import (
     TokenCount,
     TokenCounter,
     effective_history,
-    messages_since_last_summary,
     safe_cuts,
     unread_tail,
 )
 from condense.testing import RecordingLog
-from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages, said
+from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages
 from tests.condense.roo_model import (
     ROOS_LADDER,
     RecordedCounter,
@@ -126,12 +125,6 @@ def has_nothing_new(case: Case) -> bool:
     effective = run(case).situation.effective
     read = effective[: unread_tail(effective)]
     return all(message.is_summary or message.is_marker for message in read)
-
-
-def hides_some(case: Case) -> bool:
-    """Whether the model sees less than everything since the last summary."""
-    history = messages(case["input"]["messages"])
-    return said(effective_history(history)) != said(messages_since_last_summary(history))
 
 
 def is_below_the_limit(case: Case) -> bool:

@@ -20,12 +20,11 @@ from condense import (
     effective_history,
     extract_command_blocks,
     load_strategy,
-    messages_since_last_summary,
     shape_request,
     summary_system,
     unread_tail,
 )
-from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages, said
+from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
 from tests.condense.roo_model import (
     RecordedCounter,
     RecordedModel,
@@ -111,12 +110,6 @@ def has_nothing_new(case: Case) -> bool:
     effective = run(case).effective
     read = effective[: unread_tail(effective)]
     return all(message.is_summary or message.is_marker for message in read)
-
-
-def hides_some(case: Case) -> bool:
-    """Whether the model sees less than everything since the last summary."""
-    history = messages(case["input"]["messages"])
-    return said(effective_history(history)) != said(messages_since_last_summary(history))
 
 
 def answered_in_tags(case: Case) -> bool:
