@@ -30,11 +30,13 @@ class StoredJournal:
         self.turn = turn
         self._overhead = budgets.overhead_for(profile.provider).total
         self._estimate: int | None = None
+        self._media = 0
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order; it is what the next call sends."""
         history = await sync_to_async(store.read_effective)(self.conversation_id)
         self._estimate = self._overhead + sizes.sum_tokens(history)
+        self._media = condense.count_media(history)
         return history
 
     async def append(
@@ -78,6 +80,7 @@ class StoredJournal:
             profile_name=self.profile_name,
             model=self.model,
             tokens_estimated=self._estimate if call.purpose is Purpose.CHAT else None,
+            tokens_media=self._media if call.purpose is Purpose.CHAT else 0,
             cost=call.cost,
             seconds=call.seconds,
             error=call.error,

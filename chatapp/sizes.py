@@ -24,7 +24,8 @@ def read_calibration(conversation_id: uuid.UUID, model: str) -> condense.Calibra
     calls = ModelCall.objects.filter(conversation=conversation_id).measured(model)
     calibration = condense.Calibration()
     for call in reversed(calls[: condense.Calibration.MEMORY]):
-        calibration = calibration.observe(call.tokens_estimated or 0, call.tokens_prompt)
+        estimated = call.tokens_estimated or 0
+        calibration = calibration.observe(estimated, call.tokens_prompt, media=call.tokens_media)
     return calibration
 
 
@@ -40,9 +41,11 @@ def count_context(
     """
     measured_seq = conversation.measured_seq
     if conversation.measured_tokens is None or measured_seq is None:
-        return calibration.apply(overhead + sum_tokens(history))
-    newer = sum_tokens([message for message in history if message.seq > measured_seq])
-    return calibration.extend(conversation.measured_tokens, newer)
+        media = condense.count_media(history)
+        return calibration.apply(overhead + sum_tokens(history), media=media)
+    newer = [message for message in history if message.seq > measured_seq]
+    media = condense.count_media(newer)
+    return calibration.extend(conversation.measured_tokens, sum_tokens(newer), media=media)
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:

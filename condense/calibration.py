@@ -20,7 +20,7 @@ SLOPES = (0.2, 5.0)
 
 
 class Report(NamedTuple):
-    """The size of one whole prompt in tokens: as estimated, and as the provider measured it."""
+    """The text of one whole prompt in tokens: as estimated, and as the provider measured it."""
 
     estimated: int
     measured: int
@@ -43,7 +43,8 @@ class Calibration:
 
     The slope is what the tokenizer takes more or less; the constant is what the vendor adds to
     every request. Both are drawn towards (1, 0) until reports say otherwise, the latest ones
-    weigh most, and outliers hardly anything.
+    weigh most, and outliers hardly anything. What ``media`` takes (images and PDFs, see
+    ``condense.count_media``) is the same for every tokenizer, so the line is one of text alone.
     """
 
     MEMORY: ClassVar[int] = 16
@@ -51,11 +52,12 @@ class Calibration:
 
     reports: tuple[Report, ...] = ()
 
-    def observe(self, estimated: int, measured: int) -> "Calibration":
-        """Return the calibration that knows one more report; an empty prompt says nothing."""
-        if estimated <= 0 or measured <= 0:
+    def observe(self, estimated: int, measured: int, *, media: int = 0) -> "Calibration":
+        """Return the calibration that knows one more report; one without text says nothing."""
+        report = Report(estimated - media, measured - media)
+        if min(report) <= 0:
             return self
-        return Calibration((*self.reports, Report(estimated, measured))[-self.MEMORY :])
+        return Calibration((*self.reports, report)[-self.MEMORY :])
 
     @property
     def line(self) -> Line:
@@ -67,16 +69,16 @@ class Calibration:
             line = _fit(self.reports, doubts)
         return line
 
-    def apply(self, estimate: int) -> TokenCount:
+    def apply(self, estimate: int, *, media: int = 0) -> TokenCount:
         """Return the size to expect of a whole prompt that is estimated at ``estimate``."""
-        line = self.line
+        line, text = self.line, estimate - media
         # A constant learned from large prompts must not swallow a small one.
-        expected = max(line.at(estimate), estimate * line.slope / 2)
-        return TokenCount(max(0, round(expected)))
+        expected = max(line.at(text), text * line.slope / 2)
+        return TokenCount(max(0, round(expected)) + media)
 
-    def extend(self, measured: int, newer: int) -> TokenCount:
+    def extend(self, measured: int, newer: int, *, media: int = 0) -> TokenCount:
         """Return a measured size with what came since, which is estimated at ``newer``."""
-        added = round(newer * self.line.slope)
+        added = round((newer - media) * self.line.slope) + media
         return TokenCount(measured + added, measured=not newer)
 
 

@@ -159,6 +159,23 @@ def count_messages(messages: Iterable[Message], counter: TokenCounter) -> int:
     return sum(count_message(message, counter) for message in messages)
 
 
+def count_media(messages: Iterable[Message]) -> int:
+    """Return the tokens of images and PDFs, by the vendor's rules: no tokenizer changes them."""
+    return sum(_media(block) for message in messages for block in message.blocks)
+
+
+def _media(block: Block) -> int:
+    match block:
+        case ImageBlock(source):
+            return count_image(source)
+        case OpaqueBlock({"type": "document", "source": {"type": "base64"} as source}):
+            return count_pdf(source)
+        case ToolResultBlock(_, tuple(inner)):
+            return sum(map(_media, inner))
+        case _:
+            return 0
+
+
 def count_tools(tools: Sequence[Json], counter: TokenCounter) -> int:
     """Return the tokens of tool definitions: each one's JSON and its frame."""
     return sum(TOOL_FRAME + counter.count(_compact(tool)) for tool in tools)

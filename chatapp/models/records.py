@@ -208,8 +208,8 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 class ModelCall(models.Model):
     """One request to a model: what it was for, used and cost, failed ones included.
 
-    ``tokens_estimated`` is what the prompt was thought to take, before calibration; with what was
-    measured beside it, later estimates learn from it.
+    ``tokens_estimated`` is what the prompt was thought to take, before calibration, images and PDFs
+    (``tokens_media``) included; with what was measured beside it, later estimates learn from it.
     """
 
     class Purpose(models.TextChoices):
@@ -230,6 +230,7 @@ class ModelCall(models.Model):
     tokens_cache_read = models.PositiveIntegerField(default=0)
     tokens_cache_write = models.PositiveIntegerField(default=0)
     tokens_estimated = models.PositiveIntegerField(null=True)
+    tokens_media = models.PositiveIntegerField(default=0)
     cost = _cost()
     seconds = models.FloatField(default=0)
     error = models.TextField(blank=True)

@@ -1,6 +1,8 @@
 """How large the context is: what the provider says counts, and estimates learn from it."""
 
 import asyncio
+import base64
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +84,45 @@ async def test_after_three_turns_the_next_prompt_is_estimated_within_5_percent(
     assert measured > 5_000
     assert (anchored.measured, calibrated.measured) == (False, False)
     assert anchored.value == pytest.approx(measured, rel=0.05)
+    assert calibrated.value == pytest.approx(measured, rel=0.05)
+
+
+def picture(width: int, height: int) -> condense.ImageBlock:
+    """Return a PNG of that size, as far as anybody reads it here."""
+    header = struct.pack(">I4sIIBBBBB", 13, b"IHDR", width, height, 8, 2, 0, 0, 0)
+    data = base64.b64encode(b"\x89PNG\r\n\x1a\n" + header + bytes(16)).decode()
+    return condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": data})
+
+
+def show(conversation: Conversation, width: int, height: int) -> None:
+    """Have the agent look at a picture, as imported conversations do."""
+    call = condense.ToolUseBlock(f"toolu_{width}", "read_file", {"path": "a.png"})
+    seen = condense.ToolResultBlock(f"toolu_{width}", (picture(width, height),))
+    for message in (
+        condense.Message("user", (condense.TextBlock("See:"), picture(height, width))),
+        condense.Message("assistant", (call,)),
+        condense.Message("user", (seen,)),
+        condense.Message("assistant", "I see."),
+    ):
+        tokens = condense.count_message(message, budgets.COUNTER)
+        store.append_message(conversation.pk, message, tokens=tokens)
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_pictures_teach_nothing_about_a_tokenizer(alice: User, standin: Standin) -> None:
+    """They take what their pixels take, so the text's factor is known beside them too."""
+    conversation = await sync_to_async(converse)(alice, standin)
+    async with open_page(conversation, alice) as page:
+        for number in range(3):
+            await sync_to_async(show)(conversation, 1_000 + 100 * number, 1_100)
+            await page.say("Describe it. " * 150)
+            await page.until_idle()
+        await sync_to_async(forget_measurement)(conversation)
+        calibrated = await sync_to_async(expected)(conversation, LAST * 9)
+        await page.say(LAST * 9)
+        await page.until_idle()
+    measured = measure(standin.requests[-1].body, standin.factor)
+    assert not standin.problems
     assert calibrated.value == pytest.approx(measured, rel=0.05)
 
 

@@ -1,7 +1,10 @@
 """Measured tokens and the prompt cache of the stand-in, both deterministic."""
 
+import base64
 import hashlib
 import json
+import math
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -10,7 +13,7 @@ from typing import Any
 import condense
 from tests.standin.rules import blocks_of
 
-IMAGE_TOKENS = 1_500
+UNKNOWN_IMAGE = 1_500  # tokens of one that is given by address
 LOOK_BACK = 20
 
 _counter = condense.CachedCounter(condense.TiktokenCounter(factor=1.0))
@@ -53,9 +56,30 @@ def parts_of(body: Mapping[str, Any], factor: float = 1.0) -> Iterator[Part]:
 def _part(role: str, block: Mapping[str, Any], factor: float) -> Part:
     data = {key: value for key, value in block.items() if key != "cache_control"}
     text = json.dumps([role, data], sort_keys=True, ensure_ascii=False)
-    is_image = block.get("type") == "image"
-    tokens = IMAGE_TOKENS if is_image else _counter.count(text)
-    return Part(text, round(tokens * factor), marked=block.get("cache_control") is not None)
+    images, words = _without_images(data)
+    said = json.dumps([role, words], sort_keys=True, ensure_ascii=False)
+    tokens = round(_counter.count(said) * factor) + sum(map(_image_tokens, images))
+    return Part(text, tokens, marked=block.get("cache_control") is not None)
+
+
+def _image_tokens(source: Mapping[str, Any]) -> int:
+    """Return one token for each patch of a small PNG's pixels, whatever reads the text."""
+    header = base64.b64decode(source.get("data", ""))[16:24]
+    if len(header) < 8:
+        return UNKNOWN_IMAGE
+    return math.prod(math.ceil(edge / 28) for edge in struct.unpack(">II", header))
+
+
+def _without_images(data: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]]:
+    """Return the sources of a block's images, those in a tool's result too, and the rest."""
+    if data.get("type") == "image":
+        return [data["source"]], {"type": "image"}
+    inner = data.get("content")
+    if data.get("type") != "tool_result" or not isinstance(inner, list):
+        return [], data
+    parts = [_without_images(block) for block in inner]
+    images = [image for found, _ in parts for image in found]
+    return images, {**data, "content": [words for _, words in parts]}
 
 
 @dataclass(slots=True)
