@@ -104,12 +104,7 @@ def _block(block: object) -> str:
 
 
 def _reason(message: Message, labels: dict[str, str]) -> str:
-    tags = message.tags
-    if tags.rewind_parent is not None:
-        return "taken back by a rewind"
-    if tags.undone:
-        return "a condensation that was undone"
-    if parent := tags.condense_parent or tags.truncation_parent:
+    if parent := message.tags.condense_parent or message.tags.truncation_parent:
         return f"behind {labels.get(parent, parent)}"
     return "before the last summary"
 

@@ -35,12 +35,6 @@ class SignatureCache:
             self._keep(key, outcome)
         return outcome
 
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._kept.clear()
-            self._size = 0
-
     def _keep(self, key: bytes, outcome: Outcome) -> None:
         if key in self._kept:
             return

@@ -10,6 +10,7 @@ from condense import (
     Message,
     NothingToCondense,
     Reduction,
+    TextBlock,
     TokenCount,
     ToolResultBlock,
     ToolUseBlock,
@@ -211,3 +212,13 @@ async def test_switched_off_a_full_context_is_cleared_before_it_is_truncated() -
     made = await bench.fit(talk_of_tools(40), tokens=TokenCount(9_900), **rest)
     assert made is not None
     assert made.kind == "cleared"
+
+
+async def test_only_results_are_cleared_of_a_message() -> None:
+    """What the user said beside one stays."""
+    beside = Message("user", (ToolResultBlock("a", FILE), TextBlock("Never mind the rest.")))
+    history = numbered([user("Go"), read("a"), beside, read("b"), found("b"), *DONE])
+    made = await clear(history)
+    after = replace_hidden(history, made.hidden, made.message)
+    assert after[2].text == "Never mind the rest."
+    assert outputs(after)["a"].startswith("[Output of read_file cleared")

@@ -12,6 +12,7 @@ from condense import (
     SummaryFailed,
     SummaryOverflow,
     SummaryRequest,
+    TextBlock,
     TextChunk,
     Trigger,
     Usage,
@@ -20,7 +21,7 @@ from condense import (
 )
 from condense.testing import EchoSummarizer, RepeatingSummarizer, ScriptedSummarizer, WordCounter
 from tests.condense.api_rules import assert_valid_request
-from tests.condense.dialogues import call, chat, result, start_afresh, texts, user
+from tests.condense.dialogues import IMAGE, call, chat, result, start_afresh, texts, user
 
 WINDOW = 10_000
 LONG = chat(40, words=500)
@@ -200,3 +201,12 @@ async def test_a_refused_request_is_summarised_as_plain_text_and_then_in_parts()
     await summarise(model, chat(20, words=400), trigger=Trigger.FORCED)
     assert len(model.requests) > 2
     assert not any(request.aligned for request in model.requests)
+
+
+async def test_the_newest_prompts_image_is_shown_once_however_its_text_is_cut() -> None:
+    """After the last piece of the text."""
+    model = RepeatingSummarizer("S")
+    long = Message("user", (TextBlock("word " * 15_000), IMAGE))
+    await summarise(model, [*chat(2), long, Message("assistant", "I see.")])
+    shown = [block for request in model.requests for m in request.messages for block in m.blocks]
+    assert shown.count(IMAGE) == 1

@@ -1,6 +1,7 @@
 """What is sent is what the Messages API accepts."""
 
 import json
+import math
 import time
 from typing import Any
 
@@ -17,11 +18,13 @@ from condense.messages import (
 )
 from condense.shaping import (
     DEFERRED,
+    IMAGE_TEXT,
     OPENING,
     merge_consecutive,
     repair_tool_pairs,
     replace_images,
     shape_request,
+    tool_use_to_text,
     tools_to_text,
 )
 from tests.condense.api_rules import assert_valid_request
@@ -180,6 +183,50 @@ def test_an_input_that_is_no_object_is_wrapped() -> None:
     """Models of other vendors give text or lists."""
     request = sent(GO, reply(use("a", "ls"), ToolUseBlock("b", "read", None)))
     assert [block["input"] for block in request[1]["content"]] == [{"input": "ls"}, {}]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (100.0, "100"),
+        (-1.25, "-1.25"),
+        (0.000001, "0.000001"),
+        (0.0000001, "1e-7"),
+        (1e21, "1e+21"),
+        (-1.5e300, "-1.5e+300"),
+        (10**20, "100000000000000000000"),
+        (10**21, "1e+21"),
+        (math.inf, "Infinity"),
+        (-math.inf, "-Infinity"),
+        (math.nan, "NaN"),
+        (None, "null"),
+        (True, "true"),
+    ],
+)
+def test_a_number_of_a_call_reads_as_in_roo(number: Any, text: str) -> None:
+    """As JavaScript writes it."""
+    assert tool_use_to_text(use(input_={"value": number})) == f"[Tool Use: read]\nvalue: {text}"
+
+
+def test_what_json_has_no_number_for_is_null_within_a_list() -> None:
+    """As JavaScript's JSON.stringify has it."""
+    text = tool_use_to_text(use(input_={"values": [math.nan, 1.0, "\ud800"]}))
+    assert text.endswith('values: [\n  null,\n  1,\n  "\\ud800"\n]')
+
+
+def test_a_tool_block_within_a_result_is_only_named() -> None:
+    """The API takes none there."""
+    inside = (use("inner"), OpaqueBlock({"type": "tool_result"}), TextBlock("ok"))
+    request = sent(GO, reply(use()), user(result(content=inside)))
+    texts = [block["text"] for block in request[-1]["content"][0]["content"]]
+    assert texts == ["[tool_use]", "[tool_result]", "ok"]
+
+
+def test_an_image_without_a_source_is_named() -> None:
+    """There is nothing to show."""
+    request = sent(user(OpaqueBlock({"type": "image"})))
+    assert request[0]["content"] == [{"type": "text", "text": IMAGE_TEXT}]
 
 
 def test_tool_blocks_on_the_wrong_side_become_text() -> None:
