@@ -72,7 +72,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     @_obey.register
     async def _(self, command: protocol.SendMessage) -> None:
         try:
-            await turns.send_message(self.conversation, command)
+            with services.saving():
+                await turns.send_message(self.conversation, command)
         except services.Refused as reason:
             await self._reply(protocol.refused(str(reason), nonce=command.nonce))
         else:
@@ -85,7 +86,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     @_obey.register
     async def _(self, command: protocol.StartCondensing) -> None:
         try:
-            await turns.condense_now(self.conversation, command.focus)
+            with services.saving():
+                await turns.condense_now(self.conversation, command.focus)
         except services.Refused as reason:
             await self._reply(protocol.refused(str(reason)))
 

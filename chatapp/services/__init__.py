@@ -22,7 +22,7 @@ from chatapp.services.conversations import (
     start_conversation,
     start_turn,
 )
-from chatapp.services.errors import Refused
+from chatapp.services.errors import Refused, saving
 from chatapp.services.history import (
     RewindPreview,
     has_undoable_rewind,
@@ -57,6 +57,7 @@ __all__ = [
     "rename_conversation",
     "restore_conversation",
     "rewind_conversation",
+    "saving",
     "start_conversation",
     "start_turn",
     "undo_condensation",

@@ -1,5 +1,25 @@
-"""The one error of the services."""
+"""Why something was not done, in words."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import OperationalError
+from django.utils.translation import gettext as _
+
+log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
-    """A change was not made; the text says why and what to do."""
+    """The operation is not possible now; the text says why and what to do."""
+
+
+@contextmanager
+def saving() -> Iterator[None]:
+    """Turn a database that can't be written into a refusal: its transaction changed nothing."""
+    try:
+        yield
+    except OperationalError as error:
+        log.exception("what a user did could not be saved")
+        text = _("The server could not save this; nothing changed. Is its disk full?")
+        raise Refused(text) from error

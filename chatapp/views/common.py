@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import Concatenate, cast
 
@@ -41,7 +42,8 @@ def signed_in[**P](
             return send_to_sign_in(request)
         own = cast("Request", request)
         try:
-            return view(own, *args, **kwargs)
+            with services.saving() if request.method == "POST" else nullcontext():
+                return view(own, *args, **kwargs)
         except services.Refused as refusal:
             return refuse(own, str(refusal))
 

@@ -7,9 +7,10 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
 from django.http import HttpResponse
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 from django.urls import reverse
 
+from chatapp import services
 from chatapp.models import Conversation, Message, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
@@ -106,6 +107,50 @@ async def rewind(conversation: Conversation, user: User) -> HttpResponse:
     await client.aforce_login(user)
     address = reverse("rewind", args=[conversation.pk])
     return await client.post(address, {"to_seq": 1}, headers={"HX-Request": "true"})
+
+
+def set_read_only(on: bool) -> None:
+    """Let the database be read only, as on a broken disk, or end that."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA query_only = {int(on)}")
+
+
+async def test_a_message_that_cannot_be_saved_is_refused_in_words(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The page still has its text, and sends it again when the user wants."""
+    await sync_to_async(services.preferences_of)(alice)
+    anthropic_standin.then(Reply("First."))
+    async with open_page(conversation, alice) as page:
+        await sync_to_async(set_read_only)(True)
+        try:
+            nonce = await page.say("One.")
+            refusal = await page.until("refused")
+        finally:
+            await sync_to_async(set_read_only)(False)
+        assert (refusal["nonce"], "could not save" in refusal["reason"]) == (nonce, True)
+        await page.say("One.", nonce=nonce)
+        await page.until_idle()
+    assert await Message.objects.acount() == 2
+
+
+def test_what_cannot_be_saved_is_refused_in_words(
+    conversation: Conversation, alice: User, client: Client
+) -> None:
+    """As a sentence for a script, and on the page one came from."""
+    client.force_login(alice)
+    address = reverse("rename", args=[conversation.pk])
+    services.preferences_of(alice)
+    set_read_only(True)
+    try:
+        told = client.post(address, {"title": "New"}, headers={"HX-Request": "true"})
+        back = client.post(address, {"title": "New"})
+    finally:
+        set_read_only(False)
+    assert (told.status_code, "could not save" in told.content.decode()) == (422, True)
+    assert "could not save" in client.get(back.headers["Location"]).content.decode()
+    conversation.refresh_from_db()
+    assert conversation.title != "New"
 
 
 async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
