@@ -20,7 +20,7 @@ from tests.standin.metering import measure
 from tests.standin.server import Standin
 
 ROOT = Path(__file__).parents[2]
-FILES = ("chatapp/turns.py", "README.md", "condense/tokens.py", "chatapp/store.py")
+FILES = ("chatapp/turns.py", "README.md", "condense/messages.py", "chatapp/store.py")
 LAST = "Now compare these with each other, and say what is missing. " * 60
 
 

@@ -18,8 +18,6 @@ from condense.messages import (
     block_from_api,
 )
 from condense.tokens import (
-    FRAME,
-    TOOL_FRAME,
     CachedCounter,
     CharacterCounter,
     PromptCounter,
@@ -28,6 +26,7 @@ from condense.tokens import (
     count_message,
     count_tools,
 )
+from condense.tokens.prompt import FRAME, TOOL_FRAME
 
 
 class Recorder:
