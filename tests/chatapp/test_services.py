@@ -6,7 +6,7 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
-from chatapp import services, store
+from chatapp import bootstrap, services, store
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn
 from tests.chatapp.conftest import Say, summarise
 
@@ -249,3 +249,10 @@ def test_preferences_are_one_row_a_user(alice: User) -> None:
     """However often they are asked for."""
     assert services.preferences_of(alice) == services.preferences_of(alice)
     assert Preferences.objects.count() == 1
+
+
+def test_the_samples_are_palimpsests_own_documentation(alice: User) -> None:
+    """In a workspace that every conversation with samples shares."""
+    conversation = services.start_conversation(owner=alice, workspace=services.SAMPLES)
+    names = [path.name for path in bootstrap.workspace_of(conversation).iterdir()]
+    assert {"README.md", "CHANGELOG.md", "architecture.md"} <= set(names)
