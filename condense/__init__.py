@@ -6,11 +6,11 @@ or look at :func:`effective_history`.
 
 from condense.attachments import AttachFoldedFiles, attach_ledger
 from condense.attempts import Attempt, CondensationLog, NullLog
-from condense.boundaries import nearest_cut, safe_cuts, unread_tail
+from condense.boundaries import safe_cuts, unread_tail
 from condense.budget import Budget, Distribution
 from condense.calibration import Calibration, Report
 from condense.commands import command_blocks, extract_command_blocks
-from condense.condenser import LADDER, Condenser
+from condense.condenser import Condenser
 from condense.errors import (
     CannotFit,
     CondenseError,
@@ -89,7 +89,6 @@ from condense.summarizer import (
     UsageChunk,
 )
 from condense.tagging import (
-    InForce,
     Truncation,
     effective_history,
     hide_behind,
@@ -117,7 +116,6 @@ from condense.usage import Prices, Usage
 from condense.vocabulary import load_encoding
 
 __all__ = [
-    "LADDER",
     "Addition",
     "AttachFoldedFiles",
     "Attempt",
@@ -148,7 +146,6 @@ __all__ = [
     "Gauge",
     "Hooks",
     "ImageBlock",
-    "InForce",
     "InvalidMessage",
     "Json",
     "Kit",
@@ -213,7 +210,6 @@ __all__ = [
     "load_strategy",
     "merge_consecutive",
     "messages_since_last_summary",
-    "nearest_cut",
     "parse_ledger",
     "plan_truncation",
     "receipt",

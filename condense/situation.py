@@ -66,7 +66,7 @@ class Situation:
         return counter.count(self.system) + self.tools_tokens(counter)
 
     def tools_tokens(self, counter: TokenCounter) -> int:
-        """Return the estimated size of the tool specs, as compact JSON."""
+        """Return the estimated size of the tool specs, as compact JSON: so Roo Code counts them."""
         if not self.tools:
             return 0
         return counter.count(json.dumps(self.tools, separators=(",", ":"), ensure_ascii=False))
