@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from chatapp import services
 from chatapp.models import Conversation, Profile
+from tests.chatapp.test_forms import PROFILE
 
 PAGES = ["conversations", "condensations", "profiles", "new_profile", "settings", "search"]
 
@@ -131,19 +132,7 @@ def test_settings_are_saved_together(browser: Client, alice: User) -> None:
 
 def test_profiles_are_made_changed_and_removed(browser: Client, alice: User) -> None:
     """And one of them is the default."""
-    form = {
-        "name": "Claude",
-        "provider": "anthropic",
-        "model": "claude-opus-5",
-        "context_window": 200_000,
-        "max_output": 8_192,
-        "price_input": "5",
-        "price_output": "25",
-        "price_cache_read": "0.5",
-        "price_cache_write": "6.25",
-        "mode": "inherit",
-        "key": "sk-secret",
-    }
+    form = PROFILE | {"key": "sk-secret"}
     browser.post(reverse("new_profile"), form)
     profile = Profile.objects.get(name="Claude")
     page = browser.get(reverse("edit_profile", args=[profile.pk])).text
