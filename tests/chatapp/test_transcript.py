@@ -60,6 +60,39 @@ def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> N
     ]
 
 
+def test_a_result_of_blocks_is_their_text_with_images_named(conversation: Conversation) -> None:
+    """There is nothing to see of an image in a card."""
+    append(conversation, "assistant", condense.ToolUseBlock("c1", "screenshot", {}))
+    image = condense.ImageBlock({"type": "url", "url": "https://example.org/a.png"})
+    found = condense.ToolResultBlock("c1", (condense.TextBlock("Two windows."), image))
+    append(conversation, "user", found)
+    (agent,) = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    (card,) = agent.parts
+    assert isinstance(card, ToolCard)
+    assert card.result == "Two windows.\n[Image]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"limit": 3, "why": "because", "path": "src/a.py"}, "src/a.py"),
+        ({"why": "first\nand second"}, "first and second"),
+        ({"command": "x" * 200}, "x" * 120),
+        ({"limit": 3}, ""),
+        ("no object", ""),
+    ],
+)
+def test_a_card_names_the_argument_that_says_most(
+    conversation: Conversation, arguments: object, shown: str
+) -> None:
+    """On one line, and not at any length."""
+    append(conversation, "assistant", condense.ToolUseBlock("c1", "some_tool", arguments))
+    (agent,) = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    assert [part.argument for part in agent.parts if isinstance(part, ToolCard)] == [shown]
+
+
 def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> None:
     """Nothing of a message is dropped silently."""
     image = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
