@@ -56,12 +56,13 @@ class Builder:
 
     def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
         """Return what hides messages of this page: id on the tag → the attempt's record."""
-        names = {row.condense_parent or row.truncation_parent for row in self.messages} - {None}
+        names = {name for row in self.messages for name in _parents(row)}
         if not names:
             return {}
         rows = Condensation.objects.filter(
             Q(message__condense_id__in=names) | Q(message__truncation_id__in=names),
             conversation=self.conversation,
+            message__undone=False,
         ).select_related("message")
         return {
             name: row
@@ -139,9 +140,8 @@ class Builder:
         return {name: TurnCost(**numbers) for name, numbers in sums if numbers["calls"] > 1}
 
     def _hidden_by(self, message: Message) -> HiddenBy | None:
-        name = message.condense_parent or message.truncation_parent
-        attempt = self.hiders.get(name) if name and message.hidden else None
-        return None if attempt is None else _hider(attempt)
+        found = map(self.hiders.get, _parents(message) if message.hidden else ())
+        return next((_hider(one) for one in found if one and _reaches(one, message)), None)
 
     def _condensation_row(self, message: Message) -> CondensationRow | MessageRow:
         attempt: Condensation | None = getattr(message, "condensation", None)
@@ -208,6 +208,17 @@ class Builder:
             return {}
         rows = self.conversation.rewinds.filter(undone_at=None).select_related("conversation")
         return {row.pk: row for row in rows}
+
+
+def _parents(message: Message) -> list[uuid.UUID]:
+    """Return the ids of what may hide a message, in force or not."""
+    return [name for name in (message.condense_parent, message.truncation_parent) if name]
+
+
+def _reaches(attempt: Condensation, message: Message) -> bool:
+    """Whether an attempt hides a message: one that was rewound hides what went with it only."""
+    made = attempt.message
+    return made is not None and made.rewind_parent in {None, message.rewind_parent}
 
 
 def _hider(attempt: Condensation) -> HiddenBy:

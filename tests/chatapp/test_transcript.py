@@ -1,5 +1,6 @@
 """The rows of the transcript page."""
 
+import uuid
 from decimal import Decimal
 
 import pytest
@@ -19,7 +20,7 @@ from chatapp.transcript import (
     ToolCard,
     TurnCost,
 )
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.test_services import record_for
 
 
@@ -143,6 +144,36 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     assert isinstance(fold, CondensationRow)
     assert not fold.undoable
     assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
+
+
+def test_a_condensation_undone_after_a_later_one_is_hidden_by_neither(
+    conversation: Conversation, say: Say
+) -> None:
+    """What a record says of another holds no longer than that one is in force."""
+    talk(say, 4)
+    attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
+    for attempt in reversed(attempts):
+        services.undo_condensation(condensation=attempt)
+    folds = transcript.page(conversation).rows[4:]
+    assert [isinstance(fold, CondensationRow) and fold.hidden_by for fold in folds] == [None, None]
+
+
+def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncation(
+    conversation: Conversation, say: Say
+) -> None:
+    """A message may name both."""
+    talk(say, 4)
+    services.undo_condensation(
+        condensation=record_for(conversation, summarise(conversation, keep=1))
+    )
+    hidden = tuple(message.id for message in store.read_effective(conversation.pk))
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message(role="user", content="4 messages hidden", tags=tags)
+    made = store.apply_reduction(conversation.pk, reduction_of(marker, hidden))
+    attempt = record_for(conversation, made)
+    rows = [row for row in transcript.page(conversation).rows if isinstance(row, MessageRow)]
+    found = [row.hidden_by.row_id if row.hidden_by else "" for row in rows]
+    assert found == [f"condensation-{attempt.pk}"] * 4
 
 
 def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
