@@ -114,12 +114,6 @@ def announce_change(conversation_id: uuid.UUID) -> None:
         hub.loop.call_soon_threadsafe(room.show_change, context=contextvars.Context())
 
 
-def live_articles(conversation_id: uuid.UUID) -> list[tuple[str, str]]:
-    """Return (element id, HTML) of what is being written now, for a page that loads."""
-    room = hub.rooms.get(conversation_id)
-    return room.view.articles() if room else []
-
-
 async def _require_profile(conversation: Conversation) -> None:
     """Raise services.Refused where nobody answers, as things are now."""
     if not await Profile.objects.filter(pk=conversation.profile_id or 0).aexists():

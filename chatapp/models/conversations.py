@@ -183,6 +183,14 @@ class Message(models.Model):
         """Whether this is a truncation's or a clearing's marker."""
         return self.truncation_id is not None or self.clear_id is not None
 
+    @property
+    def holds_results(self) -> bool:
+        """Whether the message only carries results of tools."""
+        content = self.content
+        return isinstance(content, list) and all(
+            block.get("type") == "tool_result" for block in content
+        )
+
 
 class Turn(models.Model):
     """From one message of the user to the final reply; ``nonce`` makes sending idempotent."""

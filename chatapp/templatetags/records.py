@@ -4,11 +4,7 @@ from typing import Any
 
 from django import template
 
-from chatapp.views import condensations
-
 register = template.Library()
-
-register.filter("holds_results", condensations.holds_results)
 
 
 @register.filter

@@ -90,17 +90,9 @@ def with_rows(found: QuerySet[Message]) -> Iterator[tuple[Message, str]]:
     for message in found.select_related("condensation"):
         if attempt := getattr(message, "condensation", None):
             row_id = f"condensation-{attempt.pk}"
-        elif not holds_results(message):
+        elif not message.holds_results:
             row_id = f"message-{message.seq}"
         yield message, row_id
-
-
-def holds_results(message: Message) -> bool:
-    """Whether the message only carries results of tools."""
-    content = message.content
-    return isinstance(content, list) and all(
-        block.get("type") == "tool_result" for block in content
-    )
 
 
 def list_attempts(mine: CondensationQuerySet, outcome: str, after: str) -> dict[str, Any]:
