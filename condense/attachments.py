@@ -1,4 +1,4 @@
-"""What stands beside a summary without a model's help; each is an ``after`` hook."""
+"""What stands for hidden messages without a model's help, and the ``after`` hooks that add it."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from condense.facts import BUDGET, SHARE, ledger
 from condense.messages import Block, Message, TextBlock
 from condense.situation import Addition, Reduction, Situation
+from condense.tokens import TokenCounter
 
 # Characters for each token of the window: all of Roo Code's 50,000 in the 200,000 tokens that most
 # models had when it chose them, where they take some 7 %, and as much of a smaller window.
@@ -23,9 +24,19 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Sequence[
     """
     if reduction.kind != "condensed" or not reduction.prompt:
         return ()
-    hidden = _hidden(situation, reduction)
-    budget = int(situation.budget.window * SHARE) or BUDGET
-    return await _in_thread(ledger, hidden, budget_tokens=budget)
+    return await facts_of(_hidden(situation, reduction), situation)
+
+
+async def facts_of(
+    hidden: Sequence[Message],
+    situation: Situation,
+    *,
+    share: float = SHARE,
+    counter: TokenCounter | None = None,
+) -> tuple[TextBlock, ...]:
+    """Return the ledger of hidden messages, within a share of the window, copied in a thread."""
+    budget = int(situation.budget.window * share) or BUDGET
+    return await _in_thread(ledger, hidden, budget_tokens=budget, counter=counter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from condense.facts import BUDGET, SHARE, ledger
+from condense.attachments import facts_of
+from condense.facts import SHARE
 from condense.gauge import Gauge
 from condense.messages import Tags
 from condense.situation import Kind, Reduction, Situation
@@ -27,8 +28,7 @@ class Ledger(ByRule):
         gauge = Gauge(situation, kit.counter)
         split = split_at(situation, gauge, ())
         require_enough(situation.effective, split.hidden)
-        budget = int(situation.budget.window * self.share) or BUDGET
-        facts = ledger(split.hidden, budget_tokens=budget, counter=kit.counter)
+        facts = await facts_of(split.hidden, situation, share=self.share, counter=kit.counter)
         summary = "" if facts else NO_FACTS
         said = await Recap(situation, split, gauge, kit).write(summary, facts)
         tags = Tags(condense_id=kit.new_id())

@@ -1,11 +1,9 @@
 """Hide the oldest half behind a marker that carries its facts; no model is called."""
 
-import asyncio
-
+from condense.attachments import facts_of
 from condense.errors import NothingToCondense
-from condense.facts import BUDGET, SHARE, ledger
 from condense.gauge import Gauge
-from condense.messages import Content, Message, Tags, TextBlock
+from condense.messages import Message, Tags, TextBlock
 from condense.situation import Kind, Reduction, Situation, Trigger
 from condense.strategies.base import ByRule, Kit, make_reduction
 from condense.tagging import TRUNCATION_TEXT, plan_truncation
@@ -48,14 +46,8 @@ class SlidingWindow(ByRule):
     async def _reduction(
         self, hidden: tuple[Message, ...], situation: Situation, gauge: Gauge, kit: Kit
     ) -> Reduction:
-        content = await asyncio.to_thread(_content, hidden, situation, kit)
+        text = TRUNCATION_TEXT.format(count=len(hidden))
+        facts = await facts_of(hidden, situation, counter=kit.counter)
+        content = (TextBlock(text), *facts) if facts else text
         tags = Tags(truncation_id=kit.new_id())
         return make_reduction(self, hidden, content, tags, gauge=gauge, kit=kit)
-
-
-def _content(hidden: tuple[Message, ...], situation: Situation, kit: Kit) -> Content:
-    """Return what the marker says: how many are hidden, and what is known of them."""
-    text = TRUNCATION_TEXT.format(count=len(hidden))
-    budget = int(situation.budget.window * SHARE) or BUDGET
-    facts = ledger(hidden, budget_tokens=budget, counter=kit.counter)
-    return (TextBlock(text), *facts) if facts else text
