@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import condense
@@ -56,7 +56,6 @@ class AgentLoop:
         audience: Audience,
         system: str,
         step_limit: int,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take everything a turn works with; ``step_limit`` counts model calls."""
         self.provider = provider
@@ -66,7 +65,6 @@ class AgentLoop:
         self.audience = audience
         self.system = system
         self.step_limit = step_limit
-        self.clock = clock
 
     async def run(self) -> None:
         """Work until the model calls no tool any more.
@@ -98,7 +96,7 @@ class AgentLoop:
         images = self.provider.model.supports_images
         messages = condense.shape_request(history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
-        draft = Draft(self.clock())
+        draft = Draft(time.monotonic())
         try:
             reply = await self._listen(request, draft)
         except asyncio.CancelledError:
@@ -122,7 +120,7 @@ class AgentLoop:
                     draft.text.append(text)
                 case events.RetryScheduled(reason, seconds):
                     await self.journal.record_call(self._account(draft, reason))
-                    draft.usage, draft.started = condense.Usage(), self.clock() + seconds
+                    draft.usage, draft.started = condense.Usage(), time.monotonic() + seconds
             self.audience.publish(event)
         if draft.reply is None:
             raise ProviderError("The stream ended before the reply was complete.")
@@ -150,7 +148,7 @@ class AgentLoop:
             purpose=Purpose.CHAT,
             usage=draft.usage,
             cost=self.provider.model.prices.cost(draft.usage),
-            seconds=self.clock() - draft.started,
+            seconds=time.monotonic() - draft.started,
             error=error,
         )
 
@@ -168,9 +166,9 @@ class AgentLoop:
 
     async def _run_tool(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
         self.audience.publish(events.ToolStarted(call.id, call.name, call.input))
-        started = self.clock()
+        started = time.monotonic()
         outcome = await self._outcome(call)
-        seconds = self.clock() - started
+        seconds = time.monotonic() - started
         self.audience.publish(events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds))
         return condense.ToolResultBlock(call.id, outcome.text, outcome.is_error)
 

@@ -7,12 +7,15 @@ from django import template
 register = template.Library()
 
 
+LONGEST = 120  # characters of an excerpt
+
+
 @register.filter
-def excerpt(content: Any, length: int = 120) -> str:
+def excerpt(content: Any) -> str:
     """Return the beginning of a message's text, or what it holds instead."""
     if isinstance(content, str):
-        return shorten(content, length)
-    return shorten(" · ".join(filter(None, map(block_words, content))), length)
+        return shorten(content)
+    return shorten(" · ".join(filter(None, map(block_words, content))))
 
 
 def block_words(block: Any) -> str:
@@ -27,7 +30,7 @@ def block_words(block: Any) -> str:
     return ""
 
 
-def shorten(text: str, length: int) -> str:
-    """Return the text on one line, cut at ``length`` characters."""
+def shorten(text: str) -> str:
+    """Return the text on one line, cut where it gets long."""
     line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -14,9 +14,7 @@ INTERRUPTED = "Tool execution was interrupted before completion."
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def inject_synthetic_results(
-    messages: Sequence[Message], missing_result: str = DEFERRED
-) -> Sequence[Message]:
+def inject_synthetic_results(messages: Sequence[Message]) -> Sequence[Message]:
     """Return the messages and one more that answers every call without a result anywhere.
 
     The same object when nothing is missing.
@@ -29,7 +27,7 @@ def inject_synthetic_results(
             calls.pop(result.tool_use_id, None)
     if not calls:
         return messages
-    results = tuple(ToolResultBlock(id_, missing_result) for id_ in calls)
+    results = tuple(ToolResultBlock(id_, DEFERRED) for id_ in calls)
     return (*messages, Message(role="user", content=results))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from condense.messages import Message, TextBlock
 from condense.shaping.cleaning import clean, replace_images
 from condense.shaping.merging import merge_consecutive
-from condense.shaping.pairing import DEFERRED, repair_tool_pairs
+from condense.shaping.pairing import repair_tool_pairs
 from condense.shaping.weight import MAX_BYTES, lighten
 
 OPENING = "[The conversation continues from here.]"
@@ -16,7 +16,6 @@ def shape_request(
     messages: Sequence[Message],
     *,
     supports_images: bool = True,
-    missing_result: str = DEFERRED,
     max_bytes: int = MAX_BYTES,
 ) -> tuple[Message, ...]:
     """Return an effective history as messages that the Messages API accepts.
@@ -31,7 +30,7 @@ def shape_request(
     merged = merge_consecutive(cleaned, ("user", "assistant"), markers=True)
     if messages and (not merged or merged[0].role == "assistant"):
         merged = (Message(role="user", content=OPENING, id="opening"), *merged)
-    return _ended(repair_tool_pairs(merged, missing_result=missing_result))
+    return _ended(repair_tool_pairs(merged))
 
 
 def _ended(messages: tuple[Message, ...]) -> tuple[Message, ...]:
