@@ -37,6 +37,33 @@ def test_a_chat_does_not_scroll_sideways_either(open_page: OpenPage, long_chat: 
     assert page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
 
 
+def test_a_title_without_spaces_wraps_in_the_history_on_a_phone(open_page: OpenPage) -> None:
+    """It is where a line says which conversation it is about."""
+    page = open_page("/", width=360)
+    title = "W" * 60
+    ask(page, title)
+    page.get_by_role("button", name="Condense context").click()
+    expect(page.get_by_role("article", name=re.compile("^Cond|^Context"))).to_be_visible()
+    page.goto("/condensations/")
+    box = page.locator(".attempt-title", has_text=title).bounding_box()
+    assert box
+    assert box["x"] + box["width"] <= 360
+
+
+def test_how_many_messages_to_keep_stands_below_the_strategy_it_belongs_to(
+    open_page: OpenPage,
+) -> None:
+    """Below the last strategy it would read as a part of that one."""
+    page = open_page("/settings/")
+    above, below = (page.get_by_role("radio", name=name) for name in ("Keep recent", "Ledger"))
+    above.check()
+    rows = (above, page.get_by_label("Messages to keep"), below)
+    boxes = [row.bounding_box() for row in rows]
+    tops = [box["y"] for box in boxes if box]
+    assert len(tops) == 3
+    assert tops == sorted(tops)
+
+
 def test_a_conversation_starts_on_the_first_page(page: Page) -> None:
     """And names itself after its first message."""
     ask(page, "Hello from the first page")
