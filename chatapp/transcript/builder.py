@@ -53,6 +53,7 @@ class Builder:
         self.hiders = self._find_hiders()
         self.cleared = self._find_cleared()
         self.turns = self._find_turns()
+        self.rewinds = self._find_rewinds()
 
     def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
         """Return what hides messages of this page: id on the tag → the attempt's record."""
@@ -178,20 +179,29 @@ class Builder:
         attempts = list(rows.order_by("started_at"))
         for number, attempt in enumerate(attempts):
             if attempt.status in ended and attempt.kind != unremarkable:
-                yield _Placed(
-                    (attempt.at_seq, float("inf")), _failure_row(attempt, attempts[number:])
-                )
+                key, rewind = self._place_of(attempt)
+                yield _Placed(key, _failure_row(attempt, attempts[number:]), rewind)
+
+    def _place_of(self, attempt: Condensation) -> tuple[tuple[float, float], uuid.UUID | None]:
+        """Return where a failure stands: before what was written since, rewound with its place."""
+        before = [row for row in self.messages if row.seq <= attempt.at_seq]
+        if not before:
+            return (attempt.at_seq, attempt.at_seq), None
+        key = (before[-1].position, attempt.at_seq + 0.5)
+        parent = before[-1].rewind_parent
+        went_too = parent and attempt.started_at < self.rewinds[parent].created_at
+        return key, parent if went_too else None
 
     def _fold(self, placed: Iterable[_Placed]) -> Iterator[Row]:
         """Yield rows, each run of rows that one rewind hides as one row."""
-        rewinds = self._find_rewinds()
-        undoable = max((one for one in rewinds.values() if one.undoable), default=None, key=_age)
+        latest = (one for one in self.rewinds.values() if one.undoable)
+        undoable = max(latest, default=None, key=_age)
         for rewind_id, run in itertools.groupby(placed, key=lambda one: one.rewind):
             rows = tuple(one.row for one in run)
             if rewind_id is None:
                 yield from rows
                 continue
-            rewind = rewinds[rewind_id]
+            rewind = self.rewinds[rewind_id]
             yield RewindRow(
                 id=f"rewind-{rewind.pk}-{rows[0].seq}",
                 seq=rows[0].seq,

@@ -196,6 +196,44 @@ def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
     assert row.instead == "Truncated instead: 1,200 messages hidden."
 
 
+def fail(conversation: Conversation) -> None:
+    """Record an attempt that fails now."""
+    last = Message.objects.filter(conversation=conversation).order_by("seq").last()
+    assert last
+    unrecorded = Message.objects.filter(conversation=conversation, condensation=None)
+    row = record_for(conversation, unrecorded[0])
+    row.status, row.message, row.at_seq = Condensation.Status.FAILED, None, last.seq
+    row.save()
+
+
+def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """And after the one it followed, where nothing was said between them."""
+    talk(say, 4)
+    for _ in range(2):
+        fail(conversation)
+        record_for(conversation, summarise(conversation))
+    kinds = [type(row) for row in transcript.page(conversation).rows[4:]]
+    assert kinds == [FailureRow, CondensationRow] * 2
+
+
+def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
+    conversation: Conversation, say: Say
+) -> None:
+    """One rewind is one row; what fails after it stands after it."""
+    talk(say, 3)
+    fail(conversation)
+    talk(say, 2)
+    services.rewind_conversation(conversation=conversation, to_seq=2)
+    fail(conversation)
+    _first, rewound, failed = transcript.page(conversation).rows
+    assert isinstance(failed, FailureRow)
+    assert isinstance(rewound, RewindRow)
+    kinds = [type(row) for row in rewound.rows]
+    assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow, MessageRow]
+
+
 def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say) -> None:
     """With a way back until something new is written."""
     talk(say, 6)
