@@ -132,6 +132,7 @@ export class Transcript {
   #swap(fresh) {
     const root = this.root;
     const open = [...root.querySelectorAll("details[open]")].map((one) => this.#path(one));
+    const focused = root.contains(document.activeElement) && document.activeElement.closest(".row")?.id;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished])")];
     if (!this.#scroll.isFollowing) this.#measure(root);
     root.dataset.revision = fresh.dataset.revision;
@@ -140,6 +141,13 @@ export class Transcript {
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     this.#dress(root);
+    if (focused) this.#focus(document.getElementById(focused));
+  }
+
+  /** Give a row the focus that was inside it; the composer where it can't take it any more. */
+  #focus(row) {
+    row?.focus({ preventScroll: true });
+    if (document.activeElement !== row) document.getElementById("message").focus({ preventScroll: true });
   }
 
   /** Lay every row out in full for two frames: the browser then remembers their heights. */

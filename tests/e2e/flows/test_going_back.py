@@ -46,6 +46,26 @@ def test_rewinding_to_before_a_condensation_brings_the_originals_back(
     assert texts(standin.requests[-1].body) == [long(PASSWORD), "Noted.", "Once more."]
 
 
+def test_the_focus_stays_on_the_page_when_rows_come_and_go(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """On the row that was acted on, or in the composer where it is gone; here without a mouse."""
+    chat = open_chat()
+    standin.then(Reply("Noted."), summary())
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").click()
+    fold = chat.rows("Context condensed")
+    expect(fold).to_be_visible()
+    rewind(chat, fold, "Rewind to before", hides="1 condensation")
+    expect(chat.box).to_be_focused()
+    chat.button("Undo rewind").press("Enter")
+    expect(chat.rows("Rewound")).to_have_count(0)
+    expect(chat.box).to_be_focused()
+    chat.button("Undo condensation").press("Enter")
+    expect(chat.button("Undo condensation")).to_have_count(0)
+    expect(fold).to_be_focused()
+
+
 def test_a_rewind_can_be_undone_until_something_new_is_written(
     open_chat: OpenChat, standin: Standin
 ) -> None:
