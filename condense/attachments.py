@@ -1,10 +1,13 @@
 """What stands for hidden messages without a model's help, and the ``after`` hooks that add it."""
 
+import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.facts import BUDGET, SHARE, ledger
+from condense.folding import LIMIT, files_read, fold_files
+from condense.folding.ignoring import Ignore
 from condense.messages import Block, Message, TextBlock
 from condense.situation import Addition, Reduction, Situation
 from condense.tokens import TokenCounter
@@ -36,7 +39,7 @@ async def facts_of(
 ) -> tuple[TextBlock, ...]:
     """Return the ledger of hidden messages, within a share of the window, copied in a thread."""
     budget = int(situation.budget.window * share) or BUDGET
-    return await _in_thread(ledger, hidden, budget_tokens=budget, counter=counter)
+    return await asyncio.to_thread(ledger, hidden, budget_tokens=budget, counter=counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +52,21 @@ class AttachFoldedFiles:
     """
 
     root: str | os.PathLike[str]
-    ignore: Callable[[str], bool] | None = None
+    ignore: Ignore | None = None
 
     async def __call__(self, situation: Situation, reduction: Reduction) -> Addition:
         """Return one block for each file; nothing where none was read."""
         if reduction.kind != "condensed":
             return Addition()
-        return await _in_thread(self._fold, situation, reduction)
+        return await asyncio.to_thread(self._fold, situation, reduction)
 
     def _fold(self, situation: Situation, reduction: Reduction) -> Addition:
-        # A dozen modules; who imports the engine should not wait for them.
-        from condense.folding import LIMIT, files_read, fold_files  # noqa: PLC0415
-
         paths = files_read(_hidden(situation, reduction))
         if not paths:
             return Addition()
         limit = min(LIMIT, _room(situation, reduction))
         folded = fold_files(paths, self.root, limit=limit, ignore=self.ignore)
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded)
-
-
-async def _in_thread[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    import asyncio  # noqa: PLC0415 - takes as long as all the rest of the engine
-
-    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:

@@ -1,5 +1,6 @@
 """The hooks during one run: a hook that raises is noted, and otherwise as if it were not there."""
 
+import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -62,8 +63,6 @@ class HookRun:
 
     @contextmanager
     def _guarded(self, hook: object) -> Iterator[None]:
-        import asyncio  # noqa: PLC0415 - takes as long as all the rest of the engine
-
         try:
             yield
         except (Exception, asyncio.CancelledError) as error:
@@ -76,8 +75,6 @@ class HookRun:
 
 def _is_cancelled() -> bool:
     """Whether the run itself was cancelled, rather than something that a hook waited for."""
-    import asyncio  # noqa: PLC0415 - as above
-
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 

