@@ -132,6 +132,7 @@ export class Transcript {
   #swap(fresh) {
     const root = this.root;
     const open = [...root.querySelectorAll("details[open]")].map((one) => this.#path(one));
+    const tabs = [...root.querySelectorAll(".tabs :checked")].map((one) => `[name="${one.name}"][value="${one.value}"]`);
     const focused = root.contains(document.activeElement) && document.activeElement.closest(".row")?.id;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished])")];
     if (!this.#scroll.isFollowing) this.#measure(root);
@@ -140,6 +141,7 @@ export class Transcript {
     for (const row of written) if (!document.getElementById(row.id)) root.append(row);
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
+    for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
     this.#dress(root);
     if (focused) this.#focus(document.getElementById(focused));
   }

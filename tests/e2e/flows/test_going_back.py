@@ -66,6 +66,19 @@ def test_the_focus_stays_on_the_page_when_rows_come_and_go(
     expect(fold).to_be_focused()
 
 
+def test_a_record_stays_open_where_it_was_read(open_chat: OpenChat, standin: Standin) -> None:
+    """What was done to it comes in without leading back to the summary."""
+    chat = open_chat()
+    condensed(chat, standin)
+    fold = chat.rows("Context condensed")
+    fold.locator("summary").click()
+    fold.get_by_text("Record", exact=True).click()
+    chat.button("Undo condensation").click()
+    expect(chat.button("Undo condensation")).to_have_count(0)
+    expect(fold.get_by_role("radio", name="Record")).to_be_checked()
+    expect(fold.get_by_text("Identifier")).to_be_visible()
+
+
 def test_a_rewind_can_be_undone_until_something_new_is_written(
     open_chat: OpenChat, standin: Standin
 ) -> None:
