@@ -11,7 +11,7 @@ from django.db.models import Max, Sum
 from django.utils import timezone
 
 import condense
-from chatapp import store
+from chatapp import sizes, store
 from chatapp.agent import events
 from chatapp.agent.ports import Audience
 from chatapp.models import Condensation, Conversation, ModelCall, Profile, Turn
@@ -51,9 +51,9 @@ class StoredLog:
         self._kind = ""
 
     async def condensed_at(self) -> int:
-        """Return the newest message's seq when the model was last asked, 0 where it never was."""
-        asked = Condensation.objects.filter(conversation=self.conversation, calls__isnull=False)
-        found = await asked.aaggregate(seq=Max("at_seq"))
+        """Return the newest message's seq when it was last tried, 0 where it never was."""
+        tried = Condensation.objects.filter(conversation=self.conversation)
+        found = await tried.aaggregate(seq=Max("at_seq"))
         return found["seq"] or 0
 
     async def started(self, attempt: condense.Attempt) -> None:
@@ -105,8 +105,7 @@ class StoredLog:
                 Condensation.Status.SUCCEEDED,
                 message=message,
                 prompt=reduction.prompt,
-                tokens_after=reduction.tokens_after.value,
-                tokens_after_measured=reduction.tokens_after.measured,
+                tokens_after=self._size().value,
                 messages_hidden=reduction.count,
                 cost=reduction.cost,
                 summary=reduction.summary,
@@ -115,6 +114,11 @@ class StoredLog:
                 receipt=receipt.to_json(),
                 folded=reduction.folded.to_json() if reduction.folded else {},
             )
+
+    def _size(self) -> condense.TokenCount:
+        """Return the size that the context bar shows from now on."""
+        fresh = Conversation.objects.get(pk=self.conversation.pk)
+        return sizes.context_size(fresh, self.profile, store.read_effective(fresh.pk))
 
     def _receipt(self, reduction: condense.Reduction) -> condense.Receipt:
         """Check what the model still reads of the facts in what is about to be hidden."""

@@ -27,10 +27,10 @@ class Ending:
     notice: Notice | None = None
 
 
-async def ending_of(work: Awaitable[None]) -> Ending:
-    """Wait for the work and return how it ended; raises nothing."""
+async def ending_of(work: Awaitable[str | None]) -> Ending:
+    """Wait for the work and return how it ended, with what it has to say; raises nothing."""
     try:
-        await work
+        said = await work
     except asyncio.CancelledError:
         return Ending(Turn.Status.STOPPED, _("Stopped."))
     except (StepLimitReached, condense.NothingToCondense) as reason:
@@ -40,7 +40,7 @@ async def ending_of(work: Awaitable[None]) -> Ending:
     except Exception as error:
         log.exception("what ran could not be completed")
         return _unforeseen(error)
-    return Ending(Turn.Status.FINISHED, _("Done."))
+    return Ending(Turn.Status.FINISHED, _("Done."), Notice("info", said) if said else None)
 
 
 def _unforeseen(error: Exception) -> Ending:
@@ -57,4 +57,4 @@ def storage_failed(error: Exception) -> Ending:
 
 
 def _failed(text: str, details: str = "") -> Ending:
-    return Ending(Turn.Status.FAILED, _("The turn failed."), Notice("error", text, details))
+    return Ending(Turn.Status.FAILED, _("Failed."), Notice("error", text, details))

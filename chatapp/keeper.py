@@ -54,6 +54,7 @@ class Keeper:
         self.wishes = wishes
         self._running: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
+        self.made: condense.Reduction | None = None
 
     async def fit(
         self, history: Sequence[condense.Message], trigger: condense.Trigger
@@ -67,14 +68,14 @@ class Keeper:
         self.log.effective = situation.effective
         self._running = asyncio.ensure_future(self.condenser.fit(situation))
         try:
-            reduction = await self._running
+            self.made = await self._running
         except asyncio.CancelledError:
             if _is_cancelled_itself():
                 raise
             return self._after_cancel(situation)
         finally:
             self._running = None
-        return history if reduction is None else await self.journal.effective_history()
+        return history if self.made is None else await self.journal.effective_history()
 
     def cancel(self) -> bool:
         """Cancel the condensation that runs; the turn goes on. False when none runs."""

@@ -21,7 +21,7 @@ from chatapp.models import Turn
 BACKLOG = 500
 
 Watcher = asyncio.Queue[protocol.Frame | None]
-Job = Callable[[], Awaitable[None]]
+Job = Callable[[], Awaitable[str | None]]
 
 
 class Room:
@@ -36,7 +36,7 @@ class Room:
         self.keeper: Keeper | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
-        self._work: asyncio.Task[None] | None = None
+        self._work: asyncio.Task[str | None] | None = None
         self._changes: set[asyncio.Task[None]] = set()
 
     @property
@@ -76,11 +76,11 @@ class Room:
         self._work = asyncio.create_task(self._do(work))
         self.job = asyncio.create_task(self._run(self._work, turn))
 
-    async def _do(self, work: Job) -> None:
+    async def _do(self, work: Job) -> str | None:
         await self.view.begin()
-        await work()
+        return await work()
 
-    async def _run(self, work: asyncio.Task[None], turn: Turn | None) -> None:
+    async def _run(self, work: asyncio.Task[str | None], turn: Turn | None) -> None:
         # Stop cancels the work and never this: however it ends, the room is free again.
         ending = await ending_of(work)
         try:

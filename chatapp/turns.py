@@ -74,11 +74,16 @@ async def condense_now(conversation: Conversation, focus: str) -> None:
         room.start(lambda: _run_condensation(room, conversation, focus), None)
 
 
-async def _run_condensation(room: Room, conversation: Conversation, focus: str) -> None:
+async def _run_condensation(room: Room, conversation: Conversation, focus: str) -> str | None:
     parts = await sync_to_async(_assemble)(room, conversation, focus=focus)
     room.keeper = parts.keeper
     history = await parts.journal.effective_history()
     await parts.keeper.fit(history, condense.Trigger.MANUAL)
+    made = parts.keeper.made
+    if made is None or made.kind != "cleared":
+        return None
+    # Its row stands where the output was, perhaps far above what is on the screen.
+    return _("Old tool output was cleared: it is one line each now. Condense again for a summary.")
 
 
 def stop(conversation_id: uuid.UUID) -> None:

@@ -54,7 +54,8 @@ def script_texts() -> SafeString:
             "atTokens": _("{words} ({tokens} tokens)"),
             "atLimit": _("{words} ({tokens} tokens: the rest is kept free for the answer)"),
             "globally": _(
-                "Condenses at {percent} % of the window, in every profile that inherits."
+                "Condenses at {percent} % of the window, or before a request no longer fits, in "
+                "every profile that inherits."
             ),
             "neverGlobally": _("Nothing condenses by itself."),
             "thisProfile": _("This profile"),

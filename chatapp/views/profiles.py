@@ -3,27 +3,28 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Case, F, SmallIntegerField, Value, When
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
+from chatapp.budgets import budget_for
+from chatapp.context import describe_start
 from chatapp.forms import ProfileForm, model_defaults
 from chatapp.models import Preferences, Profile
-from chatapp.models.accounts import INHERIT
 from chatapp.views.common import Request, signed_in
 
 
 @require_GET
 @signed_in
 def list_profiles(request: Request) -> HttpResponse:
-    """List the user's profiles with the threshold that counts for each."""
+    """List the user's profiles with where condensing starts in each."""
     preferences = services.preferences_of(request.user)
-    inherited = When(threshold=INHERIT, then=Value(preferences.threshold))
-    effective = Case(inherited, default=F("threshold"), output_field=SmallIntegerField())
-    profiles = request.user.profiles.annotate(effective=effective)
+    profiles = [
+        (profile, describe_start(budget_for(profile, preferences), preferences))
+        for profile in request.user.profiles.all()
+    ]
     context = {"profiles": profiles, "preferences": preferences}
     return render(request, "profiles/page.html", context)
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import protocol, store
+from chatapp.context import context_state
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, connect, open_page
@@ -157,6 +158,9 @@ async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
     assert (attempt.trigger, attempt.focus) == ("manual", "the numbers")
     assert attempt.tokens_after is not None
     assert attempt.tokens_after < attempt.tokens_before
+    bar = await sync_to_async(context_state)(conversation)
+    assert bar is not None
+    assert bar.used == attempt.tokens_after, "row and bar say the same"
 
 
 async def test_a_conversation_too_short_to_condense_says_so(

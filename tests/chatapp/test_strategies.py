@@ -12,10 +12,12 @@ from django.urls import reverse
 import condense
 from chatapp import bootstrap, services, store, transcript
 from chatapp.forms import PreferencesForm
-from chatapp.models import Condensation, Conversation
+from chatapp.models import Condensation, Conversation, Preferences
 from chatapp.transcript import CondensationRow, FailureRow, MessageRow
 from tests.chatapp.claude import converse
+from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import open_page
+from tests.chatapp.test_consumers import fill
 from tests.standin.server import Standin
 
 FILE = "one line of the file\n" * 100
@@ -103,6 +105,7 @@ async def test_superseded_output_is_one_line_in_the_next_request(
     async with open_page(cleared, alice) as page:
         await page.send("condense.start")
         await page.until_idle()
+        assert "one line each" in page.frames[-1]["notice"]
         assert not standin.requests
         await page.say("And now?")
         await page.until_idle()
@@ -153,6 +156,23 @@ def check_row(conversation: Conversation, owner: User) -> None:
     assert "Undo clearing" in page
     hidden = client.get(reverse("hidden", args=[conversation.pk, row.attempt.pk]))
     assert hidden.content.decode().count("<li>") == 1
+
+
+async def test_a_strategy_that_could_hide_nothing_is_not_tried_in_every_turn(
+    conversation: Conversation, alice: User, say: Say, transactional_db: None
+) -> None:
+    """It waits for more to come, as after any other try."""
+    await sync_to_async(rungs)(alice, strategy="keep_recent", messages_kept=100, auto_condense="on")
+    preferences = await Preferences.objects.aget(owner=alice)
+    preferences.threshold = 5
+    await preferences.asave()
+    await fill(say)
+    async with open_page(conversation, alice) as page:
+        for words in ("One.", "Two.", "Three."):
+            await page.say(words)
+            await page.until_idle()
+    attempt = await Condensation.objects.aget(conversation=conversation)
+    assert (attempt.strategy, attempt.status) == ("keep_recent", "failed")
 
 
 async def test_too_little_to_clear_is_on_record_and_no_row_of_the_chat(

@@ -35,6 +35,14 @@ def test_every_kind_of_fact_is_looked_for() -> None:
     }
 
 
+def test_a_number_is_looked_for_with_the_word_it_is_a_part_of() -> None:
+    """Half of a name is no fact, and no second one."""
+    talk = Session().says("Deploy QX-7781 to heliotrope-42, 3 times between 10-20 o'clock.")
+    names = [one.probe.text for one in receipt(talk.messages, "").findings]
+    assert {"QX-7781", "heliotrope-42", "10", "20"} <= set(names)
+    assert not {"7781", "42"} & set(names)
+
+
 def test_what_the_summary_says_word_for_word_is_kept() -> None:
     """A file by its name."""
     found = receipt(session().messages, "Changed parser.py; run make check; 250 ms.")
