@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import is_not
 from typing import Any
 
 from condense.messages import (
@@ -42,11 +43,13 @@ def _without_images(message: Message, text: str, *, nested: bool) -> Message:
 def _placeholders(content: Content, text: str, *, nested: bool) -> Content:
     if isinstance(content, str):
         return content
-    blocks = tuple(_placeholder(block, text, nested=nested) for block in content)
-    return content if all(new is old for new, old in zip(blocks, content, strict=True)) else blocks
+    blocks = [_placeholder(block, text, nested=nested) for block in content]
+    return tuple(blocks) if any(map(is_not, blocks, content)) else content
 
 
 def _placeholder(block: Block, text: str, *, nested: bool) -> Block:
+    if isinstance(block, TextBlock | ToolUseBlock):
+        return block
     if isinstance(block, ImageBlock) or _type(block) == "image":
         return TextBlock(text)
     if nested and isinstance(block, ToolResultBlock) and block.content:

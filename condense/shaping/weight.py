@@ -12,6 +12,7 @@ from condense.messages import (
     OpaqueBlock,
     TextBlock,
     ToolResultBlock,
+    ToolUseBlock,
     content_to_api,
 )
 
@@ -66,6 +67,8 @@ def _weight(content: Content) -> int:
 
 
 def _block_weight(block: Block) -> int:
+    if isinstance(block, TextBlock | ToolUseBlock):
+        return 0
     match block:
         case ImageBlock({"data": str(data)}) | OpaqueBlock({"source": {"data": str(data)}}):
             return len(data)
