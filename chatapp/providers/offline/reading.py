@@ -71,7 +71,7 @@ def _of_text(text: str, role: condense.Role) -> Iterator[Happening]:
         yield Happening(role, text)
     elif carried := _CARRIED.match(text):
         yield Happening(role, text[carried.end() :], carried=True)
-    elif is_summary(text):
+    elif is_summary(text) or condense.parse_ledger(text):
         yield Happening("summary", _body(text))
     elif not _TAGGED.match(text) and not _BRACKETED.match(text):
         yield Happening(role, text)
