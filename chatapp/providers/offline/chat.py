@@ -76,7 +76,8 @@ def _answer(question: str, before: Sequence[Happening]) -> str:
 
 def _name(before: Sequence[Happening]) -> str:
     for happening in reversed(before):
-        names = _NAME.findall(happening.text) if happening.kind in {"user", "summary"} else ()
+        told = happening.kind in {"user", "summary", "ledger"}
+        names = _NAME.findall(happening.text) if told else ()
         if names:
             return str(names[-1])
     return ""

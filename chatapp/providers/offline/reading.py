@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import condense
 
-Kind = Literal["user", "assistant", "call", "result", "error", "summary"]
+Kind = Literal["user", "assistant", "call", "result", "error", "summary", "ledger"]
 
 _TOOL_USE = re.compile(r"^\[Tool Use: (?P<name>[^\]]+)\]\n?(?P<input>.*)$", re.DOTALL)
 _TOOL_RESULT = re.compile(r"^\[Tool Result(?P<error> \(Error\))?\]\n?(?P<text>.*)$", re.DOTALL)
@@ -71,7 +71,9 @@ def _of_text(text: str, role: condense.Role) -> Iterator[Happening]:
         yield Happening(role, text)
     elif carried := _CARRIED.match(text):
         yield Happening(role, text[carried.end() :], carried=True)
-    elif is_summary(text) or condense.parse_ledger(text):
+    elif condense.parse_ledger(text):
+        yield Happening("ledger", text)
+    elif is_summary(text):
         yield Happening("summary", _body(text))
     elif not _TAGGED.match(text) and not _BRACKETED.match(text):
         yield Happening(role, text)

@@ -15,10 +15,11 @@ NOTED, FOUND, NOT_FOUND = "Noted:", "From this conversation:", "I found nothing 
 CANNED = (NOTED, FOUND, NOT_FOUND, "Hello. I am", "I am Palimpsest's", "You are welcome.")
 
 # Where two sentences match equally, the user's own words count most.
-_RANK: dict[Kind, int] = {"user": 4, "summary": 3, "result": 2, "assistant": 1}
+_RANK: dict[Kind, int] = {"user": 4, "summary": 3, "ledger": 3, "result": 2, "assistant": 1}
 _WHERE: dict[Kind, str] = {
     "user": "you said",
     "summary": "the summary of the earlier conversation says",
+    "ledger": "the ledger of the earlier conversation says",
     "result": "a tool's answer says",
     "assistant": "I answered",
 }
