@@ -12,13 +12,13 @@ from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience, Model, Provider
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.agent.summarizer import ProviderSummarizer
-from chatapp.audit import StoredLog
-from chatapp.budgets import COUNTER, budget_for
-from chatapp.journal import StoredJournal
-from chatapp.keeper import Keeper, Wishes
+from chatapp.context.attempts import StoredLog
+from chatapp.context.budgets import COUNTER, budget_for
+from chatapp.context.journal import StoredJournal
+from chatapp.context.keeper import Keeper, Wishes
+from chatapp.context.sizes import Scale
 from chatapp.models import Conversation, Preferences, Profile, Turn
 from chatapp.providers import create_provider
-from chatapp.sizes import Scale
 from chatapp.tools import WorkspaceToolbox
 
 HooksFor = Callable[[Path], condense.Hooks]

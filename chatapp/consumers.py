@@ -7,9 +7,10 @@ from typing import Any, override
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from chatapp import protocol, services, turns
+from chatapp import services
+from chatapp.live import protocol, turns
+from chatapp.live.rooms import hub
 from chatapp.models import Conversation
-from chatapp.rooms import hub
 
 # The browser should come back at once: it will get a snapshot.
 TRY_AGAIN_LATER = 1013

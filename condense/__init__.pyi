@@ -1,10 +1,17 @@
-from .attachments import AttachFoldedFiles, attach_ledger
-from .attempts import Attempt, CondensationLog, NullLog
-from .boundaries import safe_cuts, unread_tail
-from .budget import Budget, Distribution
-from .calibration import Calibration, Report
-from .commands import command_blocks, extract_command_blocks
-from .condenser import Condenser
+from .condenser.condenser import Condenser
+from .condenser.hooks import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    Event,
+    FellBack,
+    Hooks,
+    Plan,
+    Veto,
+)
+from .condenser.ladder import ladder_from
+from .condenser.log import Attempt, CondensationLog, NullLog
+from .condenser.shortcut import Condensation, condense
 from .errors import (
     CannotFit,
     CondenseError,
@@ -19,19 +26,21 @@ from .errors import (
     Vetoed,
 )
 from .facts import Ledger, ledger, parse_ledger
-from .folded import Folded
-from .gauge import Gauge
-from .hooks import (
-    AttemptFailed,
-    AttemptStarted,
-    AttemptSucceeded,
-    Event,
-    FellBack,
-    Hooks,
-    Plan,
-    Veto,
+from .folding.folded import Folded
+from .history import (
+    Truncation,
+    effective_history,
+    hide_behind,
+    messages_since_last_summary,
+    plan_truncation,
+    replace_hidden,
+    rewind,
+    truncate,
+    undo,
+    undo_rewind,
 )
-from .ladder import ladder_from
+from .history.boundaries import safe_cuts, unread_tail
+from .history.commands import command_blocks, extract_command_blocks
 from .messages import (
     Block,
     Content,
@@ -48,8 +57,6 @@ from .messages import (
     content_from_api,
     content_to_api,
 )
-from .overflow import is_context_overflow
-from .policy import Policy
 from .prompts import condense_instruction, summary_preface, summary_system
 from .receipts import Finding, Probe, Receipt, Tally, receipt
 from .shaping import (
@@ -63,8 +70,10 @@ from .shaping import (
     tools_to_text,
     validate_tool_results,
 )
-from .shortcut import Condensation, condense
-from .situation import (
+from .situation.budget import Budget, Distribution
+from .situation.gauge import Gauge
+from .situation.policy import Policy
+from .situation.situation import (
     Addition,
     Environment,
     Reduction,
@@ -73,27 +82,6 @@ from .situation import (
     Verdict,
 )
 from .strategies import Kit, Strategy, load_strategy
-from .summarizer import (
-    Bill,
-    Chunk,
-    Summarizer,
-    SummaryRequest,
-    TextChunk,
-    ToolCallChunk,
-    UsageChunk,
-)
-from .tagging import (
-    Truncation,
-    effective_history,
-    hide_behind,
-    messages_since_last_summary,
-    plan_truncation,
-    replace_hidden,
-    rewind,
-    truncate,
-    undo,
-    undo_rewind,
-)
 from .tokens import (
     CachedCounter,
     CharacterCounter,
@@ -106,8 +94,20 @@ from .tokens import (
     count_messages,
     count_tools,
 )
+from .tokens.calibration import Calibration, Report
+from .tokens.vocabulary import load_encoding
 from .usage import Prices, Usage
-from .vocabulary import load_encoding
+from .writing.attachments import AttachFoldedFiles, attach_ledger
+from .writing.overflow import is_context_overflow
+from .writing.summarizer import (
+    Bill,
+    Chunk,
+    Summarizer,
+    SummaryRequest,
+    TextChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
 
 __all__ = [
     "Addition",

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from condense.attempts import Attempt
+from condense.condenser.log import Attempt
 from condense.errors import CondenseError
 from condense.messages import Content, Message
 from condense.situation import Reduction
-from condense.summarizer import Chunk, SummaryRequest, TextChunk
+from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
 
 Reply = str | Exception | Sequence[Chunk | Exception]
 

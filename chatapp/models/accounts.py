@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp import crypto
+from chatapp.models import crypto
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise

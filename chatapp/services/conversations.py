@@ -12,8 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import store
-from chatapp.models import Condensation, Conversation, Message, Profile, Turn
+from chatapp.models import Condensation, Conversation, Message, Profile, Turn, store
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
 from chatapp.services.samples import SAMPLES, lay_out_samples

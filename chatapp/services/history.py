@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import budgets, sizes, store
-from chatapp.formats import number
-from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
+from chatapp.context import budgets, sizes
+from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, store
 from chatapp.models.conversations import MessageQuerySet
+from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
 

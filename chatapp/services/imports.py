@@ -8,8 +8,8 @@ from typing import Any
 from django.db import transaction
 
 import condense
-from chatapp import budgets, store
-from chatapp.models import Conversation, Profile
+from chatapp.context import budgets
+from chatapp.models import Conversation, Profile, store
 from chatapp.services.accounts import preferences_of
 from chatapp.services.conversations import start_conversation
 from chatapp.services.errors import Refused

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.formats import number
+from chatapp.rendering.numbers import number
 
 register = template.Library()
 

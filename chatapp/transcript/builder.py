@@ -8,8 +8,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from chatapp import store
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, store
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
 from chatapp.transcript.facts import fact_groups, facts_kept

@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chatapp.formats import number
+from chatapp.rendering.numbers import number
 from chatapp.transcript.rows import Fact, FactGroup
 
 _LABELS: dict[str, str | Promise] = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.formats import number
 from chatapp.models import Condensation
+from chatapp.rendering.numbers import number
 
 
 def trigger_text(attempt: Condensation) -> str:

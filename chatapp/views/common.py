@@ -17,7 +17,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from chatapp import services, turns
+from chatapp import services
+from chatapp.live import turns
 from chatapp.models import Conversation
 
 # htmx shows the text of this answer instead of swapping it in.

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
-from chatapp.budgets import budget_for
-from chatapp.context import describe_start
+from chatapp.context.budgets import budget_for
 from chatapp.forms import ProfileForm, model_defaults
+from chatapp.live.context_bar import describe_start
 from chatapp.models import Preferences, Profile
 from chatapp.views.common import Request, signed_in
 

@@ -3,17 +3,15 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from condense.budget import Budget
 from condense.condenser import Condenser
 from condense.errors import CondenseError
 from condense.evaluation.recordings import Cut, Recording
+from condense.history import replace_hidden
 from condense.messages import Message
-from condense.policy import Policy
-from condense.situation import Reduction, Situation, Trigger
+from condense.situation import Budget, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy
-from condense.summarizer import Chunk, SummaryRequest, TextChunk
-from condense.tagging import replace_hidden
 from condense.tokens import TokenCount, TokenCounter
+from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
 
 # Who condensed the recorded session had read all of it. This reply says so, so that a strategy
 # may hide the newest messages too, as the recorded condensation did.

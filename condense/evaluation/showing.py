@@ -8,9 +8,9 @@ from itertools import groupby
 
 from condense.evaluation.recordings import Cut, Recording
 from condense.evaluation.replay import replay
+from condense.history import effective_history, hide_behind
 from condense.messages import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.strategies import Strategy
-from condense.tagging import effective_history, hide_behind
 from condense.tokens import TokenCounter, count_messages
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -4,8 +4,8 @@ What a conversation read is shown again in a few lines each, so that the model k
 Parsing takes place in a process of its own; importing this package loads no grammar.
 """
 
-from condense.folded import Folded, Reason, Skipped
 from condense.folding.budget import LIMIT
+from condense.folding.folded import Folded, Reason, Skipped
 from condense.folding.folding import fold_files
 from condense.folding.languages import LANGUAGES
 from condense.folding.reads import files_read, paths_read

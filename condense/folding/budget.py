@@ -1,7 +1,7 @@
 """The character limit over all sections, as Roo Code applies it, but never exceeded."""
 
-from condense.folded import Reason, units
 from condense.folding.errors import Unfoldable
+from condense.folding.folded import Reason, units
 
 LIMIT = 50_000
 # With less room left, a file and all that follow are left out.

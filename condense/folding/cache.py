@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from condense.folded import Reason
+from condense.folding.folded import Reason
 
 CHARACTERS = 4_000_000
 _OVERHEAD = 200  # of one entry, so that many empty ones are bounded too

@@ -1,6 +1,6 @@
 """What stops the folding of one file."""
 
-from condense.folded import Reason
+from condense.folding.folded import Reason
 
 
 class Unfoldable(Exception):

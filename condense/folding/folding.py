@@ -4,9 +4,9 @@ import os
 import time
 from collections.abc import Iterable
 
-from condense.folded import Folded, Reason, Skipped
 from condense.folding.budget import LIMIT, Budget
 from condense.folding.errors import Unfoldable
+from condense.folding.folded import Folded, Reason, Skipped
 from condense.folding.ignoring import Ignore
 from condense.folding.reading import Workspace
 from condense.folding.signatures import read_definitions

@@ -15,9 +15,9 @@ import threading
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from condense.folded import Reason
 from condense.folding.captures import Span
 from condense.folding.errors import Unfoldable
+from condense.folding.folded import Reason
 
 _WORKER = Path(__file__).with_name("worker.py")
 SECONDS = 5.0

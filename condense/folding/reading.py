@@ -4,8 +4,8 @@ import os
 import stat
 from pathlib import Path
 
-from condense.folded import Reason
 from condense.folding.errors import Unfoldable
+from condense.folding.folded import Reason
 from condense.folding.ignoring import Ignore, read_rules
 
 LARGEST = 1_000_000

@@ -2,11 +2,11 @@
 
 from pathlib import PurePosixPath
 
-from condense.folded import Reason
 from condense.folding import markdown
 from condense.folding.cache import Outcome, SignatureCache
 from condense.folding.captures import render, trimmed
 from condense.folding.errors import Unfoldable
+from condense.folding.folded import Reason
 from condense.folding.languages import MARKDOWN, language_of
 from condense.folding.parsing import parser
 

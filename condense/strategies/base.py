@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from condense.errors import NothingToCondense
-from condense.gauge import Gauge
 from condense.messages import Content, Message, Tags
 from condense.prompts import condense_instruction
-from condense.situation import Kind, Reduction, Situation
-from condense.summarizer import Bill, Summarizer
+from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.tokens import TokenCounter
+from condense.writing.summarizer import Bill, Summarizer
 
 # Roo Code's English sentences, known to its users.
 NOT_ENOUGH = "Not enough messages to condense context"

@@ -4,12 +4,11 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from condense.boundaries import unread_tail
 from condense.errors import NothingToCondense
 from condense.facts import one_line
-from condense.gauge import Gauge
+from condense.history.boundaries import unread_tail
 from condense.messages import Message, Tags, ToolResultBlock, content_to_api
-from condense.situation import Kind, Reduction, Situation
+from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.strategies.base import ByRule, Kit, make_reduction
 from condense.strategies.superseded import Answer, answers, superseded
 

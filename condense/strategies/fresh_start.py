@@ -1,7 +1,6 @@
 """Summarise all that the model has read, and start afresh from the summary."""
 
-from condense.gauge import Gauge
-from condense.situation import Kind, Reduction, Situation
+from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.strategies.base import ByModel, Kit, require_enough
 from condense.strategies.recap import split_at, summarise
 

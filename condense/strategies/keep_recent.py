@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from condense.boundaries import safe_cuts, unread_tail
 from condense.errors import DidNotShrink
-from condense.gauge import Gauge
+from condense.history import replace_hidden
+from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
-from condense.situation import Kind, Reduction, Situation
+from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.strategies.base import ByModel, Kit, require_enough
 from condense.strategies.recap import split_at, summarise
-from condense.tagging import replace_hidden
 
 # As many as Roo Code kept before it started afresh.
 MESSAGES = 3

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-from condense.attachments import facts_of
 from condense.facts import SHARE
-from condense.gauge import Gauge
 from condense.messages import Tags
-from condense.situation import Kind, Reduction, Situation
+from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.strategies.base import ByRule, Kit, make_reduction, require_enough
 from condense.strategies.recap import Recap, split_at
+from condense.writing.attachments import facts_of
 
 NO_FACTS = "The hidden messages held no request, file or command."
 

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from condense.boundaries import unread_tail
-from condense.commands import command_blocks
-from condense.gauge import Gauge
+from condense.history.boundaries import unread_tail
+from condense.history.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
-from condense.situation import Addition, Reduction, Situation, Trigger
+from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.strategies.base import Kit, Strategy, make_reduction
 from condense.strategies.newest_request import carry, newest_request
 from condense.writing import Writer

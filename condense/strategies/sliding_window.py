@@ -1,12 +1,11 @@
 """Hide the oldest half behind a marker that carries its facts; no model is called."""
 
-from condense.attachments import facts_of
 from condense.errors import NothingToCondense
-from condense.gauge import Gauge
+from condense.history import TRUNCATION_TEXT, plan_truncation
 from condense.messages import Message, Tags, TextBlock
-from condense.situation import Kind, Reduction, Situation, Trigger
+from condense.situation import Gauge, Kind, Reduction, Situation, Trigger
 from condense.strategies.base import ByRule, Kit, make_reduction
-from condense.tagging import TRUNCATION_TEXT, plan_truncation
+from condense.writing.attachments import facts_of
 
 
 class SlidingWindow(ByRule):

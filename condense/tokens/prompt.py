@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from condense.images import count_image, count_pdf
 from condense.messages import (
     Block,
     Content,
@@ -15,7 +14,8 @@ from condense.messages import (
     ToolUseBlock,
 )
 from condense.tokens.counting import TokenCounter, compact
-from condense.vocabulary import EncodingName, count_text
+from condense.tokens.images import count_image, count_pdf
+from condense.tokens.vocabulary import EncodingName, count_text
 
 # Tokens that mark a block's kind, beginning and end in the prompt. Vendors do not publish theirs:
 # these are of the size that short requests show, and calibration does the rest.

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-from condense.images import UNKNOWN_IMAGE
 from condense.messages import (
     Block,
     Content,
@@ -14,7 +13,8 @@ from condense.messages import (
     ToolUseBlock,
 )
 from condense.tokens.counting import compact
-from condense.vocabulary import EncodingName, count_text
+from condense.tokens.images import UNKNOWN_IMAGE
+from condense.tokens.vocabulary import EncodingName, count_text
 
 
 class CharacterCounter:

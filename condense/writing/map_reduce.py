@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from condense.errors import SummaryFailed
 from condense.prompts import merge_instruction, part_instruction
 from condense.prompts.answer import Answer
-from condense.summarizer import SummaryRequest
 from condense.tokens import TokenCounter, count_messages
 from condense.writing.parts import Part, split_texts
 from condense.writing.requests import flattened_request
+from condense.writing.summarizer import SummaryRequest
 
 # Kilo's numbers: calls at the same time, and how often summaries are summarised again.
 PARALLEL, DEPTH = 3, 3

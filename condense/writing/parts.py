@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from condense.boundaries import safe_cuts
+from condense.history.boundaries import safe_cuts
 from condense.messages import Message, TextBlock
 from condense.tokens import TokenCounter, count_messages
 

@@ -12,7 +12,7 @@ from condense.shaping import (
     tools_to_text,
 )
 from condense.situation import Situation
-from condense.summarizer import SummaryRequest
+from condense.writing.summarizer import SummaryRequest
 
 OLD_IMAGE = "[Image]"
 

@@ -4,19 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.errors import SummaryFailed, SummaryOverflow
-from condense.gauge import Gauge
 from condense.messages import Message
 from condense.prompts import aligned_instruction, part_instruction, summary_system
 from condense.prompts.answer import Answer, read_answer
-from condense.situation import Situation
-from condense.summarizer import (
-    Bill,
-    OnText,
-    Summarizer,
-    SummaryRequest,
-    caches_prompts,
-    transcribe,
-)
+from condense.situation import Gauge, Situation
 from condense.tokens import TokenCounter
 from condense.writing.map_reduce import MapReduce
 from condense.writing.parts import split_history
@@ -25,6 +16,14 @@ from condense.writing.requests import (
     flatten,
     flattened_request,
     without_old_images,
+)
+from condense.writing.summarizer import (
+    Bill,
+    OnText,
+    Summarizer,
+    SummaryRequest,
+    caches_prompts,
+    transcribe,
 )
 
 # Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.

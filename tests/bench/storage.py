@@ -7,9 +7,9 @@ from functools import partial
 from asgiref.sync import sync_to_async
 
 import condense
-from chatapp import budgets, sizes, store
-from chatapp.journal import StoredJournal
-from chatapp.models import Conversation, Preferences, Profile, Rewind
+from chatapp.context import budgets, sizes
+from chatapp.context.journal import StoredJournal
+from chatapp.models import Conversation, Preferences, Profile, Rewind, store
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
 from tests.bench.timing import fastest, typical

@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import services, store
-from chatapp.models import Conversation, Message
+from chatapp import services
+from chatapp.models import Conversation, Message, store
 
 
 @pytest.fixture

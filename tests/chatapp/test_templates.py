@@ -6,7 +6,7 @@ from django.conf import LazySettings
 from django.template import engines
 from django.template.loader import get_template
 
-from chatapp.context import Segment
+from chatapp.live.context_bar import Segment
 from chatapp.templatetags import figures, records
 from chatapp.templatetags.page import icon
 

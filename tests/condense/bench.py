@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from condense import (
-    Condenser,
-    Message,
-    Reduction,
-)
+from condense import Condenser, Message, Reduction
 from condense.testing import (
     RecordingLog,
     ScriptedSummarizer,

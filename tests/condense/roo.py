@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from condense.history import effective_history, messages_since_last_summary
 from condense.messages import Content, Message, OpaqueBlock, Tags, content_from_api
-from condense.tagging import effective_history, messages_since_last_summary
 
 FOLDER = Path(__file__).parent / "vectors"
 

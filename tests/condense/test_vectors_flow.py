@@ -21,7 +21,7 @@ from condense import (
     safe_cuts,
     unread_tail,
 )
-from condense.tagging import replace_hidden
+from condense.history import replace_hidden
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages
 from tests.condense.roo_model import ROOS_LADDER, RecordedCounter, RecordedModel, share_tokens

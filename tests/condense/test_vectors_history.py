@@ -1,14 +1,14 @@
 """Recorded views and truncations: the model sees here what it sees in Roo."""
 
-from condense.boundaries import safe_cuts
-from condense.messages import Message
-from condense.tagging import (
+from condense.history import (
     InForce,
     effective_history,
     messages_since_last_summary,
     plan_truncation,
     truncate,
 )
+from condense.history.boundaries import safe_cuts
+from condense.messages import Message
 from tests.condense.roo import (
     Case,
     Deviation,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from condense.budget import Budget
 from condense.messages import content_from_api
+from condense.situation import Budget
 from condense.tokens import TiktokenCounter
 from condense.usage import Prices, Usage
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, share_that_agrees

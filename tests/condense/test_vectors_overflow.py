@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from condense.overflow import is_context_overflow
+from condense.writing.overflow import is_context_overflow
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, share_that_agrees
 
 

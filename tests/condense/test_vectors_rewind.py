@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from condense.history import effective_history, rewind
 from condense.messages import Message
-from condense.tagging import effective_history, rewind
 from tests.condense.roo import Case, cases, each, messages, share_that_agrees
 
 Row = dict[str, Any]

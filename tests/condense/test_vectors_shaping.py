@@ -1,6 +1,7 @@
 """Recorded message shaping: merging, images, tool text, tool results, command blocks."""
 
-from condense.commands import extract_command_blocks
+from condense.history import effective_history, messages_since_last_summary
+from condense.history.commands import extract_command_blocks
 from condense.messages import block_from_api, content_from_api
 from condense.shaping import (
     inject_synthetic_results,
@@ -11,7 +12,6 @@ from condense.shaping import (
     tools_to_text,
     validate_tool_results,
 )
-from condense.tagging import effective_history, messages_since_last_summary
 from tests.condense.roo import Case, assert_same, each, expected, message, messages, said
 from tests.condense.test_vectors_history import VAGUE_SUMMARY
 

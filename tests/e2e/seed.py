@@ -7,8 +7,8 @@ from decimal import Decimal
 from django.utils import timezone
 
 import condense
-from chatapp import services, store
-from chatapp.models import Condensation, Conversation, Message, ModelCall
+from chatapp import services
+from chatapp.models import Condensation, Conversation, Message, ModelCall, store
 
 ANSWER = """The lexer copies each token **twice**:
 

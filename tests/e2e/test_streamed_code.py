@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
-from chatapp import protocol
-from chatapp.streaming import Streaming
+from chatapp.live import protocol
+from chatapp.live.streamed_text import Streaming
 from tests.e2e.conftest import OpenPage
 
 pytestmark = pytest.mark.browser

@@ -15,9 +15,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import protocol, services, store, turns
-from chatapp.models import Condensation, Conversation, Profile, Turn
-from chatapp.rooms import hub
+from chatapp import services
+from chatapp.live import protocol, turns
+from chatapp.live.rooms import hub
+from chatapp.models import Condensation, Conversation, Profile, Turn, store
 from tests.standin.server import Standin
 
 OPENS_WITHIN = 1.0  # seconds

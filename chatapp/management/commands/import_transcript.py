@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 import condense
 from chatapp import services
-from chatapp.transcripts import Problem, read_transcript
+from chatapp.importers.messages import Problem, read_transcript
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
 PROBLEMS_SHOWN = 20

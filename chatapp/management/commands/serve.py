@@ -12,8 +12,9 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 
-from chatapp import budgets, services
+from chatapp import services
 from chatapp.asgi import application
+from chatapp.context import budgets
 from chatapp.environment import folder_problem
 
 # A browser cannot open these; the same machine answers on the loopback address.

@@ -1,0 +1,1 @@
+"""Readers of recorded conversations, one file format each."""

@@ -1,0 +1,136 @@
+"""The context bar's numbers: how full the window is, and where and why it will condense."""
+
+import math
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.context import budgets, sizes
+from chatapp.models import Conversation, Preferences, Profile, store
+from chatapp.rendering.numbers import number
+from chatapp.services import preferences_of
+
+# The bar turns amber this many points of the window before condensing starts.
+WARN_POINTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One part of what fills the window, in tokens and in percent of the window."""
+
+    name: str
+    label: str
+    tokens: int
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class ContextState:
+    """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
+
+    ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts.
+    """
+
+    used: int
+    measured: bool
+    reserved: int
+    available: int
+    window: int
+    percent: float
+    reserved_percent: float
+    available_percent: float
+    condenses_at: int
+    condenses_at_percent: float
+    reason: str
+    segments: tuple[Segment, ...]
+    warn: bool
+
+
+def context_state(conversation: Conversation) -> ContextState | None:
+    """Return the numbers of the conversation's context; None without a profile."""
+    conversation = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
+    profile = conversation.profile
+    if profile is None:
+        return None
+    preferences = preferences_of(conversation.owner)
+    history = store.read_effective(conversation.pk)
+    tokens = sizes.context_size(conversation, profile, history)
+    return _state(tokens, history, profile, preferences)
+
+
+def _state(
+    tokens: condense.TokenCount,
+    history: tuple[condense.Message, ...],
+    profile: Profile,
+    preferences: Preferences,
+) -> ContextState:
+    budget = budgets.budget_for(profile, preferences)
+    starts = _starts_at(budget, preferences)
+    window = budget.window
+    available = max(0, window - tokens.value - budget.reserved)
+    percent = budget.percent(tokens.value)
+    return ContextState(
+        used=tokens.value,
+        measured=tokens.measured,
+        reserved=budget.reserved,
+        available=available,
+        window=window,
+        percent=percent,
+        reserved_percent=100 * budget.reserved / window,
+        available_percent=100 * available / window,
+        condenses_at=starts,
+        condenses_at_percent=max(0.0, 100 * starts / window),
+        reason=describe_start(budget, preferences),
+        segments=_segments(tokens.value, history, profile, window),
+        warn=percent >= 100 * starts / window - WARN_POINTS,
+    )
+
+
+def _starts_at(budget: condense.Budget, preferences: Preferences) -> int:
+    if preferences.auto_condense:
+        return budget.condenses_at
+    return math.floor(budget.allowed) + 1
+
+
+def describe_start(budget: condense.Budget, preferences: Preferences) -> str:
+    """Say where condensing starts, and which rule sets that point."""
+    names = {
+        "at": number(_starts_at(budget, preferences)),
+        "percent": number(budget.effective_threshold),
+        "reserved": number(budget.reserved),
+    }
+    if not preferences.auto_condense:
+        return (
+            _(
+                "truncates at %(at)s tokens: 90 %% of the window less %(reserved)s reserved "
+                "(automatic condensing is off)"
+            )
+            % names
+        )
+    if budget.window * budget.effective_threshold / 100 > budget.allowed:
+        text = _("condenses at %(at)s tokens: 90 %% of the window less %(reserved)s reserved")
+    elif budget.threshold_source == "profile":
+        text = _("condenses at %(at)s tokens: %(percent)s %% of the window, set in the profile")
+    else:
+        text = _("condenses at %(at)s tokens: %(percent)s %% of the window, set in Settings")
+    return text % names
+
+
+def _segments(
+    used: int, history: tuple[condense.Message, ...], profile: Profile, window: int
+) -> tuple[Segment, ...]:
+    """Split ``used`` by kind, in proportion to the estimates of each."""
+    overhead = budgets.overhead_for(profile.provider)
+    summaries = sizes.sum_tokens([one for one in history if one.is_summary])
+    estimates = {
+        "system": (_("System prompt"), overhead.system),
+        "tools": (_("Tools"), overhead.tools),
+        "summary": (_("Summary"), summaries),
+        "messages": (_("Messages"), sizes.sum_tokens(history) - summaries),
+    }
+    scale = used / (sum(tokens for _label, tokens in estimates.values()) or 1)
+    return tuple(
+        Segment(name, label, round(tokens * scale), 100 * tokens * scale / window)
+        for name, (label, tokens) in estimates.items()
+    )

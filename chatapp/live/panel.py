@@ -1,0 +1,72 @@
+"""The parts of the chat page around the transcript: context bar, condensing band, notice."""
+
+import time
+import uuid
+from dataclasses import dataclass, field
+
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from chatapp.live import protocol
+from chatapp.live.context_bar import context_state
+from chatapp.models import Condensation, Conversation, Turn
+from chatapp.rendering.numbers import number
+
+
+@dataclass(slots=True)
+class Band:
+    """The "Condensing context…" band: why, since when (Unix seconds), how far."""
+
+    trigger: str
+    started: float = field(default_factory=time.time)
+    tokens_written: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The line at the composer: ``kind`` is "error", "retry" or "info".
+
+    ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
+    """
+
+    kind: str
+    text: str
+    details: str = ""
+    until: float | None = None
+
+
+def render_panel(
+    conversation_id: uuid.UUID, band: Band | None, notice: Notice | None
+) -> protocol.Frame:
+    """Return the panel's frame; without a ``notice`` the last turn's failure is shown."""
+    conversation = Conversation.objects.get(pk=conversation_id)
+    notice = notice or last_failure(conversation)
+    return protocol.panel(
+        bar=render_to_string("chat/_context_bar.html", {"context": context_state(conversation)}),
+        condensing=render_to_string("chat/_condensing.html", band_context(band)) if band else "",
+        written=words_written(band) if band else "",
+        notice=render_to_string("chat/_notice.html", {"notice": notice}) if notice else "",
+        now=time.time(),
+    )
+
+
+def band_context(band: Band) -> dict[str, object]:
+    """Return what the band's template shows."""
+    return {"started": band.started, "trigger_text": Condensation.Trigger(band.trigger).label}
+
+
+def words_written(band: Band) -> str:
+    """Say how far the summary is, "" before its first word."""
+    if not band.tokens_written:
+        return ""
+    return _("≈ %(count)s tokens written") % {"count": number(band.tokens_written)}
+
+
+def last_failure(conversation: Conversation) -> Notice | None:
+    """Return why the last turn failed, until something else happened since."""
+    turn = conversation.turns.order_by("-started_at").first()
+    if turn is None or turn.status != Turn.Status.FAILED:
+        return None
+    if turn.last_seq not in (None, conversation.last_seq):
+        return None
+    return Notice("error", turn.error, turn.details)

@@ -1,0 +1,143 @@
+"""Starts turns and condensations, stops them, and goes between requests and what runs."""
+
+import asyncio
+import contextvars
+import uuid
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp import bootstrap, services
+from chatapp.agent import events
+from chatapp.context import budgets
+from chatapp.live import protocol
+from chatapp.live.rooms import Room, hub
+from chatapp.models import Conversation, Profile, Turn
+
+
+async def send_message(conversation: Conversation, command: protocol.SendMessage) -> None:
+    """Store the user's message and start its turn; raise services.Refused when it can't be.
+
+    A message sent again after a lost connection, with the same nonce, starts nothing.
+    """
+    await _require_profile(conversation)
+    room = await hub.enter(conversation.pk)
+    async with room.starting:
+        if not await _may_start(room, conversation, command.nonce):
+            return
+        # A rewind that can't be undone any more loses its button.
+        settles = await sync_to_async(services.has_undoable_rewind)(conversation)
+        tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
+        started = await sync_to_async(services.start_turn)(
+            conversation=conversation,
+            text=command.text,
+            tokens=tokens,
+            nonce=command.nonce,
+            replaces=command.replaces,
+        )
+        if started is None:
+            return
+        turn, message = started
+        room.start(lambda: _run_turn(room, conversation, turn), turn)
+    if command.replaces or settles:
+        await room.view.show_change()
+    else:
+        room.view.publish(events.MessageAppended(message))
+
+
+async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
+    """Whether a turn may start now; raise services.Refused while another one runs."""
+    if not room.job:
+        # What a full disk kept from being closed would be in the way for ever.
+        await sync_to_async(services.close_interrupted)(conversation)
+        return True
+    if await sync_to_async(_is_known)(conversation, nonce):
+        return False
+    raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
+
+
+async def _run_turn(room: Room, conversation: Conversation, turn: Turn) -> None:
+    parts = await sync_to_async(_assemble)(room, conversation, turn=turn)
+    room.keeper = parts.keeper
+    await parts.loop.run()
+
+
+async def condense_now(conversation: Conversation, focus: str) -> None:
+    """Start a condensation by hand; raise services.Refused while something runs."""
+    await _require_profile(conversation)
+    room = await hub.enter(conversation.pk)
+    async with room.starting:
+        if room.job:
+            raise services.Refused(_("A turn is running. Stop it first, or wait."))
+        await sync_to_async(services.close_interrupted)(conversation)
+        room.start(lambda: _run_condensation(room, conversation, focus), None)
+
+
+async def _run_condensation(room: Room, conversation: Conversation, focus: str) -> str | None:
+    parts = await sync_to_async(_assemble)(room, conversation, focus=focus)
+    room.keeper = parts.keeper
+    history = await parts.journal.effective_history()
+    await parts.keeper.fit(history, condense.Trigger.MANUAL)
+    made = parts.keeper.made
+    if made is None or made.kind != "cleared":
+        return None
+    # Its row stands where the output was, perhaps far above what is on the screen.
+    return _("Old tool output was cleared: it is one line each now. Condense again for a summary.")
+
+
+def stop(conversation_id: uuid.UUID) -> None:
+    """Stop the conversation's turn or condensation, if one runs."""
+    if room := hub.rooms.get(conversation_id):
+        room.stop()
+
+
+def cancel_condensing(conversation_id: uuid.UUID) -> None:
+    """Cancel the condensation that runs; a turn that waits for it goes on."""
+    room = hub.rooms.get(conversation_id)
+    if room and room.keeper:
+        room.keeper.cancel()
+
+
+def close_left_over(conversation: Conversation) -> None:
+    """End what is on record as running although nothing runs; callable from any thread.
+
+    That is what a full disk kept from being closed.
+    """
+    now = timezone.now()
+    room = hub.rooms.get(conversation.pk)
+    # What begins after this look is younger than ``now``.
+    if not (room and room.busy):
+        services.close_interrupted(conversation, started_before=now)
+
+
+def announce_change(conversation_id: uuid.UUID) -> None:
+    """Have all pages fetch the transcript again; callable from any thread, returns at once."""
+    room = hub.rooms.get(conversation_id)
+    if room and hub.loop:
+        # A request's own context ends with it, and takes the threads for its queries along.
+        hub.loop.call_soon_threadsafe(room.show_change, context=contextvars.Context())
+
+
+async def _require_profile(conversation: Conversation) -> None:
+    """Raise services.Refused where nobody answers, as things are now."""
+    if not await Profile.objects.filter(pk=conversation.profile_id or 0).aexists():
+        raise _no_profile()
+
+
+def _no_profile() -> services.Refused:
+    return services.Refused(_("This conversation has no profile. Choose one in its header."))
+
+
+def _assemble(room: Room, conversation: Conversation, **options: Any) -> bootstrap.Parts:
+    fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
+    if fresh.profile is None:
+        raise _no_profile()
+    preferences = services.preferences_of(fresh.owner)
+    return bootstrap.assemble(fresh, fresh.profile, preferences, room.view, **options)
+
+
+def _is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
+    return Turn.objects.filter(conversation=conversation, nonce=nonce).exists()

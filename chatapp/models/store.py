@@ -1,0 +1,240 @@
+"""The only place where rows become ``condense.Message`` and back.
+
+The engine's tag operations, said as queries: each touches the rows it hides or shows and nothing
+else, in one transaction. ``condense.history`` says the same on values in memory; a property test
+holds the two against each other.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+import condense
+from chatapp.models import Conversation, Message, Rewind, Turn
+from chatapp.models.conversations import MessageQuerySet
+
+_TAG_NAMES = (
+    "condense_id",
+    "condense_parent",
+    "truncation_id",
+    "truncation_parent",
+    "clear_id",
+    "rewind_parent",
+)
+
+
+def to_engine(row: Message) -> condense.Message:
+    """Return the engine's view of a stored message."""
+    ids: dict[str, Any] = {name: _text(getattr(row, name)) for name in _TAG_NAMES}
+    tags = condense.Tags(**ids, cleared=row.cleared, undone=row.undone)
+    return condense.Message(
+        role="user" if row.role == Message.Role.USER else "assistant",
+        content=condense.content_from_api(row.content),
+        id=str(row.pk),
+        seq=row.seq,
+        position=row.position,
+        tags=tags,
+        tokens=row.tokens,
+    )
+
+
+def _text(value: uuid.UUID | str | None) -> str | None:
+    """Return an id as the engine writes it; a row just made still holds what it was given."""
+    return None if value is None else uuid.UUID(str(value)).hex
+
+
+def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
+    """Return what the model sees, in reading order; costs what is visible, not what is stored."""
+    rows = Message.objects.filter(conversation=conversation_id).effective()
+    return condense.effective_history([to_engine(row) for row in rows])
+
+
+def append_message(
+    conversation_id: uuid.UUID,
+    message: condense.Message,
+    *,
+    tokens: int,
+    turn: Turn | None = None,
+    stop_reason: str = "",
+) -> Message:
+    """Store a message of about ``tokens`` tokens at the end."""
+    with transaction.atomic():
+        seq = _next_seq(conversation_id)
+        return Message.objects.create(
+            **_columns(message),
+            tokens=tokens,
+            conversation_id=conversation_id,
+            turn=turn,
+            seq=seq,
+            position=seq,
+            stop_reason=stop_reason,
+        )
+
+
+def append_many(
+    conversation_id: uuid.UUID, messages: Sequence[tuple[condense.Message, int]]
+) -> int:
+    """Store messages, each with its tokens, at the end, in one statement; return their number."""
+    with transaction.atomic():
+        first = _next_seq(conversation_id, len(messages)) - len(messages) + 1
+        Message.objects.bulk_create(
+            Message(
+                **_columns(message),
+                tokens=tokens,
+                conversation_id=conversation_id,
+                seq=seq,
+                position=seq,
+            )
+            for seq, (message, tokens) in enumerate(messages, first)
+        )
+    return len(messages)
+
+
+def _columns(message: condense.Message) -> dict[str, Any]:
+    return {
+        "role": message.role,
+        "content": condense.content_to_api(message.content),
+    }
+
+
+def _next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
+    """Hand out ``count`` numbers and return the last; the row is locked until the commit."""
+    row = Conversation.objects.filter(pk=conversation_id)
+    row.update(
+        last_seq=F("last_seq") + count, revision=F("revision") + 1, updated_at=timezone.now()
+    )
+    return row.values_list("last_seq", flat=True).get()
+
+
+def remember_measurement(conversation_id: uuid.UUID, *, tokens: int, seq: int) -> None:
+    """Keep the provider's word: messages up to ``seq``, system and tools are ``tokens`` long."""
+    Conversation.objects.filter(pk=conversation_id).update(measured_tokens=tokens, measured_seq=seq)
+
+
+def _mark_changed(conversation_id: uuid.UUID) -> None:
+    """Count a change of what the model sees; what was measured before no longer holds."""
+    Conversation.objects.filter(pk=conversation_id).update(
+        revision=F("revision") + 1, measured_tokens=None, measured_seq=None
+    )
+
+
+def note_record(conversation_id: uuid.UUID) -> None:
+    """Count a new row of the record, which changes nothing of what the model sees."""
+    Conversation.objects.filter(pk=conversation_id).update(revision=F("revision") + 1)
+
+
+def apply_reduction(
+    conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
+) -> Message:
+    """Insert the summary or marker and hide what it stands for, in one transaction.
+
+    A clearing's marker touches no other row: the lines that replace results are its own.
+    """
+    tags = reduction.message.tags
+    with transaction.atomic():
+        last = Message.objects.get(pk=reduction.hidden[-1])
+        rows = _visible_span(Message.objects.get(pk=reduction.hidden[0]), last)
+        if tags.condense_id:
+            rows.update(hidden=True, condense_parent=tags.condense_id)
+        elif tags.truncation_id:
+            rows.update(hidden=True, truncation_parent=tags.truncation_id)
+        message = Message.objects.create(
+            **_columns(reduction.message),
+            tokens=reduction.message.tokens or 0,
+            conversation_id=conversation_id,
+            turn=turn,
+            seq=_next_seq(conversation_id),
+            position=last.position,
+            condense_id=tags.condense_id,
+            truncation_id=tags.truncation_id,
+            clear_id=tags.clear_id,
+            cleared=dict(tags.cleared),
+        )
+        _mark_changed(conversation_id)
+    return message
+
+
+def _visible_span(first: Message, last: Message) -> models.QuerySet[Message]:
+    """Return the visible messages from ``first`` to ``last``, both included."""
+    before = Q(position=first.position, seq__lt=first.seq)
+    after = Q(position=last.position, seq__gt=last.seq)
+    return Message.objects.filter(
+        ~before,
+        ~after,
+        conversation=first.conversation_id,
+        position__range=(first.position, last.position),
+        hidden=False,
+    )
+
+
+def undo_reduction(message: Message) -> None:
+    """Take a summary or marker back: what it hid is visible again, unless hidden otherwise.
+
+    The hidden messages keep naming it, for the record; it hides nothing once it is undone.
+    """
+    with transaction.atomic():
+        Message.objects.filter(pk=message.pk).update(undone=True, hidden=True)
+        hidden_by(message.conversation_id, [message]).refresh_hidden()
+        _mark_changed(message.conversation_id)
+
+
+def hidden_by(conversation_id: uuid.UUID, names: Sequence[Message]) -> MessageQuerySet:
+    """Return the messages that name any of these summaries and markers as what hides them."""
+    return Message.objects.filter(named_by(names), conversation=conversation_id)
+
+
+def named_by(names: Sequence[Message]) -> Q:
+    """Return the condition that one of these summaries and markers is named by a message."""
+    condensed = [row.condense_id for row in names if row.condense_id]
+    truncated = [row.truncation_id for row in names if row.truncation_id]
+    return Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated)
+
+
+def rewind(conversation_id: uuid.UUID, *, to_seq: int) -> Rewind:
+    """Hide message ``to_seq`` and all written since; what was condensed since is back."""
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        affected = Message.objects.filter(
+            conversation=conversation, seq__gte=to_seq, rewind_parent=None
+        )
+        record = Rewind.objects.create(
+            conversation=conversation,
+            to_seq=to_seq,
+            last_seq=conversation.last_seq,
+            **count_rewound(affected),
+        )
+        names = list(affected.made_by_engine())
+        affected.update(rewind_parent=record.pk, hidden=True)
+        hidden_by(conversation_id, names).refresh_hidden()
+        _mark_changed(conversation_id)
+    return record
+
+
+def count_rewound(affected: MessageQuerySet) -> dict[str, int]:
+    """Count what a rewind over these messages hides: messages proper, and condensations."""
+    return {
+        "messages_hidden": affected.written().count(),
+        "condensations_hidden": affected.made_by_engine().filter(undone=False).count(),
+    }
+
+
+def undo_rewind(record: Rewind) -> None:
+    """Show again exactly what the rewind hid, and hide again what was condensed then."""
+    with transaction.atomic():
+        Rewind.objects.filter(pk=record.pk).update(undone_at=timezone.now())
+        messages = Message.objects.filter(conversation=record.conversation_id)
+        messages.filter(rewind_parent=record.pk).update(rewind_parent=None)
+        shown = messages.filter(seq__range=(record.to_seq, record.last_seq))
+        shown.refresh_hidden()
+        hidden_by(record.conversation_id, list(shown.made_by_engine())).refresh_hidden()
+        _mark_changed(record.conversation_id)
+
+
+def usage_columns(usage: condense.Usage) -> dict[str, int]:
+    """Return a call's usage as the columns of ``ModelCall``."""
+    return {f"tokens_{name}": value for name, value in asdict(usage).items()}

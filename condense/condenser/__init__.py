@@ -1,0 +1,7 @@
+"""The ladder of strategies: what a run may try, each attempt on record, and hooks around it."""
+
+from condense.condenser.condenser import Condenser
+from condense.condenser.hooks import Hooks
+from condense.condenser.log import Attempt, CondensationLog, NullLog
+
+__all__ = ["Attempt", "CondensationLog", "Condenser", "Hooks", "NullLog"]

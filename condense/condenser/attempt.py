@@ -1,0 +1,145 @@
+"""One rung of the ladder: a strategy's attempt, on record from its start to its end."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from condense.condenser.hook_run import HookRun
+from condense.condenser.hooks import (
+    After,
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    FellBack,
+)
+from condense.condenser.ladder import Ladder, rungs_after
+from condense.condenser.log import Attempt, CondensationLog
+from condense.errors import CondenseError, DidNotShrink
+from condense.messages import Block
+from condense.situation import Addition, Reduction
+from condense.strategies import Kit, Strategy
+from condense.tokens import TokenCounter
+from condense.writing.failure import describe
+from condense.writing.summarizer import Summarizer
+
+logger = logging.getLogger(__name__)
+
+
+class Rung:
+    """Has a strategy reduce the context, and holds the result to what the ladder demands."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        *,
+        ladder: Ladder,
+        hooks: HookRun,
+        log: CondensationLog,
+        summarizer: Summarizer,
+        counter: TokenCounter,
+        new_id: Callable[[], str],
+    ) -> None:
+        """Take the strategy, what it works with, and whoever is told."""
+        self.strategy = strategy
+        self.ladder = ladder
+        self.situation = ladder.situation
+        self.hooks = hooks
+        self.log = log
+        self.kit = Kit(summarizer=summarizer, counter=counter, new_id=new_id, on_text=self._on_text)
+        self.attempt = self._describe()
+        self._characters = 0
+
+    async def run(self, rest: Sequence[Strategy]) -> Reduction:
+        """Return the reduction that was applied, or raise why there is none."""
+        try:
+            await self.log.started(self.attempt)
+            self.hooks.tell(AttemptStarted(self.attempt))
+            reduction = await self._reduce_or_fail()
+        except asyncio.CancelledError:
+            await asyncio.shield(self.log.cancelled(self.attempt.id))
+            raise
+        except CondenseError as error:
+            await self._failed(error, rest)
+            raise
+        await self.log.succeeded(self.attempt.id, reduction)
+        self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
+        return reduction
+
+    async def _reduce_or_fail(self) -> Reduction:
+        """Return the reduction; whatever a strategy raises is a failure of this rung only."""
+        try:
+            return await self._reduce()
+        except CondenseError:
+            raise
+        except Exception as error:
+            logger.exception("the strategy %s failed unexpectedly", self.strategy.name)
+            said = f"The strategy {self.strategy.name} failed unexpectedly"
+            raise CondenseError(said, details=describe(error)) from error
+
+    async def _reduce(self) -> Reduction:
+        reduction = await self.strategy.reduce(self.situation, self.kit)
+        self.ladder.check(reduction)
+        for hook in self.hooks.hooks.after:
+            for addition in await self.hooks.additions(hook, self.situation, reduction):
+                reduction = self._extended(reduction, addition, hook)
+        return await self.hooks.judged(self.situation, reduction)
+
+    def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
+        """Return the reduction with what a hook adds, unless that is too much."""
+        extended = self._longer(reduction, addition.blocks) if addition.blocks else reduction
+        try:
+            self.ladder.check(extended)
+        except DidNotShrink:
+            self.hooks.note_left_out(hook)
+            extended, addition = reduction, addition.left_out()
+        notes = (*reduction.notes, *addition.notes)
+        return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
+
+    def _longer(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
+        """Return the reduction with more for the model to read."""
+        content = (*reduction.message.blocks, *blocks)
+        message = replace(
+            reduction.message, content=content, tokens=self.kit.counter.count(content)
+        )
+        _, after = self.ladder.gauge.compare(reduction.hidden, message)
+        return replace(reduction, message=message, tokens_after=after)
+
+    async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
+        """Close the record with all that was spent, and say what comes next."""
+        bill = self.kit.bill
+        error.cost = max(error.cost, bill.cost)
+        error.calls = max(error.calls, len(bill.calls))
+        if self.hooks.troubles:
+            error.details = "\n".join((error.details, *self.hooks.troubles)).strip()
+        following = next((one.name for one in rungs_after(rest, error)), None)
+        await self.log.failed(self.attempt.id, error, fell_back_to=following)
+        self.hooks.tell(AttemptFailed(self.attempt, error))
+        if following:
+            self.hooks.tell(FellBack(self.attempt, following))
+
+    def _describe(self) -> Attempt:
+        budget = self.situation.budget
+        return Attempt(
+            id=self.kit.new_id(),
+            strategy=self.strategy.name,
+            kind=self.strategy.kind,
+            trigger=self.situation.trigger,
+            threshold=budget.effective_threshold,
+            threshold_source=budget.threshold_source,
+            tokens_before=self.situation.tokens,
+            prompt=self._prompt(),
+        )
+
+    def _prompt(self) -> str:
+        try:
+            return self.strategy.prompt_for(self.situation)
+        except Exception as error:  # noqa: BLE001 - a strategy may be anybody's
+            self.hooks.troubles.append(f"The prompt is not on record: {error}")
+            return ""
+
+    async def _on_text(self, text: str) -> None:
+        self._characters += len(text)
+        # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
+        await self.log.progressed(self.attempt.id, math.ceil(self._characters / 4))

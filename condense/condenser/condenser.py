@@ -1,0 +1,131 @@
+"""The orchestrator: try a rung, check that the context shrank, or go one rung down."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from condense.condenser.attempt import Rung
+from condense.condenser.hook_run import HookRun
+from condense.condenser.hooks import Hooks, Plan, Veto
+from condense.condenser.ladder import Ladder, ladder_from, rungs_after
+from condense.condenser.log import CondensationLog, NullLog
+from condense.errors import CannotFit, CondenseError, Vetoed
+from condense.situation import Gauge, Policy, Reduction, Situation, Trigger
+from condense.strategies import Strategy, load_strategy
+from condense.tokens import TokenCounter
+from condense.writing.summarizer import Summarizer
+
+LADDER = ladder_from("fresh_start")
+
+
+def _uuid() -> str:
+    return str(uuid.uuid4())
+
+
+class Condenser:
+    """Keeps a context within its budget; holds nothing about any conversation.
+
+    ``strategies`` are names, dotted paths or objects, tried in this order.
+    """
+
+    def __init__(
+        self,
+        summarizer: Summarizer,
+        counter: TokenCounter,
+        strategies: Sequence[str | Strategy] = LADDER,
+        *,
+        policy: Policy | None = None,
+        hooks: Hooks | None = None,
+        log: CondensationLog | None = None,
+        new_id: Callable[[], str] = _uuid,
+    ) -> None:
+        """Take the model that summarises, the counter, and whoever keeps the record."""
+        self.summarizer = summarizer
+        self.counter = counter
+        self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
+        self.policy = policy or Policy()
+        self.hooks = hooks or Hooks()
+        self.log = log or NullLog()
+        self.new_id = new_id
+
+    async def fit(self, situation: Situation) -> Reduction | None:
+        """Return the reduction that the log was told to apply, None where none is needed.
+
+        Raises NothingToCondense, SummaryFailed, DidNotShrink or Vetoed when a manual run fails,
+        and CannotFit when the context is too large and nothing made it smaller. An automatic run
+        below the limit gives None when it fails.
+        """
+        ladder = Ladder(situation, self.policy, Gauge(situation, self.counter))
+        if not ladder.is_due:
+            return None
+        hooks = HookRun(self.hooks)
+        failures: list[CondenseError] = []
+        ladder, rungs = await self._planned(ladder, hooks, failures)
+        while rungs:
+            try:
+                return await self._rung(rungs[0], ladder, hooks).run(rungs[1:])
+            except CondenseError as error:
+                failures.append(error)
+                rungs = rungs_after(rungs[1:], error)
+        self._give_up(ladder, failures)
+        return None
+
+    async def _planned(
+        self, ladder: Ladder, hooks: HookRun, failures: list[CondenseError]
+    ) -> tuple[Ladder, list[Strategy]]:
+        """Return situation and rungs as the hooks want them; a veto leaves no rung."""
+        rungs, situation = ladder.rungs(self.strategies), ladder.situation
+        names = tuple(strategy.name for strategy in rungs)
+        before = Plan(
+            situation=situation, strategies=names, prompt=situation.prompt, focus=situation.focus
+        )
+        plan = await hooks.plan(before)
+        if isinstance(plan, Veto):
+            failures.append(Vetoed(plan.reason))
+            return ladder, []
+        situation = replace(situation, prompt=plan.prompt or "", focus=plan.focus or "")
+        if plan.strategies != names:
+            rungs = ladder.allowed(self._named(plan.strategies, hooks))
+            if not rungs:
+                said = "A hook planned nothing that could be tried."
+                failures.append(Vetoed(said, details="\n".join(hooks.troubles)))
+        return replace(ladder, situation=situation), rungs
+
+    def _named(self, names: Sequence[str], hooks: HookRun) -> list[Strategy]:
+        known = {strategy.name: strategy for strategy in self.strategies}
+        found: list[Strategy] = []
+        for name in names:
+            try:
+                found.append(known.get(name) or load_strategy(name))
+            except Exception as error:  # noqa: BLE001 - the path may name anything
+                hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
+        return found
+
+    def _rung(self, strategy: Strategy, ladder: Ladder, hooks: HookRun) -> Rung:
+        return Rung(
+            strategy,
+            ladder=ladder,
+            hooks=hooks,
+            log=self.log,
+            summarizer=self.summarizer,
+            counter=self.counter,
+            new_id=self.new_id,
+        )
+
+    def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:
+        """Return where the request may be sent as it is; raise the reason otherwise."""
+        if ladder.situation.trigger is Trigger.MANUAL and failures:
+            raise failures[-1]
+        if ladder.may_be_sent():
+            return
+        if failures and isinstance(failures[-1], Vetoed):
+            raise failures[-1]
+        floor = ladder.floor(self.counter)
+        raise CannotFit(
+            f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}",
+            details="\n\n".join(f"{error}\n{error.details}".strip() for error in failures),
+            cost=sum((error.cost for error in failures), Decimal(0)),
+            calls=sum(error.calls for error in failures),
+            floor=floor,
+        )

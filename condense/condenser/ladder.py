@@ -1,0 +1,147 @@
+"""Which rungs a run may use, when it may start at all, and what counts as progress."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from condense.errors import CondenseError, DidNotShrink, Floor, NothingToCondense
+from condense.history import replace_hidden
+from condense.history.boundaries import unread_tail
+from condense.messages import Message
+from condense.situation import Gauge, Policy, Reduction, Situation, Trigger
+from condense.strategies import Strategy, load_strategy
+from condense.strategies.base import asks_model, require_enough
+from condense.tokens import TokenCounter, count_message, count_tools
+
+# Below any summary by the model: the facts alone, then less of the history.
+FALLBACKS = ("ledger", "sliding_window")
+
+
+def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
+    """Return the rungs from ``strategy``, a name or dotted path, down to truncation.
+
+    With ``clear`` superseded tool output goes first.
+    """
+    fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
+    return (*(("clear",) if clear else ()), strategy, *fallbacks)
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Decides for one situation; ``policy`` has the numbers, ``gauge`` the sizes."""
+
+    situation: Situation
+    policy: Policy
+    gauge: Gauge
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything is to be done: by request, by refusal, or as the budget says."""
+        situation = self.situation
+        if situation.trigger is Trigger.MANUAL or situation.is_over:
+            return True
+        tokens, automatic = situation.tokens.value, situation.automatic and situation.may_ask
+        due = situation.budget.should_condense(tokens, automatic=automatic)
+        return due and self.has_come_far and _has_news(situation.effective)
+
+    @property
+    def has_come_far(self) -> bool:
+        """Whether enough has come since the last condensation to try another one unasked."""
+        new = self._new_messages()
+        if new is None:
+            return True
+        tokens = self.gauge.size(new) * self.gauge.scale
+        least = self.policy.distance_share * self.situation.budget.window
+        return len(new) >= self.policy.distance_messages and tokens >= least
+
+    def _new_messages(self) -> Sequence[Message] | None:
+        """Return what was written since the last try, None where there was none."""
+        effective, since = self.situation.effective, self.situation.condensed_at
+        made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
+        if not made and not since:
+            return None
+        since = max(since, *(effective[index].seq for index in made), 0)
+        # A history that was never stored has no numbers: there, what follows is what is new.
+        new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
+        return [m for m in new if not (m.is_summary or m.is_marker)]
+
+    def rungs(self, strategies: Sequence[Strategy]) -> list[Strategy]:
+        """Return what may be tried, in this order.
+
+        A small window is only truncated. A run below the limit and one by hand try the strategy
+        that was chosen and others that ask the model: what loses more can wait until it must be,
+        and whoever pressed the button can press "Retry". A focus is for a summary to follow, so
+        with one nothing is only cleared.
+        """
+        situation = self.situation
+        truncating = [one for one in strategies if one.kind == "truncated"]
+        if situation.budget.window < self.policy.small_window:
+            return truncating or [load_strategy("sliding_window")]
+        clearing = [one for one in strategies if one.kind == "cleared" and not situation.focus]
+        condensing = [one for one in strategies if one.kind != "cleared"]
+        chosen = [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
+        if situation.trigger is Trigger.MANUAL:
+            return chosen
+        if not situation.automatic:
+            return [*clearing, *truncating]
+        if not situation.is_over:
+            return chosen
+        far = situation.trigger is Trigger.FORCED or self.has_come_far
+        return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
+
+    def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
+        """Leave out of a plan what asks the model where it must not be asked in this turn."""
+        return [one for one in planned if self.situation.may_ask or not asks_model(one)]
+
+    def check(self, reduction: Reduction) -> None:
+        """Raise DidNotShrink unless the history got a tenth smaller, and, when forced, fits."""
+        situation, gauge = self.situation, self.gauge
+        before, after = reduction.tokens_before.value, reduction.tokens_after.value
+        was = gauge.size(situation.effective)
+        rest = replace_hidden(situation.effective, reduction.hidden, reduction.message)
+        is_now = gauge.size(rest)
+        if is_now >= was:
+            reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
+        elif is_now > was * (1 - self.policy.least_progress):
+            reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
+        elif situation.trigger is Trigger.FORCED and situation.budget.exceeds(after):
+            allowed = int(situation.budget.allowed)
+            reason = f"The context would still be too large: {after:,} tokens, {allowed:,} allowed"
+        elif reduction.kind == "cleared" and self._is_still_due(after):
+            reason = f"The context would soon be too large again: {after:,} tokens"
+        else:
+            return
+        raise DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
+
+    def _is_still_due(self, tokens: int) -> bool:
+        automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO
+        return self.situation.budget.should_condense(tokens, automatic=automatic)
+
+    def may_be_sent(self) -> bool:
+        """Whether the request may go as it is, although nothing made it smaller."""
+        fits = self.situation.tokens.value <= self.situation.budget.capacity
+        return fits and self.situation.trigger is Trigger.AUTO
+
+    def floor(self, counter: TokenCounter) -> Floor:
+        """Return what stays whatever is condensed; nothing can be pinned yet."""
+        effective = self.situation.effective
+        return Floor(
+            system=counter.count(self.situation.system),
+            tools=count_tools(self.situation.tools, counter),
+            pinned=0,
+            newest=count_message(effective[-1], counter) if effective else 0,
+            limit=max(0, int(self.situation.budget.allowed)),
+        )
+
+
+def rungs_after(rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
+    """Return the rungs that are left: once a model call has failed, none that makes another."""
+    return [one for one in rest if not (error.calls and asks_model(one))]
+
+
+def _has_news(effective: Sequence[Message]) -> bool:
+    """Whether a summary would say anything new, so that no attempt is made on every request."""
+    try:
+        require_enough(effective, effective[: unread_tail(effective)])
+    except NothingToCondense:
+        return False
+    return True

@@ -1,0 +1,34 @@
+"""Condense, truncate, clear, rewind and undo as tags on messages that are never removed.
+
+A summary or marker stands after the last message it hides, and is *in force* until it is undone
+or rewound. Every operation returns a new history; :func:`effective_history` derives the view.
+"""
+
+from condense.history.clearing import clear_results
+from condense.history.effective import InForce, effective_history, messages_since_last_summary
+from condense.history.hiding import (
+    TRUNCATION_TEXT,
+    Truncation,
+    hide_behind,
+    plan_truncation,
+    replace_hidden,
+    truncate,
+    undo,
+)
+from condense.history.rewinding import rewind, undo_rewind
+
+__all__ = [
+    "TRUNCATION_TEXT",
+    "InForce",
+    "Truncation",
+    "clear_results",
+    "effective_history",
+    "hide_behind",
+    "messages_since_last_summary",
+    "plan_truncation",
+    "replace_hidden",
+    "rewind",
+    "truncate",
+    "undo",
+    "undo_rewind",
+]

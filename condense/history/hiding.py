@@ -1,0 +1,156 @@
+"""Hide messages behind a summary or a truncation marker; undo brings them back."""
+
+import math
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from condense.errors import NothingToCondense, UndoRefused, UnknownMessage
+from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
+from condense.history.clearing import clear_results
+from condense.history.effective import InForce, effective_history
+from condense.messages import Message, Tags
+
+TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """A history after a truncation, its marker, and the ids the marker hides.
+
+    Without a marker nothing was hidden, and ``messages`` is the object that was given.
+    """
+
+    messages: Sequence[Message]
+    marker: Message | None
+    hidden: tuple[str, ...]
+
+
+def hide_behind(
+    messages: Sequence[Message], hidden: Collection[str], made: Message
+) -> tuple[Message, ...]:
+    """Return the history with ``made``, a summary or marker, after the last message it hides.
+
+    Only effective messages are hidden; what a clearing's marker changes stays, with less in it.
+    ``made`` gets the last one's position and, where it has no ``seq`` yet, the next one. Raises
+    UnknownMessage for an id that is not here, and NothingToCondense when none is effective.
+    """
+    ids = frozenset(hidden)
+    if unknown := ids - {message.id for message in messages}:
+        raise UnknownMessage(f"No message {min(unknown)!r} is in this history.")
+    effective = effective_history(messages)
+    targets = {message.id for message in effective if message.id in ids}
+    if not targets:
+        raise NothingToCondense("None of the messages to hide is visible to the model.")
+    summaries = InForce.of(messages).summaries if made.is_summary else frozenset()
+    parent = _parent(made.tags)
+
+    def tagged(message: Message) -> Message:
+        if message.id not in targets or message.tags.condense_parent in summaries:
+            return message
+        return message.with_tags(**parent)
+
+    tags_changed = tuple(map(tagged, messages)) if parent else tuple(messages)
+    return _insert_after(tags_changed, targets, made)
+
+
+def replace_hidden(
+    effective: Sequence[Message], hidden: Sequence[str], message: Message
+) -> tuple[Message, ...]:
+    """Return the history with ``message``, a summary or marker, after the last one it hides.
+
+    What a clearing's marker stands for stays, with one line for each result it clears.
+    """
+    ids = frozenset(hidden)
+    last = next(i for i in reversed(range(len(effective))) if effective[i].id in ids)
+    before: Sequence[Message] = effective[: last + 1]
+    if message.tags.cleared:
+        before = clear_results(before, message.tags.cleared)
+    else:
+        before = [one for one in before if one.id not in ids]
+    return (*before, message, *effective[last + 1 :])
+
+
+def _parent(tags: Tags) -> dict[str, str]:
+    """Return the tag that hides a message behind what carries ``tags``."""
+    parents = {"condense_parent": tags.condense_id, "truncation_parent": tags.truncation_id}
+    return {name: made_id for name, made_id in parents.items() if made_id is not None}
+
+
+def plan_truncation(effective: Sequence[Message], fraction: float = 0.5) -> tuple[Message, ...]:
+    """Return which messages of an effective history a truncation would hide.
+
+    The first one always stays. Of the rest an even number is hidden, at most ``fraction`` of
+    them; then the cut moves to the nearest place that splits no tool call from its result, but
+    not into what the model has not read.
+    """
+    raw = math.floor((len(effective) - 1) * fraction)
+    count = min(raw - raw % 2, len(effective) - 1)
+    if count <= 0:
+        return ()
+    cuts = safe_cuts(effective)
+    start = next(cut for cut in cuts if cut >= 1)
+    high = max(1 + count, unread_tail(effective))
+    end = nearest_cut(cuts, 1 + count, low=start + 1, high=high)
+    return () if end is None else tuple(effective[start:end])
+
+
+def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
+    """Hide part of the effective history behind a marker that says how many messages."""
+    effective = effective_history(messages)
+    hidden = tuple(message.id for message in plan_truncation(effective, fraction))
+    if not hidden:
+        return Truncation(messages, None, ())
+    text = TRUNCATION_TEXT.format(count=len(hidden))
+    marker = Message(role="user", content=text, tags=Tags(truncation_id=uuid.uuid4().hex))
+    result = hide_behind(messages, hidden, marker)
+    marker = next(message for message in result if message.id == marker.id)
+    return Truncation(result, marker, hidden)
+
+
+def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
+    """Take back what ``made_id`` names; what it hid or cleared is visible again.
+
+    Raises UnknownMessage when nothing here has that id, and UndoRefused when it was already
+    taken back or when something later that is in force hides its summary or marker.
+    """
+    made = next((message for message in messages if made_id in _names(message.tags)), None)
+    if made is None:
+        raise UnknownMessage(f"No condensation, truncation or clearing is {made_id!r} here.")
+    if not made.in_force:
+        raise UndoRefused("This has already been taken back.")
+    if InForce.of(messages).hide(made):
+        raise UndoRefused("A later condensation or truncation hides this one: undo that one first.")
+    return tuple(_without(message, made_id, undone=message is made) for message in messages)
+
+
+def _names(tags: Tags) -> tuple[str | None, ...]:
+    return tags.condense_id, tags.truncation_id, tags.clear_id
+
+
+def _without(message: Message, made_id: str, *, undone: bool) -> Message:
+    tags = message.tags
+    if undone:
+        return message.with_tags(undone=True)
+    if tags.condense_parent == made_id:
+        message = message.with_tags(condense_parent=None)
+    if tags.truncation_parent == made_id:
+        message = message.with_tags(truncation_parent=None)
+    return message
+
+
+def _insert_after(
+    messages: tuple[Message, ...], targets: Collection[str], made: Message
+) -> tuple[Message, ...]:
+    last = max(index for index, message in enumerate(messages) if message.id in targets)
+    seq = made.seq or max(message.seq for message in messages) + 1
+    made = replace(made, seq=seq, position=messages[last].order[0])
+    index = last + 1
+    while index < len(messages) and _stands_before(messages[index], made):
+        index += 1
+    return (*messages[:index], made, *messages[index:])
+
+
+def _stands_before(message: Message, made: Message) -> bool:
+    """Whether an older summary or marker shares the new one's position."""
+    return (message.is_summary or message.is_marker) and message.order < made.order

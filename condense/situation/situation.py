@@ -1,0 +1,129 @@
+"""What a condensation starts from, and what it comes to."""
+
+import enum
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from condense.folding.folded import Folded, Reason
+from condense.messages import Block, Json, Message
+from condense.situation.budget import Budget
+from condense.tokens import TokenCount, TokenCounter
+from condense.usage import Usage
+
+Kind = Literal["condensed", "truncated", "cleared"]
+Environment = Callable[[], Awaitable[str]]
+
+
+class Trigger(enum.StrEnum):
+    """Why the context is looked at."""
+
+    AUTO = "auto"
+    """Before a request; does something only where the budget says so."""
+    FORCED = "forced"
+    """The provider said that the request does not fit; its word counts."""
+    MANUAL = "manual"
+    """The user asked for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One conversation at the moment its context is looked at.
+
+    ``effective`` is what the model sees, in reading order, and ``tokens`` its current size with
+    ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
+    has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
+    ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
+    keep above all. ``environment`` is awaited only when its text is used.
+
+    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
+    none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
+    """
+
+    effective: tuple[Message, ...]
+    tokens: TokenCount
+    budget: Budget
+    trigger: Trigger = Trigger.AUTO
+    system: str = ""
+    tools: tuple[Json, ...] = ()
+    history: tuple[Message, ...] = ()
+    automatic: bool = True
+    prompt: str = ""
+    focus: str = ""
+    environment: Environment | None = None
+    condensed_at: int = 0
+    may_ask: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the context exceeds what a request may hold, by the provider's word or ours."""
+        return self.trigger is Trigger.FORCED or self.budget.exceeds(self.tokens.value)
+
+    def fixed_tokens(self, counter: TokenCounter) -> int:
+        """Return the estimated size of what every request repeats: system prompt and tools."""
+        return counter.count(self.system) + self.tools_tokens(counter)
+
+    def tools_tokens(self, counter: TokenCounter) -> int:
+        """Return the estimated size of the tool specs, as compact JSON: so Roo Code counts them."""
+        if not self.tools:
+            return 0
+        return counter.count(json.dumps(self.tools, separators=(",", ":"), ensure_ascii=False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a validator found: ``issues`` as sentences, ``score`` from 0 to 1, higher is better."""
+
+    issues: tuple[str, ...] = ()
+    score: float | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction:
+    """A smaller context, ready to be applied: nothing is changed until the caller does so.
+
+    ``message`` is the summary or the marker to insert, its seq still unset, and ``hidden`` the ids
+    it hides, or clears results of, in reading order. Both token counts are of the whole request,
+    system prompt and tools included, and in the same unit. ``prompt`` is the instruction that was
+    sent, ``analysis`` the model's scratch text, which nobody sends again; ``notes`` are sentences
+    for people, ``verdicts`` what validators found, and ``folded`` which files stand beside the
+    summary as signatures, None where none had been read.
+    """
+
+    kind: Kind
+    strategy: str
+    message: Message
+    hidden: tuple[str, ...]
+    tokens_before: TokenCount
+    tokens_after: TokenCount
+    summary: str = ""
+    analysis: str = ""
+    prompt: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost: Decimal = Decimal(0)
+    notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    folded: Folded | None = None
+
+    @property
+    def count(self) -> int:
+        """How many messages it hides, or how many results it clears."""
+        cleared = self.message.tags.cleared.values()
+        return sum(len(lines) for lines in cleared) or len(self.hidden)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """What is added to a reduction: ``blocks`` for the model, the rest for the record."""
+
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()
+    folded: Folded | None = None
+
+    def left_out(self) -> "Addition":
+        """Return what is still to be said where the blocks are too much."""
+        folded = self.folded and self.folded.left_out(Reason.TOO_MUCH)
+        return Addition(folded=folded)

@@ -1,0 +1,166 @@
+"""The model that writes summaries, as the engine asks for it, and one call to it."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from condense.errors import SummaryFailed, SummaryOverflow
+from condense.messages import Json, Message
+from condense.usage import Usage
+from condense.writing.failure import describe
+from condense.writing.overflow import is_context_overflow
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """One request for a summary; the last text of the last message is the instruction.
+
+    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs)
+    where it is ``aligned``: then it is one of the conversation's own calls plus the instruction,
+    to be sent as those are, so that the provider reads the history from its cache. ``max_output``
+    is the most tokens the answer may take, 0 where the model's own limit applies.
+    """
+
+    system: str
+    messages: tuple[Message, ...]
+    max_output: int = 0
+    tools: tuple[Json, ...] = ()
+    aligned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """The next piece of the summary."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallChunk:
+    """The model calls a tool of that name, although it was asked for a summary."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChunk:
+    """What the call has used so far and its cost in USD; replaces an earlier chunk."""
+
+    usage: Usage
+    cost: Decimal = Decimal(0)
+
+
+Chunk = TextChunk | ToolCallChunk | UsageChunk
+OnText = Callable[[str], Awaitable[None]]
+
+
+class Summarizer(Protocol):
+    """The caller's model, as far as condensing needs it."""
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether image blocks may be sent."""
+        ...
+
+    @property
+    def caches_prompts(self) -> bool:
+        """Whether a request that begins like the last one is cheaper; missing means no."""
+        ...
+
+    def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Yield the answer as it is written; any exception is a failed call.
+
+        One with a true attribute ``is_context_overflow`` says that the request was too long.
+        """
+        ...
+
+
+def caches_prompts(summarizer: Summarizer) -> bool:
+    """Whether the summarizer says so; one written before that could be said does not."""
+    return bool(getattr(summarizer, "caches_prompts", False))
+
+
+@dataclass(slots=True)
+class Transcription:
+    """What one call has answered so far, and the tool it called instead, if any."""
+
+    pieces: list[str] = field(default_factory=list)
+    called: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost: Decimal = Decimal(0)
+
+    @property
+    def text(self) -> str:
+        """The answer, without surrounding white space."""
+        return "".join(self.pieces).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """All calls of one attempt, failed and unfinished ones included."""
+
+    calls: list[Transcription] = field(default_factory=list)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all calls together."""
+        return sum((call.usage for call in self.calls), Usage())
+
+    @property
+    def cost(self) -> Decimal:
+        """What all calls cost so far, in USD."""
+        return sum((call.cost for call in self.calls), Decimal(0))
+
+
+async def transcribe(
+    summarizer: Summarizer, request: SummaryRequest, on_text: OnText, bill: Bill | None = None
+) -> Transcription:
+    """Return the whole answer, telling ``on_text`` each piece, and put the call on the ``bill``.
+
+    Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
+    too long, either with the cost of the whole bill.
+    """
+    bill = Bill() if bill is None else bill
+    answer = Transcription()
+    bill.calls.append(answer)
+    async with aclosing(_chunks(summarizer, request, bill)) as chunks:
+        async for chunk in chunks:
+            match chunk:
+                case TextChunk(text):
+                    answer.pieces.append(text)
+                    await on_text(text)
+                case ToolCallChunk(name):
+                    answer.called = name
+                case UsageChunk(usage, cost):
+                    answer.usage, answer.cost = usage, cost
+    return answer
+
+
+async def _chunks(
+    summarizer: Summarizer, request: SummaryRequest, bill: Bill
+) -> AsyncGenerator[Chunk]:
+    """Yield the call's chunks; whatever happens to the listener, the call is closed."""
+    stream: AsyncIterator[Chunk] | None = None
+    try:
+        stream = summarizer.stream(request)
+        async for chunk in stream:
+            yield chunk
+    except Exception as error:
+        raise _failure(error, bill) from error
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            await stream.aclose()
+
+
+def _failure(error: Exception, bill: Bill) -> SummaryFailed:
+    reason = str(error) or type(error).__name__
+    told = getattr(error, "is_context_overflow", False) is True
+    kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
+    return kind(
+        f"Condensing API call failed: {reason}",
+        details=describe(error),
+        cost=bill.cost,
+        calls=len(bill.calls),
+    )

@@ -1,0 +1,227 @@
+"""Files that the agent read, as signatures in what the model gets after a condensation.
+
+The provider is the strict stand-in through the real SDK; each request must be one it accepts.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp import bootstrap, services
+from chatapp.models import Condensation, Conversation, store
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Reply, ToolCall
+from tests.standin.rules import blocks_of, violations
+from tests.standin.server import Standin
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LEXER = "class Lexer:\n    def tokens(self, text):\n        return text.split()\n"
+BLOCK = (
+    "<system-reminder>\n## File Context: src/lexer.py\n# lexer.py\n"
+    "1--3 | class Lexer:\n2--3 |     def tokens(self, text):\n\n</system-reminder>"
+)
+RECORD = {
+    "characters": len(BLOCK),
+    "files": [{"path": "src/lexer.py", "characters": len(BLOCK)}],
+    "left_out": [{"path": "notes.txt", "reason": "There is no grammar for this kind of file."}],
+}
+SUMMARY = Reply("<analysis>Short.</analysis><summary>They looked at the lexer.</summary>")
+NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
+NOTES = "Nothing to see here. " * 400  # so that there is something to gain
+
+
+@pytest.fixture
+def standin(transactional_db: None) -> Iterator[Standin]:
+    """The provider; in the end, its requests are held against the rules."""
+    with Standin() as server:
+        yield server
+    assert [violations(request.body) for request in server.requests] == [[]] * len(server.requests)
+
+
+@pytest.fixture
+def conversation(alice: User, standin: Standin) -> Conversation:
+    """A conversation whose workspace holds source and notes."""
+    folder = Path(settings.WORKSPACES_ROOT) / "project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "lexer.py").write_text(LEXER)
+    (folder / "notes.txt").write_text(NOTES)
+    made = converse(alice, standin)
+    services.choose_workspace(conversation=made, folder="project")
+    made.refresh_from_db()
+    return made
+
+
+def reading(*rest: Behaviour) -> tuple[Behaviour, ...]:
+    """Return the script of an agent that reads two files, says so, and goes on with ``rest``."""
+    calls = [ToolCall("read_file", {"path": path}) for path in ("src/lexer.py", "notes.txt")]
+    return (Reply(tools=calls), Reply("I have read them."), *rest)
+
+
+def sent(standin: Standin) -> list[str]:
+    """Return the texts of the first message of the newest request."""
+    first = standin.requests[-1].body["messages"][0]
+    return [block.get("text", "") for block in blocks_of(first)]
+
+
+def seen(conversation: Conversation) -> str:
+    """Return what the model sees."""
+    messages = [message.to_api() for message in store.read_effective(conversation.pk)]
+    return json.dumps(messages, sort_keys=True)
+
+
+async def read_and_condense(conversation: Conversation, user: User) -> None:
+    """Have two files read, and press the button."""
+    async with open_page(conversation, user) as page:
+        await page.say("What does the lexer do?")
+        await page.until_idle()
+        await page.send("condense.start")
+        await page.until_idle()
+
+
+async def test_a_summary_by_hand_is_followed_by_the_files_that_were_read(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """In the next request, and on record with what was left out and why."""
+    standin.then(*reading(SUMMARY, Reply("Noted.")))
+    await read_and_condense(conversation, alice)
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        await page.until_idle()
+    texts = sent(standin)
+    assert "They looked at the lexer." in texts[0]
+    assert BLOCK in texts
+    record = await Condensation.objects.aget()
+    assert (record.trigger, record.folded) == ("manual", RECORD)
+
+
+async def test_so_is_one_that_the_provider_forced(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Roo Code leaves the files out there."""
+    standin.then(*reading(OVERFLOW, SUMMARY, Reply("Noted.")))
+    async with open_page(conversation, alice) as page:
+        for words in ("What does the lexer do?", "Go on."):
+            await page.say(words)
+            await page.until_idle()
+    assert BLOCK in sent(standin)
+    record = await Condensation.objects.aget()
+    assert (record.trigger, record.folded) == ("forced", RECORD)
+
+
+async def test_so_is_an_automatic_one(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Here the threshold is low."""
+    standin.then(*reading(SUMMARY, Reply("Noted.")))
+    async with open_page(conversation, alice) as page:
+        await page.say("What does the lexer do?")
+        await page.until_idle()
+        await sync_to_async(_tighten)(conversation)
+        await page.say("Go on.")
+        await page.until_idle()
+    assert BLOCK in sent(standin)
+    record = await Condensation.objects.aget()
+    assert (record.trigger, record.folded) == ("auto", RECORD)
+
+
+def _tighten(conversation: Conversation) -> None:
+    """Let the context condense as soon as it can."""
+    profile = conversation.profile
+    assert profile is not None
+    profile.context_window, profile.threshold = 20_000, 5
+    profile.save()
+
+
+async def test_so_are_the_facts_where_no_model_writes_a_summary(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """The files need no model either."""
+    standin.then(*reading(OVERFLOW, NO_SUMMARY, Reply("Noted.")))
+    async with open_page(conversation, alice) as page:
+        for words in ("What does the lexer do?", "Go on."):
+            await page.say(words)
+            await page.until_idle()
+    assert BLOCK in sent(standin)
+    record = await Condensation.objects.aget(status="succeeded")
+    assert (record.strategy, record.folded) == ("ledger", RECORD)
+
+
+async def test_undoing_it_shows_the_model_what_it_saw_before(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Byte for byte; the record stays."""
+    standin.then(*reading(SUMMARY))
+    async with open_page(conversation, alice) as page:
+        await page.say("What does the lexer do?")
+        await page.until_idle()
+        before = await sync_to_async(seen)(conversation)
+        await page.send("condense.start")
+        await page.until_idle()
+    assert await sync_to_async(seen)(conversation) != before
+    record = await Condensation.objects.aget()
+    await sync_to_async(services.undo_condensation)(condensation=record)
+    assert await sync_to_async(seen)(conversation) == before
+    await record.arefresh_from_db()
+    assert record.folded == RECORD
+
+
+async def test_the_row_lists_the_files_and_what_was_left_out(
+    conversation: Conversation, alice: User, browser: Client, standin: Standin
+) -> None:
+    """In a tab of its own."""
+    standin.then(*reading(SUMMARY))
+    await read_and_condense(conversation, alice)
+    page = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
+    panel = page.partition('data-panel="folded"')[2].partition('data-panel="hidden"')[0]
+    assert "src/lexer.py" in panel
+    assert f"1 file, {len(BLOCK)} characters" in panel
+    assert "There is no grammar for this kind of file." in panel
+
+
+async def test_without_a_file_read_there_is_no_such_tab(
+    conversation: Conversation, alice: User, browser: Client, standin: Standin
+) -> None:
+    """An empty one would only raise questions."""
+    standin.then(Reply("Noted."), SUMMARY)
+    async with open_page(conversation, alice) as page:
+        await page.say(NOTES)
+        await page.until_idle()
+        await page.send("condense.start")
+        await page.until_idle()
+    record = await Condensation.objects.aget()
+    assert record.folded == {}
+    page_text = (await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))).text
+    assert "Files folded" not in page_text
+
+
+async def add_nothing(_situation: Any, _reduction: Any) -> tuple[condense.Block, ...]:
+    """Add nothing, as a hook of somebody's own."""
+    return ()
+
+
+OWN = condense.Hooks(after=(add_nothing,))
+
+
+def own_for(workspace: Path) -> condense.Hooks:
+    """Return hooks that fold as well."""
+    return condense.Hooks(after=(add_nothing, condense.AttachFoldedFiles(workspace)))
+
+
+@pytest.mark.parametrize(("name", "count"), [("OWN", 1), ("own_for", 2)])
+def test_own_hooks_replace_the_default_and_may_depend_on_the_workspace(
+    settings: Any, tmp_path: Path, name: str, count: int
+) -> None:
+    """An object, or a function that makes one."""
+    settings.CONDENSE_HOOKS = f"{__name__}.{name}"
+    assert len(bootstrap.hooks_for(tmp_path).after) == count

@@ -1,0 +1,114 @@
+"""What a condensation kept of the hidden facts, on its row, and putting a lost one back."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services, transcript
+from chatapp.models import Condensation, Conversation, store
+from chatapp.transcript import CondensationRow
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.live.test_consumers import fill
+from tests.chatapp.services.test_services import record_for
+from tests.chatapp.sockets import open_page
+
+
+def finding(text: str, state: str, kind: str = "commands") -> dict[str, Any]:
+    """Return one finding as it is stored."""
+    return {
+        "kind": kind,
+        "text": text,
+        "needle": text,
+        "source": "",
+        "folder": "",
+        "state": state,
+    }
+
+
+@pytest.fixture
+def attempt(conversation: Conversation, say: Say) -> Condensation:
+    """A condensation that kept one of three facts."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"text {number}")
+    record = record_for(conversation, summarise(conversation))
+    record.receipt = [
+        finding("make lint", "kept"),
+        finding("make deploy", "missing"),
+        finding("4711", "recoverable", kind="names"),
+    ]
+    record.save()
+    return record
+
+
+def row_of(conversation: Conversation) -> CondensationRow:
+    """Return the condensation's row."""
+    return next(r for r in transcript.page(conversation).rows if isinstance(r, CondensationRow))
+
+
+def test_the_row_says_how_many_facts_were_kept(
+    conversation: Conversation, attempt: Condensation
+) -> None:
+    """Kind by kind, what is lost first."""
+    row = row_of(conversation)
+    assert row.facts_kept == "Kept 1 of 3 facts"
+    commands, names = row.facts
+    assert [fact.text for fact in commands.facts] == ["make deploy", "make lint"]
+    assert (names.kept, names.facts[0].state) == (0, "recoverable")
+
+
+def test_a_missing_fact_is_put_back_with_one_click(
+    conversation: Conversation, attempt: Condensation, alice: User, client: Client
+) -> None:
+    """As a message that the model reads, once."""
+    client.force_login(alice)
+    page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
+    assert page.count("Put back: ") == 1
+    address = reverse("put_back", args=[conversation.pk, attempt.pk])
+    client.post(address, {"fact": "1"})
+    newest = store.read_effective(conversation.pk)[-1]
+    assert newest.role == "user"
+    assert newest.text.endswith("make deploy")
+    assert row_of(conversation).facts_kept == "Kept 2 of 3 facts"
+    attempt.refresh_from_db()
+    with pytest.raises(services.Refused):
+        services.put_back(condensation=attempt, index=1)
+
+
+def test_somebody_elses_facts_are_not_found(
+    conversation: Conversation, attempt: Condensation, bob: User, client: Client
+) -> None:
+    """As everything of theirs."""
+    client.force_login(bob)
+    address = reverse("put_back", args=[conversation.pk, attempt.pk])
+    assert client.post(address, {"fact": "1"}).status_code == 404
+
+
+@pytest.mark.parametrize("fact", ["", "x", "-1", "99"])
+def test_a_fact_that_is_not_there_is_refused(
+    conversation: Conversation, attempt: Condensation, alice: User, client: Client, fact: str
+) -> None:
+    """With a sentence, and nothing is written."""
+    client.force_login(alice)
+    address = reverse("put_back", args=[conversation.pk, attempt.pk])
+    answer = client.post(address, {"fact": fact}, headers={"HX-Request": "true"})
+    assert answer.status_code == 422
+    assert len(store.read_effective(conversation.pk)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_condensation_stores_its_receipt(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """Probed from what it hides, and looked for in what the model reads afterwards."""
+    await fill(say)
+    async with open_page(conversation, alice) as page:
+        await page.say("The port must be 4711.")
+        await page.until_idle()
+        await page.send("condense.start")
+        await page.until_idle()
+    record = await Condensation.objects.aget(conversation=conversation)
+    texts = {one["text"]: one["state"] for one in record.receipt}
+    assert texts["The port must be 4711."] == "kept"

@@ -1,0 +1,247 @@
+"""How large the context is: what the provider says counts, and estimates learn from it."""
+
+import asyncio
+import base64
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+
+import condense
+from chatapp import bootstrap, services
+from chatapp.context import budgets, sizes
+from chatapp.models import Conversation, ModelCall, Profile, store
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.sockets import open_page
+from tests.standin.metering import measure
+from tests.standin.server import Standin
+
+ROOT = Path(__file__).parents[3]
+FILES = (
+    "chatapp/live/turns.py",
+    "README.md",
+    "condense/messages.py",
+    "chatapp/models/store.py",
+)
+LAST = "Now compare these with each other, and say what is missing. " * 60
+
+
+@pytest.fixture(params=[0.8, 1.0, 1.4])
+def standin(request: pytest.FixtureRequest) -> Iterator[Standin]:
+    """A provider whose tokenizer takes that many times as many tokens as ours."""
+    with Standin(factor=request.param) as server:
+        yield server
+
+
+def converse(owner: User, standin: Standin, window: int = 200_000) -> Conversation:
+    """Return a conversation that the stand-in answers."""
+    profile = Profile(
+        owner=owner,
+        name="Claude",
+        provider=Profile.Provider.ANTHROPIC,
+        model="claude-opus-5",
+        base_url=standin.url,
+        context_window=window,
+        max_output=1_000,
+    )
+    profile.set_key("sk-test")
+    profile.save()
+    return services.start_conversation(owner=owner, profile=profile)
+
+
+def expected(conversation: Conversation, text: str) -> condense.TokenCount:
+    """Return the size to expect of the request that answers one more message."""
+    fresh = Conversation.objects.select_related("profile").get(pk=conversation.pk)
+    assert fresh.profile is not None
+    tokens = budgets.COUNTER.count(text)
+    message = condense.Message("user", text, seq=fresh.last_seq + 1, tokens=tokens)
+    history = (*store.read_effective(fresh.pk), message)
+    return sizes.context_size(fresh, fresh.profile, history)
+
+
+def forget_measurement(conversation: Conversation) -> None:
+    """Leave nothing but estimates, as a condensation does."""
+    Conversation.objects.filter(pk=conversation.pk).update(measured_tokens=None, measured_seq=None)
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_after_three_turns_the_next_prompt_is_estimated_within_5_percent(
+    alice: User, standin: Standin
+) -> None:
+    """For any tokenizer, in a conversation that reads files, with and without a measured start."""
+    conversation = await sync_to_async(converse)(alice, standin)
+    folder = bootstrap.workspace_of(conversation)
+    for name in FILES:
+        (folder / Path(name).name).write_text((ROOT / name).read_text())
+    async with open_page(conversation, alice) as page:
+        for name in FILES[:3]:
+            await page.say(f'call read_file {{"path": "{Path(name).name}"}}')
+            await page.until_idle()
+        anchored = await sync_to_async(expected)(conversation, LAST)
+        await sync_to_async(forget_measurement)(conversation)
+        calibrated = await sync_to_async(expected)(conversation, LAST)
+        await page.say(LAST)
+        await page.until_idle()
+    measured = measure(standin.requests[-1].body, standin.factor)
+    assert measured > 5_000
+    assert (anchored.measured, calibrated.measured) == (False, False)
+    assert anchored.value == pytest.approx(measured, rel=0.05)
+    assert calibrated.value == pytest.approx(measured, rel=0.05)
+
+
+def picture(width: int, height: int) -> condense.ImageBlock:
+    """Return a PNG of that size, as far as anybody reads it here."""
+    header = struct.pack(">I4sIIBBBBB", 13, b"IHDR", width, height, 8, 2, 0, 0, 0)
+    data = base64.b64encode(b"\x89PNG\r\n\x1a\n" + header + bytes(16)).decode()
+    return condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": data})
+
+
+def show(conversation: Conversation, width: int, height: int) -> None:
+    """Have the agent look at a picture, as imported conversations do."""
+    call = condense.ToolUseBlock(f"toolu_{width}", "read_file", {"path": "a.png"})
+    seen = condense.ToolResultBlock(f"toolu_{width}", (picture(width, height),))
+    for message in (
+        condense.Message("user", (condense.TextBlock("See:"), picture(height, width))),
+        condense.Message("assistant", (call,)),
+        condense.Message("user", (seen,)),
+        condense.Message("assistant", "I see."),
+    ):
+        tokens = condense.count_message(message, budgets.COUNTER)
+        store.append_message(conversation.pk, message, tokens=tokens)
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_pictures_teach_nothing_about_a_tokenizer(alice: User, standin: Standin) -> None:
+    """They take what their pixels take, so the text's factor is known beside them too."""
+    conversation = await sync_to_async(converse)(alice, standin)
+    async with open_page(conversation, alice) as page:
+        for number in range(3):
+            await sync_to_async(show)(conversation, 1_000 + 100 * number, 1_100)
+            await page.say("Describe it. " * 150)
+            await page.until_idle()
+        await sync_to_async(forget_measurement)(conversation)
+        calibrated = await sync_to_async(expected)(conversation, LAST * 9)
+        await page.say(LAST * 9)
+        await page.until_idle()
+    measured = measure(standin.requests[-1].body, standin.factor)
+    assert not standin.problems
+    assert calibrated.value == pytest.approx(measured, rel=0.05)
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_the_vendor_counts_once_where_nothing_was_measured_and_it_may_matter(
+    alice: User,
+) -> None:
+    """An imported conversation is about to be condensed: its size had better be right."""
+    with Standin(factor=1.4) as standin:
+        conversation = await sync_to_async(converse)(alice, standin, window=12_000)
+        tokens = budgets.COUNTER.count(LAST)
+        history = [
+            (condense.Message("user", LAST), tokens),
+            (condense.Message("assistant", "Ok"), 1),
+        ]
+        await sync_to_async(store.append_many)(conversation.pk, history * 6)
+        async with open_page(conversation, alice) as page:
+            await page.say("And now?")
+            await page.until_idle()
+            await page.say("And then?")
+            await page.until_idle()
+    assert len(standin.counts) == 1
+    call = await ModelCall.objects.filter(conversation=conversation).afirst()
+    assert call is not None
+    assert call.tokens_prompt == measure(standin.counts[0].body, standin.factor)
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
+    conversation: Conversation, alice: User
+) -> None:
+    """Then the estimate stands."""
+    asked: list[object] = []
+
+    class Mute:
+        """A provider that cannot count."""
+
+        model = bootstrap.Model("mute", context_window=2_000, max_output=100)
+
+        async def count_tokens(self, request: object) -> int | None:
+            """Remember the question."""
+            asked.append(request)
+            return None
+
+    profile = conversation.profile
+    assert profile is not None
+    scale = sizes.Scale(
+        conversation=conversation,
+        profile=profile,
+        provider=Mute(),  # type: ignore[arg-type]
+        budget=condense.Budget(window=2_000, max_output=100),
+        system="",
+        tools=(),
+    )
+    history = [condense.Message("user", "Hello", seq=1, tokens=1_500)]
+    first, second = await scale.weigh(history), await scale.weigh(history)
+    assert len(asked) == 1
+    assert first == second
+    assert not first.measured
+
+
+def test_another_profile_makes_what_was_measured_void(
+    conversation: Conversation, say: Say, alice: User, client: Client
+) -> None:
+    """Its tokenizer is another one; choosing the same again changes nothing."""
+    say("user", "Hello")
+    store.remember_measurement(conversation.pk, tokens=900, seq=1)
+    client.force_login(alice)
+    address = f"/c/{conversation.pk}/profile/"
+    client.post(address, {"profile": conversation.profile_id})
+    conversation.refresh_from_db()
+    assert conversation.measured_tokens == 900
+    other = Profile.objects.create(
+        owner=alice, name="Other", provider="offline", model="x", context_window=9_000, max_output=9
+    )
+    client.post(address, {"profile": other.pk})
+    conversation.refresh_from_db()
+    assert (conversation.profile, conversation.measured_tokens) == (other, None)
+
+
+async def test_the_vocabulary_is_loaded_in_a_thread() -> None:
+    """The event loop goes on meanwhile."""
+    condense.load_encoding.cache_clear()
+    budgets.warm_up()
+    await asyncio.sleep(0)
+    assert budgets.COUNTER.count("loaded") == 1
+
+
+def test_a_condensed_conversation_is_estimated_with_what_was_learned(
+    conversation: Conversation, say: Say
+) -> None:
+    """The calls before the condensation still tell how the tokenizer counts."""
+    profile = conversation.profile
+    assert profile is not None
+    for number in range(8):
+        say("user" if number % 2 == 0 else "assistant", "x", tokens=1_000)
+    for estimated in (2_000, 4_000, 6_000, 8_000):
+        ModelCall.objects.create(
+            conversation=conversation,
+            purpose=ModelCall.Purpose.CHAT,
+            model=profile.model,
+            tokens_input=100,
+            tokens_cache_read=round(estimated * 1.3) - 100,
+            tokens_estimated=estimated,
+        )
+    summarise(conversation, tokens=3_000)
+    conversation.refresh_from_db()
+    size = sizes.context_size(conversation, profile, store.read_effective(conversation.pk))
+    overhead = budgets.overhead_for(profile.provider).total
+    assert size.value == pytest.approx(1.3 * (overhead + 3_000), rel=0.03)
+    other = sizes.context_size(
+        conversation,
+        Profile(provider="offline", model="another"),
+        store.read_effective(conversation.pk),
+    )
+    assert other.value == overhead + 3_000

@@ -1,0 +1,193 @@
+"""How a context is made smaller is the user's choice: the strategy, and clearing before it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client, override_settings
+from django.urls import reverse
+
+import condense
+from chatapp import bootstrap, services, transcript
+from chatapp.forms import PreferencesForm
+from chatapp.models import Condensation, Conversation, Preferences, store
+from chatapp.transcript import CondensationRow, FailureRow, MessageRow
+from tests.chatapp.claude import converse
+from tests.chatapp.conftest import Say
+from tests.chatapp.live.test_consumers import fill
+from tests.chatapp.sockets import open_page
+from tests.standin.server import Standin
+
+FILE = "one line of the file\n" * 100
+
+
+def rungs(owner: User, **choices: Any) -> list[str]:
+    """Return the ladder of a user who chose this."""
+    preferences = services.preferences_of(owner)
+    form = PreferencesForm({"threshold": 80, "step_limit": 9, **choices}, instance=preferences)
+    assert form.is_valid(), form.errors
+    return [strategy.name for strategy in bootstrap.ladder_for(form.save())]
+
+
+def read_twice(conversation: Conversation) -> None:
+    """Have the agent read one file, then the same again."""
+    for number in range(2):
+        call = condense.ToolUseBlock(f"toolu_{number}", "read_file", {"path": "a.py"})
+        result = condense.ToolResultBlock(f"toolu_{number}", FILE)
+        for message in (
+            condense.Message("user", "Look at a.py"),
+            condense.Message("assistant", (call,)),
+            condense.Message("user", (result,)),
+            condense.Message("assistant", "Seen."),
+        ):
+            tokens = condense.count_message(message, bootstrap.COUNTER)
+            store.append_message(conversation.pk, message, tokens=tokens)
+
+
+@pytest.fixture
+def standin(transactional_db: None) -> Iterator[Standin]:
+    """The provider."""
+    with Standin() as server:
+        yield server
+
+
+@pytest.fixture
+def cleared(alice: User, standin: Standin) -> Conversation:
+    """A conversation of Alice's, who has superseded output cleared."""
+    preferences = services.preferences_of(alice)
+    preferences.clear_tool_output = True
+    preferences.save()
+    conversation = converse(alice, standin)
+    read_twice(conversation)
+    return conversation
+
+
+def test_the_users_strategy_comes_first_and_simpler_ones_follow(alice: User) -> None:
+    """Whatever is chosen, the last rung needs no model."""
+    assert rungs(alice, strategy="keep_recent") == ["keep_recent", "ledger", "sliding_window"]
+    assert rungs(alice, strategy="ledger") == ["ledger", "sliding_window"]
+    chosen = rungs(alice, strategy="sliding_window", clear_tool_output="on")
+    assert chosen == ["clear", "sliding_window"]
+
+
+def test_as_many_messages_are_kept_as_the_user_says(alice: User) -> None:
+    """An empty field keeps what was stored."""
+    rungs(alice, strategy="keep_recent", messages_kept=7)
+    rungs(alice, strategy="keep_recent", messages_kept="")
+    (first, *_) = bootstrap.ladder_for(services.preferences_of(alice))
+    assert getattr(first, "messages") == 7  # noqa: B009 - the protocol does not know it
+
+
+def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> None:
+    """Also when it changes later."""
+    assert rungs(alice, strategy="fresh_start")[0] == "fresh_start"
+    with override_settings(CONDENSE_STRATEGY="ledger"):
+        assert bootstrap.ladder_for(services.preferences_of(alice))[0].name == "ledger"
+
+
+def test_a_strategy_of_the_servers_own_can_be_chosen(alice: User) -> None:
+    """By its dotted path; one that nobody offers is refused."""
+    path = "condense.strategies.keep_recent.KeepRecent"
+    with override_settings(CONDENSE_STRATEGY=path):
+        form = PreferencesForm(instance=services.preferences_of(alice))
+        assert path in str(form["strategy"])
+        assert rungs(alice, strategy=path)[0] == "keep_recent"
+    form = PreferencesForm({"strategy": "os.system"}, instance=services.preferences_of(alice))
+    assert "strategy" in form.errors
+
+
+async def test_superseded_output_is_one_line_in_the_next_request(
+    cleared: Conversation, alice: User, standin: Standin
+) -> None:
+    """No call is made for it; the newest read is sent whole."""
+    async with open_page(cleared, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+        assert "one line each" in page.frames[-1]["notice"]
+        assert not standin.requests
+        await page.say("And now?")
+        await page.until_idle()
+    (sent,) = standin.requests
+    assert not standin.problems
+    results = [
+        block["content"]
+        for message in sent.body["messages"]
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "tool_result"
+    ]
+    assert "cleared" in str(results[0])
+    assert FILE not in str(results[0])
+    assert FILE.split("\n", maxsplit=1)[0] in str(results[1])
+    attempt = await Condensation.objects.aget(conversation=cleared)
+    assert (attempt.kind, attempt.status, attempt.cost) == ("cleared", "succeeded", 0)
+    assert attempt.messages_hidden == 1
+
+
+async def test_a_clearing_has_a_row_marks_the_output_and_can_be_undone(
+    cleared: Conversation, alice: User
+) -> None:
+    """The output is still there to read."""
+    before = await sync_to_async(store.read_effective)(cleared.pk)
+    async with open_page(cleared, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    await sync_to_async(check_row)(cleared, alice)
+    attempt = await Condensation.objects.select_related("conversation", "message").aget()
+    await sync_to_async(services.undo_condensation)(condensation=attempt)
+    assert await sync_to_async(store.read_effective)(cleared.pk) == before
+
+
+def check_row(conversation: Conversation, owner: User) -> None:
+    """Check what the page shows of a clearing."""
+    rows = transcript.page(conversation).rows
+    (row,) = [row for row in rows if isinstance(row, CondensationRow)]
+    assert (row.words.name, row.hidden_text) == ("Tool output cleared", "1 result cleared")
+    cards = [part for one in rows if isinstance(one, MessageRow) for part in one.parts]
+    first, second = [card for card in cards if card.kind == "tool"]
+    assert (first.result, second.result) == (FILE, FILE)
+    assert first.cleared is not None
+    assert first.cleared.row_id == row.id
+    assert second.cleared is None
+    client = Client()
+    client.force_login(owner)
+    page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
+    assert "Undo clearing" in page
+    hidden = client.get(reverse("hidden", args=[conversation.pk, row.attempt.pk]))
+    assert hidden.content.decode().count("<li>") == 1
+
+
+async def test_a_strategy_that_could_hide_nothing_is_not_tried_in_every_turn(
+    conversation: Conversation, alice: User, say: Say, transactional_db: None
+) -> None:
+    """It waits for more to come, as after any other try."""
+    await sync_to_async(rungs)(alice, strategy="keep_recent", messages_kept=100, auto_condense="on")
+    preferences = await Preferences.objects.aget(owner=alice)
+    preferences.threshold = 5
+    await preferences.asave()
+    await fill(say)
+    async with open_page(conversation, alice) as page:
+        for words in ("One.", "Two.", "Three."):
+            await page.say(words)
+            await page.until_idle()
+    attempt = await Condensation.objects.aget(conversation=conversation)
+    assert (attempt.strategy, attempt.status) == ("keep_recent", "failed")
+
+
+async def test_too_little_to_clear_is_on_record_and_no_row_of_the_chat(
+    cleared: Conversation, alice: User, standin: Standin
+) -> None:
+    """The summary that follows is what people want to see."""
+    long = condense.Message("user", "word " * 9_000)
+    await sync_to_async(store.append_message)(cleared.pk, long, tokens=9_000)
+    reply = condense.Message("assistant", "I see.")
+    await sync_to_async(store.append_message)(cleared.pk, reply, tokens=3)
+    async with open_page(cleared, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    kinds = [one.kind async for one in Condensation.objects.order_by("started_at")]
+    assert kinds == ["cleared", "condensed"]
+    rows = (await sync_to_async(transcript.page)(cleared)).rows
+    assert not [row for row in rows if isinstance(row, FailureRow)]
+    assert len(standin.requests) == 1

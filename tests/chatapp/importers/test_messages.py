@@ -1,0 +1,241 @@
+"""Transcript files: what is read, and what is said about the rest."""
+
+import gzip
+import json
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.importers import messages as transcripts
+from chatapp.importers.messages import Problem, read_transcript
+
+HELLO = {"role": "user", "content": "Hello"}
+REPLY = {
+    "role": "assistant",
+    "content": [
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a", "n": 1.5}},
+    ],
+}
+RESULT = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x", "is_error": True}],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the files are written."""
+    return tmp_path
+
+
+def write(folder: Path, data: bytes | str) -> Path:
+    """Write a file and return its path."""
+    path = folder / "transcript.json"
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def read(folder: Path, value: Any) -> list[Any]:
+    """Return what is read from a file that holds the value as JSON."""
+    return list(read_transcript(write(folder, json.dumps(value))))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [HELLO, REPLY, RESULT],
+        {"messages": [HELLO, REPLY, RESULT]},
+        {"session": "s", "messages": [HELLO, REPLY, RESULT], "compactions": [{"messages": [1]}]},
+    ],
+    ids=["list", "object", "object with more"],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzipped"])
+def test_messages_are_read_in_order(folder: Path, value: Any, pack: Any) -> None:
+    """As a list or in an object, packed or not, whatever the file is called."""
+    path = write(folder, pack(json.dumps(value).encode()))
+    assert list(read_transcript(path)) == [HELLO, REPLY, RESULT]
+
+
+def test_what_is_read_becomes_messages(folder: Path) -> None:
+    """The engine takes each item as it is."""
+    items = read(folder, [HELLO, REPLY, RESULT])
+    assert [condense.Message.from_api(item).to_api() for item in items] == [HELLO, REPLY, RESULT]
+
+
+def test_other_keys_of_a_message_are_left_out(folder: Path) -> None:
+    """Times and ids of another system mean nothing here."""
+    assert read(folder, [{**HELLO, "ts": 1, "id": "x"}]) == [HELLO]
+
+
+def test_blocks_of_other_types_pass(folder: Path) -> None:
+    """Documents and thinking go through the engine unread."""
+    message = {"role": "assistant", "content": [{"type": "thinking", "thinking": "…"}]}
+    assert read(folder, [message]) == [message]
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ({"role": "system", "content": "x"}, "not 'system'"),
+        ({"role": None, "content": "x"}, "not None"),
+        ({"role": ["x"] * 100, "content": "x"}, "not a list"),
+        ({"content": "x"}, "not None"),
+        ({"type": "reasoning", "summary": []}, "type 'reasoning' stands alone"),
+        ({"role": "user"}, "no content"),
+        ({"role": "user", "content": ""}, "no content"),
+        ({"role": "user", "content": " \n"}, "no content"),
+        ({"role": "user", "content": []}, "no content"),
+        ({"role": "user", "content": [{"type": "text", "text": " "}]}, "no content"),
+        ({"role": "user", "content": {"type": "text"}}, "not an object"),
+        ({"role": "user", "content": 7}, "not a number"),
+        ("text", "not text"),
+        (None, "not null"),
+        (True, "not true or false"),
+        ([HELLO], "not a list"),
+    ],
+)
+def test_an_unusable_item_is_reported_and_the_rest_is_read(
+    folder: Path, item: Any, words: str
+) -> None:
+    """One bad item costs nothing but itself."""
+    first, problem, last = read(folder, [HELLO, item, RESULT])
+    assert (first, last) == (HELLO, RESULT)
+    assert problem.index == 2
+    assert words in problem.reason
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "text",
+        {"text": "no type"},
+        {"type": 1},
+        {"type": "text"},
+        {"type": "text", "text": None},
+        {"type": "image", "source": "x"},
+        {"type": "tool_use", "id": "1", "name": "x"},
+        {"type": "tool_use", "name": "x", "input": {}},
+        {"type": "tool_result", "content": "x"},
+        {"type": "tool_result", "tool_use_id": "1", "content": 5},
+        {"type": "tool_result", "tool_use_id": "1", "content": ["x"]},
+    ],
+)
+def test_an_unusable_block_is_reported_and_the_others_are_kept(folder: Path, block: Any) -> None:
+    """The message keeps what a provider would accept."""
+    good = {"type": "text", "text": "good"}
+    problem, message = read(folder, [{"role": "user", "content": [block, good]}])
+    assert isinstance(problem, Problem)
+    assert message == {"role": "user", "content": [good]}
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b', {"role": "user", "con',
+        b', {"role": "user", "content": NaN}]',
+        b', {"role": "user", "content": 1e999}]',
+        b', {"role": "user", "content": "\xff secret"}]',
+        b", oops]",
+        b"} secret",
+        b"",
+    ],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzipped"])
+def test_what_comes_before_a_break_is_kept(folder: Path, tail: bytes, pack: Any) -> None:
+    """A broken file is read up to where it breaks, and its text is not quoted."""
+    path = write(folder, pack(b"[" + json.dumps(HELLO).encode() + tail))
+    first, problem = read_transcript(path)
+    assert first == HELLO
+    assert problem.index == 2
+    assert problem.reason.startswith("The file is not JSON from here on")
+    assert "secret" not in problem.reason
+
+
+def test_a_cut_off_gzip_file_is_read_up_to_the_cut(folder: Path) -> None:
+    """A download that broke off loses only its end."""
+    messages = [{"role": "user", "content": f"{i} " + str(i**50) * 20} for i in range(500)]
+    packed = gzip.compress(json.dumps(messages).encode())
+    *read_ones, problem = read_transcript(write(folder, packed[: len(packed) // 2]))
+    assert 50 < len(read_ones) < 450
+    assert read_ones == messages[: len(read_ones)]
+    assert "cut off" in problem.reason
+
+
+def test_a_damaged_gzip_file_is_reported(folder: Path) -> None:
+    """Damage is found by the packer or by its checksum."""
+    packed = bytearray(gzip.compress(json.dumps([HELLO] * 100).encode()))
+    packed[-6] ^= 0xFF
+    assert any("damaged" in item.reason for item in _problems(write(folder, bytes(packed))))
+
+
+def _problems(path: Path) -> list[Problem]:
+    return [item for item in read_transcript(path) if isinstance(item, Problem)]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "not JSON"),
+        (b"hello", "not JSON"),
+        (b"\x00\x01\x02", "not JSON"),
+        (b'"text"', "neither"),
+        (b"7", "neither"),
+        (b"[]", "no messages"),
+        (b"{}", "no messages"),
+        (b'{"messages": {}}', "no messages"),
+        (b'{"message": [{"role": "user", "content": "x"}]}', "no messages"),
+        (b"\x1f\x8b", "damaged"),
+        (b"\x1f\x8bnot gzip at all", "damaged"),
+    ],
+)
+def test_a_file_without_messages_gives_one_problem(folder: Path, data: bytes, words: str) -> None:
+    """Whatever the file is, the answer is a sentence."""
+    (problem,) = read_transcript(write(folder, data))
+    assert isinstance(problem, Problem)
+    assert problem.index == 1
+    assert words in problem.reason
+
+
+def test_a_file_that_is_nested_without_end_is_given_up(folder: Path) -> None:
+    """What was read before is kept."""
+    deep = '{"role": "user", "content": [{"type": "x", "a": ' + "[" * 90_000 + "]" * 90_000 + "}]}"
+    first, problem = read_transcript(write(folder, f"[{json.dumps(HELLO)}, {deep}]"))
+    assert first == HELLO
+    assert problem == Problem(2, "The file is nested more than 200 levels deep.")
+
+
+def test_a_file_that_unpacks_without_end_is_given_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small file can hold gigabytes of nothing."""
+    monkeypatch.setattr(transcripts, "MAX_GAP", 1 << 20)
+    bomb = b"[" + json.dumps(HELLO).encode() + b"," + b" " * (8 << 20) + b"1]"
+    first, problem = read_transcript(write(folder, gzip.compress(bomb)))
+    assert first == HELLO
+    assert problem.reason == "The file goes on for 1 MB without another message."
+
+
+def test_memory_does_not_grow_with_the_file(folder: Path) -> None:
+    """Only one message is held at a time."""
+    message = json.dumps({"role": "user", "content": "x" * 10_000})
+    path = write(folder, gzip.compress(f"[{','.join([message] * 2_000)}]".encode()))
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in read_transcript(path))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 2_000
+    assert peak < 4_000_000
+
+
+def test_reading_begins_only_when_asked(folder: Path) -> None:
+    """The reader is an iterator; a missing file is the caller's error."""
+    items: Iterator[Any] = read_transcript(folder / "missing.json")
+    with pytest.raises(FileNotFoundError):
+        next(items)

@@ -1,0 +1,227 @@
+"""The conversation socket, from the browser's side."""
+
+import uuid
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import AnonymousUser, User
+from django.test import AsyncClient
+from django.urls import reverse
+
+import condense
+from chatapp.live import protocol
+from chatapp.live.context_bar import context_state
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
+from tests.chatapp.conftest import Say
+from tests.chatapp.sockets import PATIENCE, connect, open_page
+
+# What runs does so in other threads than the test's, which see only what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = "Write 400 words about condensing."
+
+
+async def test_a_visitor_who_is_not_signed_in_is_told_to_sign_in(
+    conversation: Conversation,
+) -> None:
+    """The socket is accepted first: a refused one shows the browser no reason."""
+    socket = connect(conversation, AnonymousUser())
+    await socket.connect(PATIENCE)
+    closed = await socket.receive_output(PATIENCE)
+    assert (closed["type"], closed["code"]) == ("websocket.close", protocol.SIGN_IN_REQUIRED)
+
+
+async def test_somebody_elses_conversation_is_refused(
+    conversation: Conversation, bob: User
+) -> None:
+    """As is one that does not exist."""
+    socket = connect(conversation, bob)
+    await socket.connect(PATIENCE)
+    closed = await socket.receive_output(PATIENCE)
+    assert (closed["type"], closed["code"]) == ("websocket.close", protocol.NOT_YOURS)
+
+
+async def test_a_message_is_acknowledged_streamed_and_stored(
+    conversation: Conversation, alice: User
+) -> None:
+    """With its turn, its usage and its cost."""
+    async with open_page(conversation, alice) as page:
+        nonce = await page.say("Hello, who are you?")
+        await page.until("text.streamed")
+        await page.until_idle()
+    types = [frame["type"] for frame in page.frames]
+    assert {"type": "message.accepted", "nonce": nonce} in page.frames
+    assert types.index("article.upserted") < types.index("text.streamed")
+    roles = [row.role async for row in Message.objects.filter(conversation=conversation)]
+    assert roles == ["user", "assistant"]
+    call = await ModelCall.objects.select_related("turn").aget(conversation=conversation)
+    assert call.tokens_output > 0
+    assert call.turn is not None
+    assert call.turn.status == Turn.Status.FINISHED
+
+
+async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
+    conversation: Conversation, alice: User
+) -> None:
+    """It is acknowledged both times."""
+    nonce = str(uuid.uuid4())
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello", nonce=nonce)
+        await page.until("message.accepted")
+        await page.until_idle()
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello", nonce=nonce)
+        await page.until("message.accepted")
+    assert await Turn.objects.filter(conversation=conversation).acount() == 1
+
+
+async def test_an_empty_message_is_refused_with_the_reason(
+    conversation: Conversation, alice: User
+) -> None:
+    """And nothing is stored."""
+    async with open_page(conversation, alice) as page:
+        nonce = await page.say("   ")
+        refusal = await page.until("refused")
+    assert refusal["nonce"] == nonce
+    assert "Type a message" in refusal["reason"]
+    assert not await Message.objects.filter(conversation=conversation).aexists()
+
+
+async def test_a_second_message_while_a_turn_runs_is_refused_and_can_be_sent_later(
+    conversation: Conversation, alice: User
+) -> None:
+    """The page keeps the text."""
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until("text.streamed")
+        await page.say("And another")
+        refusal = await page.until("refused")
+        assert "still running" in refusal["reason"]
+        await page.send("turn.stop")
+        await page.until_idle()
+
+
+async def test_stop_keeps_what_was_streamed(conversation: Conversation, alice: User) -> None:
+    """The turn is recorded as stopped, and the next message works."""
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until("text.streamed")
+        await page.send("turn.stop")
+        await page.until_idle()
+        await page.say("Hello again")
+        await page.until_idle()
+    kept = await Message.objects.filter(conversation=conversation, stop_reason="stopped").aget()
+    assert kept.content[0]["text"]
+    statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
+    assert statuses == [Turn.Status.STOPPED, Turn.Status.FINISHED]
+
+
+async def test_a_page_that_comes_back_mid_stream_shows_what_was_streamed_and_the_rest(
+    conversation: Conversation, alice: User
+) -> None:
+    """The turn went on without it."""
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until("text.streamed")
+    async with open_page(conversation, alice) as page:
+        snapshot = page.frames[0]
+        assert snapshot["running"]
+        assert [article["id"] for article in snapshot["articles"]][-1] == "streaming"
+        streamed = await page.next()
+        assert (streamed["type"], streamed["index"]) == ("text.streamed", 0)
+        await page.until_idle()
+    assert await Message.objects.filter(conversation=conversation).acount() == 2
+
+
+async def test_two_pages_are_told_the_same(conversation: Conversation, alice: User) -> None:
+    """Up to what happened before the second one opened."""
+    async with open_page(conversation, alice) as one, open_page(conversation, alice) as two:
+        await one.say("Hello")
+        await one.until_idle()
+        await two.until_idle()
+    personal = {"snapshot", "message.accepted"}
+    told = [[f for f in page.frames if f["type"] not in personal] for page in (one, two)]
+    assert told[0] == told[1]
+
+
+async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """With the focus on record."""
+    await fill(say)
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start", focus="the numbers")
+        await page.until("transcript.changed")
+        await page.until_idle()
+    attempt = await Condensation.objects.aget(conversation=conversation)
+    assert attempt.status == Condensation.Status.SUCCEEDED, attempt.error
+    assert (attempt.trigger, attempt.focus) == ("manual", "the numbers")
+    assert attempt.tokens_after is not None
+    assert attempt.tokens_after < attempt.tokens_before
+    bar = await sync_to_async(context_state)(conversation)
+    assert bar is not None
+    assert bar.used == attempt.tokens_after, "row and bar say the same"
+
+
+async def test_a_conversation_too_short_to_condense_says_so(
+    conversation: Conversation, alice: User
+) -> None:
+    """In the notice at the composer."""
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        await page.until("status.changed", running=False)
+        panel = await page.until("panel.changed")
+    assert "Not enough messages" in panel["notice"]
+
+
+async def test_nonsense_is_answered_with_what_to_do(
+    conversation: Conversation, alice: User
+) -> None:
+    """An old page may speak an old protocol."""
+    async with open_page(conversation, alice) as page:
+        await page.send("no.such.thing")
+        refusal = await page.until("refused")
+    assert "Reload" in refusal["reason"]
+
+
+async def test_editing_rewinds_and_sends_in_one_step(
+    conversation: Conversation, alice: User
+) -> None:
+    """The old message stays on record, out of the model's sight."""
+    async with open_page(conversation, alice) as page:
+        await page.say("My name is Ada.")
+        await page.until_idle()
+        await page.say("My name is Grace.", replaces=1)
+        await page.until_idle()
+    effective = await store_effective(conversation)
+    assert [message.text for message in effective if message.role == "user"] == [
+        "My name is Grace."
+    ]
+    assert await Message.objects.filter(conversation=conversation).acount() == 4
+
+
+async def store_effective(conversation: Conversation) -> tuple[condense.Message, ...]:
+    """Return what the model sees."""
+    return await sync_to_async(store.read_effective)(conversation.pk)
+
+
+async def fill(say: Say) -> None:
+    """Have a conversation that is worth condensing."""
+    for number in range(8):
+        role = "user" if number % 2 == 0 else "assistant"
+        text = f"Message {number} has quite a few words about topic {number}. " * 20
+        await sync_to_async(say)(role, text, tokens=200)
+
+
+async def test_a_change_through_a_form_reaches_every_open_page(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """Transcript and context bar, although the form's request is over by then."""
+    await fill(say)
+    client = AsyncClient()
+    await client.aforce_login(alice)
+    async with open_page(conversation, alice) as page:
+        address = reverse("rewind", args=[conversation.pk])
+        await client.post(address, {"to_seq": 3})
+        await page.until("transcript.changed")
+        await page.until("panel.changed")

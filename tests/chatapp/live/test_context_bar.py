@@ -1,0 +1,86 @@
+"""The context bar: how full the window is, and where and why condensing starts."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from chatapp import services
+from chatapp.live.context_bar import ContextState, context_state
+from chatapp.models import Conversation, Preferences, Profile
+from tests.chatapp.conftest import Say, summarise
+
+WINDOW, OUTPUT = 100_000, 10_000
+TENTH = "80,001 tokens: 90 % of the window less 10,000 reserved"
+
+
+@pytest.fixture
+def profile(conversation: Conversation) -> Profile:
+    """The profile that answers, of round numbers."""
+    profile = conversation.profile
+    assert profile
+    profile.context_window, profile.max_output = WINDOW, OUTPUT
+    profile.save()
+    return profile
+
+
+def state_of(conversation: Conversation, **wishes: object) -> ContextState:
+    """Return the bar's numbers under these preferences."""
+    services.preferences_of(conversation.owner)
+    Preferences.objects.filter(owner=conversation.owner).update(**wishes)
+    state = context_state(conversation)
+    assert state
+    return state
+
+
+@pytest.mark.parametrize(
+    ("wishes", "own", "reason"),
+    [
+        ({}, -1, f"condenses at {TENTH}"),
+        ({"threshold": 50}, -1, "condenses at 50,000 tokens: 50 % of the window, set in Settings"),
+        (
+            {"threshold": 50},
+            30,
+            "condenses at 30,000 tokens: 30 % of the window, set in the profile",
+        ),
+        (
+            {"auto_condense": False, "threshold": 50},
+            30,
+            f"truncates at {TENTH} (automatic condensing is off)",
+        ),
+    ],
+)
+def test_it_says_where_condensing_starts_and_which_rule_sets_that_point(
+    conversation: Conversation, profile: Profile, wishes: dict[str, object], own: int, reason: str
+) -> None:
+    """In words, with the numbers that count."""
+    profile.threshold = own
+    profile.save()
+    assert state_of(conversation, **wishes).reason == reason
+
+
+def test_it_warns_ten_points_before(conversation: Conversation, profile: Profile, say: Say) -> None:
+    """So that nobody is surprised."""
+    say("user", "Hello", tokens=35_000)
+    assert not state_of(conversation, threshold=50).warn
+    say("user", "And more", tokens=6_000)
+    assert state_of(conversation, threshold=50).warn
+
+
+def test_its_parts_add_up_to_what_is_used(
+    conversation: Conversation, profile: Profile, say: Say
+) -> None:
+    """A summary is told from the messages that follow it."""
+    say("user", "Hello", tokens=500)
+    say("assistant", "Hello", tokens=700)
+    summarise(conversation, keep=1, tokens=300)
+    state = state_of(conversation)
+    parts = {one.name: one.tokens for one in state.segments}
+    assert list(parts) == ["system", "tools", "summary", "messages"]
+    assert (parts["summary"], parts["messages"]) == (300, 700)
+    assert sum(parts.values()) == state.used
+    assert state.used + state.reserved + state.available == WINDOW
+
+
+def test_without_a_profile_there_is_no_window(conversation: Conversation, alice: User) -> None:
+    """Whoever removed it has to choose another first."""
+    alice.profiles.all().delete()
+    assert context_state(conversation) is None

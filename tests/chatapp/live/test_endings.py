@@ -1,0 +1,81 @@
+"""How what ran ended, in words for the person who waits for it."""
+
+import asyncio
+from collections.abc import Coroutine
+
+import pytest
+from django.db import OperationalError
+
+import condense
+from chatapp.agent.errors import ProviderError, StepLimitReached
+from chatapp.live.endings import Ending, ending_of
+from chatapp.models import Turn
+
+
+def failing(error: BaseException) -> Coroutine[None, None, None]:
+    """Return work that ends with an error."""
+
+    async def work() -> None:
+        raise error
+
+    return work()
+
+
+async def ended(error: BaseException) -> tuple[Ending, str, str]:
+    """Return how such work ended, and the text and details of what is said at the composer."""
+    ending = await ending_of(failing(error))
+    notice = ending.notice
+    return ending, notice.text if notice else "", notice.details if notice else ""
+
+
+async def test_work_that_is_done_needs_no_notice() -> None:
+    """The reply is there to be read."""
+    ending = await ending_of(asyncio.sleep(0))
+    assert ending == Ending(Turn.Status.FINISHED, "Done.")
+
+
+async def test_what_the_user_stopped_is_no_failure() -> None:
+    """They know why."""
+    ending, text, _details = await ended(asyncio.CancelledError())
+    assert (ending.turn, ending.status, text) == (Turn.Status.STOPPED, "Stopped.", "")
+
+
+@pytest.mark.parametrize(
+    "reason", [StepLimitReached(7), condense.NothingToCondense("Too few messages.")]
+)
+async def test_an_end_in_good_order_is_told_and_no_failure(reason: Exception) -> None:
+    """So that the user can decide to go on."""
+    ending, text, _details = await ended(reason)
+    assert ending.turn == Turn.Status.FINISHED
+    assert ending.notice is not None
+    assert (ending.notice.kind, text) == ("info", str(reason))
+
+
+async def test_an_error_for_people_is_told_with_its_details() -> None:
+    """The details are for a bug report."""
+    error = ProviderError("The provider is overloaded.", details="HTTP status: 529")
+    ending, text, details = await ended(error)
+    assert (ending.turn, text, details) == (
+        Turn.Status.FAILED,
+        "The provider is overloaded.",
+        "HTTP status: 529",
+    )
+
+
+@pytest.mark.parametrize("error", [OperationalError("disk full"), OSError("no space left")])
+async def test_what_could_not_be_saved_says_what_to_look_at(error: Exception) -> None:
+    """Of a database as of a file."""
+    ending, text, details = await ended(error)
+    assert ending.turn == Turn.Status.FAILED
+    assert "Check that its disk is not full" in text
+    assert details == f"{type(error).__name__}: {error}"
+
+
+async def test_a_defect_of_our_own_says_so_and_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """And blames nobody else."""
+    _ending, text, details = await ended(KeyError("row"))
+    assert text.startswith("Palimpsest itself made an error.")
+    assert details == "KeyError: 'row'"
+    assert "what ran could not be completed" in caplog.text

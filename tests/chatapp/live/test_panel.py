@@ -1,0 +1,162 @@
+"""What surrounds the transcript while something runs: the band, the notice, what is announced."""
+
+import re
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from chatapp.agent import events
+from chatapp.live.presenter import LiveView
+from chatapp.models import Conversation
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import Page, open_page
+from tests.standin.behaviours import Failure, Gate, Reply, rate_limited
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SUMMARY = "<summary>The vault's word is heliotrope.</summary>"
+NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
+LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
+
+
+@pytest.fixture
+def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
+    """A conversation that the stand-in answers."""
+    return converse(alice, anthropic_standin)
+
+
+async def ask(page: Page, text: str) -> None:
+    """Say something and wait until nothing runs any more."""
+    await page.say(text)
+    await page.until_idle()
+
+
+def values(frames: list[dict[str, Any]], type_: str, name: str) -> list[Any]:
+    """Return what a field of a type's frames became, one after the other, repeats left out."""
+    found: list[Any] = []
+    for frame in frames:
+        if frame["type"] == type_ and found[-1:] != [frame[name]]:
+            found.append(frame[name])
+    return found
+
+
+def moment(html: str, name: str) -> float:
+    """Return the Unix seconds in an attribute of the panel's HTML."""
+    found = re.search(f'data-{name}="([0-9.]+)"', html)
+    assert found, html
+    return float(found[1])
+
+
+async def test_the_band_is_the_same_until_it_goes_and_its_figures_come_beside_it(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Shown anew twice a second, it would take the focus from its button."""
+    gate = Gate()
+    anthropic_standin.then(Reply("Noted."), Reply(SUMMARY, gate=gate))
+    async with open_page(conversation, alice) as page:
+        await ask(page, LONG)
+        known = len(page.frames)
+        await page.send("condense.start")
+        await page.until("condensing.progressed")
+        gate.open()
+        await page.until_idle()
+    before, band, after = values(page.frames[known - 1 :], "panel.changed", "condensing")
+    assert (before, after) == ("", "")
+    assert "Condensing context…" in band
+    assert "tokens written" in str(values(page.frames, "condensing.progressed", "written"))
+
+
+async def test_start_and_end_of_condensing_are_announced_once(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """In the status line alone: the band is not read out."""
+    anthropic_standin.then(Reply("Noted."), Reply(SUMMARY))
+    async with open_page(conversation, alice) as page:
+        await ask(page, LONG)
+        known = len(page.frames)
+        await page.send("condense.start")
+        await page.until_idle()
+    said = values(page.frames[known:], "status.changed", "text")
+    assert said == ["Thinking…", "Condensing context…", "Context condensed", "Done."]
+    assert not re.search("aria-live|role=.(status|alert)", str(page.frames[known:]))
+
+
+async def test_one_band_stays_while_one_attempt_follows_another(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """It counts from the first one's beginning."""
+    tight = await sync_to_async(converse)(alice, anthropic_standin, context_window=8_400)
+    anthropic_standin.then(Reply("Hello."), Reply("Noted."), NO_SUMMARY, Reply("Here I am."))
+    async with open_page(tight, alice) as page:
+        for words in ("Good morning.", LONG, f"{LONG} Which word?"):
+            await ask(page, words)
+    bands = values(page.frames, "panel.changed", "condensing")
+    assert [bool(band) for band in bands] == [False, True, False]
+    said = values(page.frames, "status.changed", "text")
+    assert said.count("Condensing context…") == 1
+    assert "Context condensed" in said
+
+
+async def test_a_page_that_opens_while_a_retry_waits_counts_down_the_rest(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Not the whole time again: the moment is the same, whenever it is shown."""
+    anthropic_standin.then(rate_limited(60))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        while not (panel := await page.until("panel.changed"))["notice"]:
+            pass
+        async with open_page(conversation, alice) as late:
+            shown = late.frames[0]["panel"]
+        await page.send("turn.stop")
+        await page.until_idle()
+    assert shown["notice"] == panel["notice"]
+    assert shown["now"] > panel["now"]
+    assert 50 < moment(shown["notice"], "until") - panel["now"] <= 60
+
+
+async def test_a_retry_of_the_summary_is_counted_down_until_its_first_words(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The band stays beside the notice."""
+    gate = Gate()
+    anthropic_standin.then(Reply("Noted."), rate_limited(0), Reply(SUMMARY, gate=gate))
+    async with open_page(conversation, alice) as page:
+        await ask(page, LONG)
+        await page.send("condense.start")
+        while not (panel := await page.until("panel.changed"))["notice"]:
+            pass
+        assert panel["condensing"]
+        assert "rate limit" in panel["notice"]
+        assert moment(panel["notice"], "until")
+        assert not (await page.until("panel.changed"))["notice"]
+        gate.open()
+        await page.until_idle()
+    said = values(page.frames, "status.changed", "text")
+    assert said[-5:] == [
+        "Condensing context…",
+        "Trying again: 2 of 5",
+        "Condensing context…",
+        "Context condensed",
+        "Done.",
+    ]
+
+
+async def test_the_next_step_takes_away_the_band_of_an_attempt_that_never_ended(
+    conversation: Conversation,
+) -> None:
+    """One can be cancelled before its record begins; no spinner sticks."""
+    frames: list[dict[str, Any]] = []
+    view = LiveView(conversation.pk, frames.append)
+    await view.begin()
+    view.publish(events.CondensingStarted("auto"))
+    view.publish(events.StepStarted(1))
+    await view.end("Done.", None)
+    panels = [frame for frame in frames if frame["type"] == "panel.changed"]
+    assert [bool(panel["condensing"]) for panel in panels] == [False, True, False, False]

@@ -1,0 +1,65 @@
+"""Secrets at rest: readable with the server's key and with nothing else."""
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from pytest_django import Settings
+
+from chatapp.models.crypto import DecryptionFailed, decrypt, encrypt
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+@hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_encrypted_can_be_read_again(text: str) -> None:
+    """Any text, of any length and script."""
+    assert decrypt(encrypt(text)) == text
+
+
+def test_the_text_does_not_show() -> None:
+    """Neither the key nor that two stored keys are equal can be seen."""
+    token = encrypt("sk-secret")
+    assert "secret" not in token
+    assert token != encrypt("sk-secret")
+    assert token.isascii()
+
+
+def test_another_secret_key_reads_nothing(settings: Settings) -> None:
+    """The person is told what to do."""
+    token = encrypt("sk-secret")
+    settings.SECRET_KEY = "another"
+    with pytest.raises(DecryptionFailed, match="with this secret key"):
+        decrypt(token)
+
+
+def test_a_former_secret_key_still_reads(settings: Settings) -> None:
+    """A key can be changed without entering every stored key again."""
+    token = encrypt("sk-secret")
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another"
+    assert decrypt(token) == "sk-secret"
+
+
+def test_a_former_secret_key_encrypts_nothing_new(settings: Settings) -> None:
+    """Once the former key is dropped, what was written since stays readable."""
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another"
+    token = encrypt("sk-secret")
+    settings.SECRET_KEY_FALLBACKS = []
+    assert decrypt(token) == "sk-secret"
+
+
+@pytest.mark.parametrize("token", ["", "x", "gAAAAA", "sk-plain", "é", "\x00", "=" * 100])
+def test_what_was_never_encrypted_is_refused(token: str) -> None:
+    """A damaged row is an error for people, not a crash."""
+    with pytest.raises(DecryptionFailed):
+        decrypt(token)
+
+
+def test_a_changed_token_is_refused() -> None:
+    """Tokens are authenticated."""
+    token = encrypt("sk-secret")
+    for place in (0, 10, 30, len(token) - 5):
+        letter = "A" if token[place] != "A" else "B"
+        with pytest.raises(DecryptionFailed):
+            decrypt(token[:place] + letter + token[place + 1 :])

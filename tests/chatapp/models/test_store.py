@@ -1,0 +1,250 @@
+"""The store says in queries what ``condense.history`` says on values."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import condense
+from chatapp.context import sizes
+from chatapp.models import Conversation, Message, Rewind, store
+from tests.chatapp.conftest import Say, reduction_of, summarise
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), st.integers(1, 4)),
+        st.tuples(st.just("use_tool"), st.booleans()),
+        st.tuples(st.just("condense"), st.integers(0, 3)),
+        st.tuples(st.just("truncate"), st.just(0)),
+        st.tuples(st.just("clear"), st.integers(0, 3)),
+        st.tuples(st.just("rewind"), st.integers(0, 30)),
+        st.tuples(st.just("undo_rewind"), st.just(0)),
+        st.tuples(st.just("undo"), st.just(0)),
+    ),
+    max_size=25,
+)
+UNTAUGHT = condense.Calibration()
+
+
+class Twin:
+    """Does the same to a stored conversation and to a history in memory."""
+
+    def __init__(self, owner: User) -> None:
+        """Begin with nothing on either side."""
+        self.conversation = Conversation.objects.create(owner=owner)
+        self.history: tuple[condense.Message, ...] = ()
+        self.counter = 0
+
+    def do(self, operation: str, argument: Any) -> None:
+        """Carry out one operation on both sides."""
+        getattr(self, operation)(argument)
+
+    def say(self, count: int) -> None:
+        """Append a few messages, the roles in turn."""
+        for _ in range(count):
+            self.counter += 1
+            role: condense.Role = "user" if self.counter % 2 else "assistant"
+            self.append(condense.Message(role=role, content=f"message {self.counter}"))
+
+    def use_tool(self, answered: bool) -> None:
+        """Append a tool call and, if it was answered, its result."""
+        self.counter += 1
+        name = f"call_{self.counter}"
+        call = condense.ToolUseBlock(name, "read_file", {"path": "a"})
+        self.append(condense.Message(role="assistant", content=(call,)))
+        if answered:
+            result = condense.ToolResultBlock(name, "text")
+            self.append(condense.Message(role="user", content=(result,)))
+
+    def append(self, message: condense.Message) -> None:
+        """Append to both."""
+        row = store.append_message(self.conversation.pk, message, tokens=1)
+        self.history = (*self.history, store.to_engine(row))
+
+    def condense(self, keep: int) -> None:
+        """Hide all but the last visible messages, cut where it is safe."""
+        effective = condense.effective_history(self.history)
+        cut = max(
+            (cut for cut in condense.safe_cuts(effective) if cut <= len(effective) - keep),
+            default=0,
+        )
+        if cut < 2:
+            return
+        hidden = tuple(message.id for message in effective[:cut])
+        tags = condense.Tags(condense_id=uuid.uuid4().hex)
+        summary = condense.Message(role="user", content="summary", tags=tags)
+        row = store.apply_reduction(self.conversation.pk, reduction_of(summary, hidden))
+        stored = store.to_engine(row)
+        self.history = condense.hide_behind(self.history, hidden, stored)
+
+    def truncate(self, _argument: int) -> None:
+        """Hide half of what is visible."""
+        truncation = condense.truncate(self.history)
+        if truncation.marker is None:
+            return
+        row = store.apply_reduction(
+            self.conversation.pk, reduction_of(truncation.marker, truncation.hidden)
+        )
+        self.history = tuple(
+            store.to_engine(row) if message is truncation.marker else message
+            for message in truncation.messages
+        )
+
+    def clear(self, place: int) -> None:
+        """Put a line in place of what one visible call returned."""
+        effective = condense.effective_history(self.history)
+        carrying = [message for message in effective if message.tool_results]
+        if not carrying:
+            return
+        target = carrying[place % len(carrying)]
+        lines = {result.tool_use_id: "cleared" for result in target.tool_results}
+        tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={target.id: lines})
+        marker = condense.Message(role="user", content="some were cleared", tags=tags)
+        row = store.apply_reduction(self.conversation.pk, reduction_of(marker, (target.id,)))
+        self.history = condense.hide_behind(self.history, (target.id,), store.to_engine(row))
+
+    def rewind(self, place: int) -> None:
+        """Go back to one of the messages that were not rewound."""
+        there = [message for message in self.history if message.tags.rewind_parent is None]
+        if not there:
+            return
+        target = there[place % len(there)]
+        record = store.rewind(self.conversation.pk, to_seq=target.seq)
+        self.history = condense.rewind(self.history, target.id, rewind_id=record.pk.hex)
+
+    def undo_rewind(self, _argument: int) -> None:
+        """Take the last rewind back where nothing was written since."""
+        latest = Rewind.objects.filter(conversation=self.conversation).undoable()
+        record = latest.order_by("-created_at").first()
+        if record:
+            store.undo_rewind(record)
+            self.history = condense.undo_rewind(self.history, record.pk.hex)
+
+    def undo(self, _argument: int) -> None:
+        """Take back the last summary or marker that the model sees."""
+        made = Message.objects.filter(conversation=self.conversation).effective()
+        row = next((m for m in made.reverse() if m.is_summary or m.is_marker), None)
+        if row:
+            store.undo_reduction(row)
+            made = row.condense_id or row.truncation_id or row.clear_id
+            assert made is not None
+            self.history = condense.undo(self.history, made.hex)
+
+    def agree(self) -> bool:
+        """Whether the model sees the same on both sides."""
+        stored = store.read_effective(self.conversation.pk)
+        return seen(stored) == seen(condense.effective_history(self.history))
+
+
+def seen(history: tuple[condense.Message, ...]) -> list[tuple[int, Any]]:
+    """Return what can be compared of a history."""
+    return [(message.seq, message.to_api()) for message in history]
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    # The owner is the only thing examples share.
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(operations=OPERATIONS)
+def test_queries_and_pure_functions_show_the_model_the_same(
+    alice: User, operations: list[tuple[str, Any]]
+) -> None:
+    """After any sequence of operations, and after each of them."""
+    twin = Twin(alice)
+    for operation, argument in operations:
+        twin.do(operation, argument)
+        assert twin.agree(), operation
+    rows = Message.objects.filter(conversation=twin.conversation).in_reading_order()
+    stored = [store.to_engine(row) for row in rows]
+    assert len(stored) == len(twin.history)
+    assert [message.seq for message in stored] == [message.seq for message in twin.history]
+
+
+def test_a_summary_stands_where_the_last_message_it_hides_stood(
+    conversation: Conversation, say: Say
+) -> None:
+    """What was kept verbatim follows it."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    say("user", "the newest")
+    summarise(conversation, keep=1)
+    effective = store.read_effective(conversation.pk)
+    assert [message.is_summary for message in effective] == [True, False]
+    assert effective[1].text == "the newest"
+
+
+def test_undo_shows_exactly_what_was_there_before(conversation: Conversation, say: Say) -> None:
+    """Ids, order and contents."""
+    for number in range(6):
+        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    before = store.read_effective(conversation.pk)
+    summary = summarise(conversation)
+    store.undo_reduction(summary)
+    assert seen(store.read_effective(conversation.pk)) == seen(before)
+
+
+def test_a_rewind_past_a_condensation_brings_the_originals_back(
+    conversation: Conversation, say: Say
+) -> None:
+    """The summary was written after the message that is rewound to."""
+    for number in range(6):
+        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    summarise(conversation)
+    store.rewind(conversation.pk, to_seq=5)
+    assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4]
+
+
+def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
+    conversation: Conversation, say: Say
+) -> None:
+    """A stale measurement would hide that the context shrank."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    store.remember_measurement(conversation.pk, tokens=500, seq=4)
+    summarise(conversation)
+    conversation.refresh_from_db()
+    size = sizes.count_context(conversation, store.read_effective(conversation.pk), 7, UNTAUGHT)
+    assert (size.value, size.measured) == (12, False)
+
+
+def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
+    conversation: Conversation, say: Say
+) -> None:
+    """A sum with an estimate in it is an estimate."""
+    say("user", "hello")
+    say("assistant", "hi")
+    store.remember_measurement(conversation.pk, tokens=500, seq=2)
+    conversation.refresh_from_db()
+    history = store.read_effective(conversation.pk)
+    assert sizes.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
+        500, measured=True
+    )
+    say("user", "more", tokens=3)
+    history = store.read_effective(conversation.pk)
+    assert sizes.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
+        503, measured=False
+    )
+
+
+@pytest.mark.parametrize("stored", [20, 400])
+def test_reading_what_the_model_sees_takes_one_query(
+    conversation: Conversation, say: Say, stored: int
+) -> None:
+    """However much is stored behind a summary."""
+    for number in range(stored):
+        say("user" if number % 2 == 0 else "assistant", "x")
+    summarise(conversation)
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        store.read_effective(conversation.pk)
+    assert len(queries) == 1
+    plan = Message.objects.filter(conversation=conversation).effective().explain()
+    assert "message_effective" in plan

@@ -1,0 +1,113 @@
+"""``manage.py import_transcript``: a recorded session becomes a conversation."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from chatapp import services
+from chatapp.models import Conversation, Profile, store
+
+TALK = [
+    {"role": "user", "content": "Fix the parser."},
+    {"role": "assistant", "content": [{"type": "text", "text": "It is fixed."}]},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the files are written."""
+    return tmp_path
+
+
+def run(folder: Path, items: list[Any], **options: Any) -> tuple[str, str]:
+    """Import a file of these items for Alice; return what is said, and what is complained of."""
+    path = folder / "session.json"
+    path.write_text(json.dumps(items))
+    out, err = StringIO(), StringIO()
+    call_command("import_transcript", path, stdout=out, stderr=err, **{"user": "alice", **options})
+    return out.getvalue(), err.getvalue()
+
+
+def test_a_session_becomes_a_conversation_named_after_its_file(folder: Path, alice: User) -> None:
+    """With every message in its order."""
+    said, complaints = run(folder, TALK)
+    conversation = Conversation.objects.get(owner=alice)
+    assert conversation.title == "session"
+    seen = store.read_effective(conversation.pk)
+    assert [(one.role, one.text) for one in seen] == [
+        ("user", "Fix the parser."),
+        ("assistant", "It is fixed."),
+    ]
+    assert said == (
+        f"Imported 2 messages as conversation {conversation.pk}, answered by the profile Offline.\n"
+    )
+    assert not complaints
+
+
+def test_the_title_can_be_given(folder: Path, alice: User) -> None:
+    """A file's name may say little."""
+    run(folder, TALK, title="The parser")
+    assert Conversation.objects.get(owner=alice).title == "The parser"
+
+
+def test_without_a_user_it_is_the_owners(folder: Path, db: None) -> None:
+    """Who is made where there is none yet."""
+    run(folder, TALK, user=None)
+    assert Conversation.objects.get().owner == services.prepare_owner()
+
+
+def test_what_cannot_be_used_is_named_and_the_rest_imported(folder: Path, alice: User) -> None:
+    """By its place in the file."""
+    said, complaints = run(folder, [*TALK, {"role": "system", "content": "x"}])
+    assert said.startswith("Imported 2 messages")
+    assert complaints == "Not used: item 3: A role is 'user' or 'assistant', not 'system'.\n"
+
+
+def test_of_many_problems_the_first_twenty_are_named(folder: Path, alice: User) -> None:
+    """They say what is wrong with the file."""
+    _said, complaints = run(folder, [*TALK, *range(25)])
+    assert len(complaints.splitlines()) == 21
+    assert complaints.endswith("… and 5 more.\n")
+
+
+def test_a_file_of_nothing_usable_makes_no_conversation(folder: Path, alice: User) -> None:
+    """It would be an empty one."""
+    with pytest.raises(CommandError, match="holds no message that can be used"):
+        run(folder, [1, 2])
+    assert not Conversation.objects.exists()
+
+
+def test_a_file_or_user_that_is_not_there_is_named(folder: Path, alice: User) -> None:
+    """Before anything is read."""
+    with pytest.raises(CommandError, match="There is no file"):
+        call_command("import_transcript", folder / "none.json")
+    with pytest.raises(CommandError, match="There is no user 'nobody'"):
+        run(folder, TALK, user="nobody")
+
+
+def test_a_session_is_answered_by_a_profile_that_it_fits(folder: Path, alice: User) -> None:
+    """The default one if it is large enough, another of the user's otherwise."""
+    default = services.preferences_of(alice).default_profile
+    roomy = Profile.objects.create(
+        owner=alice, name="Roomy", provider="offline", context_window=100_000, max_output=1_000
+    )
+    run(folder, TALK)
+    run(folder, [{"role": "user", "content": "word " * 30_000}], title="long")
+    short, long = Conversation.objects.filter(owner=alice).order_by("-title")
+    assert (short.profile, long.profile) == (default, roomy)
+
+
+def test_a_session_that_fits_no_profile_gets_a_roomy_one(folder: Path, alice: User) -> None:
+    """Made once, for all such sessions."""
+    huge = [{"role": "user", "content": "word " * 30_000}]
+    run(folder, huge)
+    run(folder, huge)
+    profiles = {one.profile for one in Conversation.objects.filter(owner=alice)}
+    assert [(one.name, one.context_window) for one in profiles if one] == [
+        ("Offline, large window", 2_000_000)
+    ]

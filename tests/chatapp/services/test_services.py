@@ -1,0 +1,258 @@
+"""What services change, and what they refuse."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+
+from chatapp import bootstrap, services
+from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn, store
+from tests.chatapp.conftest import Say, summarise
+
+
+def test_the_owner_is_made_once(db: None) -> None:
+    """With an Offline profile by default."""
+    owner = services.prepare_owner()
+    assert services.prepare_owner() == owner
+    assert services.preferences_of(owner).default_profile == Profile.objects.get()
+    assert Profile.objects.get().provider == Profile.Provider.OFFLINE
+
+
+def test_a_key_in_the_environment_makes_claude_the_default(
+    alice: User, settings: LazySettings
+) -> None:
+    """Beside the Offline profile; the key itself is not stored."""
+    settings.ANTHROPIC_API_KEY = "sk-ant-test"
+    default = services.preferences_of(alice).default_profile
+    assert default is not None
+    assert (default.name, default.has_key) == ("Claude", False)
+    assert set(Profile.objects.values_list("name", flat=True)) == {"Offline", "Claude"}
+
+
+def test_a_key_that_comes_later_adds_claude(alice: User, settings: LazySettings) -> None:
+    """On the next start."""
+    services.preferences_of(alice)
+    settings.ANTHROPIC_API_KEY = "sk-ant-test"
+    default = services.preferences_of(alice).default_profile
+    assert default is not None
+    assert default.name == "Claude"
+
+
+def test_a_sign_in_link_works_once(alice: User) -> None:
+    """The token itself is not stored."""
+    token = services.create_sign_in_token(user=alice)
+    assert services.redeem_sign_in_token(token=token) == alice
+    assert services.redeem_sign_in_token(token=token) is None
+    assert services.redeem_sign_in_token(token="made up") is None
+
+
+def test_a_new_sign_in_link_ends_the_one_before(alice: User) -> None:
+    """Each start prints a fresh one."""
+    first = services.create_sign_in_token(user=alice)
+    services.create_sign_in_token(user=alice)
+    assert services.redeem_sign_in_token(token=first) is None
+
+
+def test_a_stored_key_is_encrypted_and_can_be_read_back(alice: User) -> None:
+    """Only through the model's own method."""
+    profile = Profile(owner=alice, name="Mine")
+    profile.set_key("sk-secret")
+    assert "sk-secret" not in profile.encrypted_key
+    assert profile.read_key() == "sk-secret"
+    profile.set_key("")
+    assert not profile.has_key
+
+
+def test_rewinding_is_refused_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
+    """The turn would go on writing to what was hidden."""
+    say("user", "Hello")
+    Turn.objects.create(conversation=conversation)
+    with pytest.raises(services.Refused, match="Stop it first"):
+        services.rewind_conversation(conversation=conversation, to_seq=1)
+
+
+def test_a_rewind_says_in_advance_what_it_hides(conversation: Conversation, say: Say) -> None:
+    """Messages and condensations are counted apart."""
+    for number in range(6):
+        say("user" if number % 2 == 0 else "assistant", "text")
+    summarise(conversation)
+    preview = services.preview_rewind(conversation=conversation, to_seq=3)
+    assert (preview.messages, preview.condensations) == (4, 1)
+    record = services.rewind_conversation(conversation=conversation, to_seq=3)
+    assert (record.messages_hidden, record.condensations_hidden) == (4, 1)
+
+
+def test_a_rewind_is_undone_until_something_new_is_written(
+    conversation: Conversation, say: Say
+) -> None:
+    """Then the refusal says why."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"text {number}")
+    before = store.read_effective(conversation.pk)
+    services.undo_rewind(rewind=services.rewind_conversation(conversation=conversation, to_seq=2))
+    assert store.read_effective(conversation.pk) == before
+    record = services.rewind_conversation(conversation=conversation, to_seq=2)
+    say("user", "something new")
+    with pytest.raises(services.Refused, match="Something new"):
+        services.undo_rewind(rewind=record)
+
+
+def test_only_the_latest_of_two_rewinds_can_be_undone(conversation: Conversation, say: Say) -> None:
+    """Otherwise a gap would open in between."""
+    for number in range(6):
+        say("user" if number % 2 == 0 else "assistant", f"text {number}")
+    later = services.rewind_conversation(conversation=conversation, to_seq=5)
+    earlier = services.rewind_conversation(conversation=conversation, to_seq=3)
+    with pytest.raises(services.Refused):
+        services.undo_rewind(rewind=later)
+    services.undo_rewind(rewind=earlier)
+    services.undo_rewind(rewind=later)
+    assert len(store.read_effective(conversation.pk)) == 6
+
+
+def record_for(conversation: Conversation, message: Message) -> Condensation:
+    """Return a record of a condensation that succeeded."""
+    return Condensation.objects.create(
+        conversation=conversation,
+        message=message,
+        at_seq=message.seq - 1,
+        status=Condensation.Status.SUCCEEDED,
+        kind="condensed",
+        strategy="fresh_start",
+        trigger="manual",
+        threshold=100,
+        threshold_source="global",
+        context_window=8_000,
+        allowed=5_000,
+        profile_name="Offline",
+        model="offline",
+        tokens_before=100,
+        tokens_before_measured=False,
+    )
+
+
+def test_undoing_a_condensation_brings_the_originals_back(
+    conversation: Conversation, say: Say
+) -> None:
+    """And the record stays, as undone."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"text {number}")
+    before = store.read_effective(conversation.pk)
+    attempt = record_for(conversation, summarise(conversation))
+    services.undo_condensation(condensation=attempt)
+    assert [m.to_api() for m in store.read_effective(conversation.pk)] == [
+        m.to_api() for m in before
+    ]
+    attempt.refresh_from_db()
+    assert attempt.status == Condensation.Status.UNDONE
+    with pytest.raises(services.Refused):
+        services.undo_condensation(condensation=attempt)
+
+
+def test_undoing_is_refused_when_the_originals_do_not_fit(
+    conversation: Conversation, say: Say
+) -> None:
+    """With the numbers, and nothing is changed."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"text {number}", tokens=4_000)
+    attempt = record_for(conversation, summarise(conversation))
+    before = store.read_effective(conversation.pk)
+    with pytest.raises(services.Refused, match=r"don't fit: about 16,\d\d\d tokens"):
+        services.undo_condensation(condensation=attempt)
+    assert store.read_effective(conversation.pk) == before
+    attempt.refresh_from_db()
+    assert attempt.status == Condensation.Status.SUCCEEDED
+
+
+def test_a_condensation_behind_a_later_one_is_undone_after_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """The refusal says so."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"text {number}")
+    first = record_for(conversation, summarise(conversation))
+    say("user", "more")
+    say("assistant", "still more")
+    second = record_for(conversation, summarise(conversation))
+    first.refresh_from_db()
+    with pytest.raises(services.Refused, match="Undo that first"):
+        services.undo_condensation(condensation=first)
+    services.undo_condensation(condensation=second)
+    services.undo_condensation(condensation=Condensation.objects.get(pk=first.pk))
+    assert len(store.read_effective(conversation.pk)) == 6
+
+
+def test_a_crash_leaves_nothing_running_for_ever(conversation: Conversation, say: Say) -> None:
+    """The next start closes what was open, and says why."""
+    turn = Turn.objects.create(conversation=conversation)
+    say("user", "Hello")
+    attempt = record_for(conversation, say("user", "x"))
+    Condensation.objects.filter(pk=attempt.pk).update(status=Condensation.Status.RUNNING)
+    assert services.close_interrupted() == 2
+    turn.refresh_from_db()
+    attempt.refresh_from_db()
+    assert turn.status == Turn.Status.FAILED
+    assert "server stopped" in attempt.error
+
+
+def test_a_deleted_conversation_can_be_restored(conversation: Conversation) -> None:
+    """It is only out of sight."""
+    services.delete_conversation(conversation=conversation)
+    assert not Conversation.objects.present().exists()
+    services.restore_conversation(conversation=conversation)
+    assert Conversation.objects.present().get() == conversation
+
+
+def test_a_blank_title_is_refused(conversation: Conversation) -> None:
+    """A conversation without a name could not be found again."""
+    with pytest.raises(services.Refused):
+        services.rename_conversation(conversation=conversation, title="  ")
+
+
+@pytest.mark.parametrize("folder", ["..", "../outside", "/etc", "missing", "link"])
+def test_a_workspace_outside_the_root_is_refused(
+    conversation: Conversation, settings: LazySettings, folder: str
+) -> None:
+    """Also through a symbolic link."""
+    root = Path(settings.WORKSPACES_ROOT)
+    root.mkdir(parents=True)
+    (root / "link").symlink_to("/etc")
+    with pytest.raises(services.Refused, match="no folder"):
+        services.choose_workspace(conversation=conversation, folder=folder)
+
+
+def test_another_conversations_folder_is_refused(
+    conversation: Conversation, bob: User, settings: LazySettings
+) -> None:
+    """Bob's files are not for Alice's agent."""
+    other = services.start_conversation(owner=bob)
+    (Path(settings.WORKSPACES_ROOT) / other.pk.hex).mkdir(parents=True)
+    with pytest.raises(services.Refused, match="belongs to"):
+        services.choose_workspace(conversation=conversation, folder=other.pk.hex)
+
+
+def test_a_folder_below_the_root_can_be_the_workspace(
+    conversation: Conversation, settings: LazySettings
+) -> None:
+    """And be given up again."""
+    (Path(settings.WORKSPACES_ROOT) / "project" / "src").mkdir(parents=True)
+    services.choose_workspace(conversation=conversation, folder="project/src")
+    conversation.refresh_from_db()
+    assert conversation.workspace == "project/src"
+    services.choose_workspace(conversation=conversation, folder="")
+    conversation.refresh_from_db()
+    assert conversation.workspace == ""
+
+
+def test_preferences_are_one_row_a_user(alice: User) -> None:
+    """However often they are asked for."""
+    assert services.preferences_of(alice) == services.preferences_of(alice)
+    assert Preferences.objects.count() == 1
+
+
+def test_the_samples_are_palimpsests_own_documentation(alice: User) -> None:
+    """In a workspace that every conversation with samples shares."""
+    conversation = services.start_conversation(owner=alice, workspace=services.SAMPLES)
+    names = [path.name for path in bootstrap.workspace_of(conversation).iterdir()]
+    assert {"README.md", "CHANGELOG.md", "architecture.md"} <= set(names)

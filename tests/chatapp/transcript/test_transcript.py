@@ -1,0 +1,340 @@
+"""The rows of the transcript page."""
+
+import uuid
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+import condense
+from chatapp import services, transcript
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
+from chatapp.transcript import (
+    CondensationRow,
+    FailureRow,
+    MessageRow,
+    NotePart,
+    RewindRow,
+    TextPart,
+    ToolCard,
+    TurnCost,
+)
+from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.services.test_services import record_for
+
+
+def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:
+    """Store a message made of blocks."""
+    message = condense.Message(role=role, content=blocks)
+    return store.append_message(conversation.pk, message, tokens=1)
+
+
+def talk(say: Say, count: int) -> None:
+    """Say ``count`` messages, the roles in turn."""
+    for number in range(1, count + 1):
+        say("user" if number % 2 else "assistant", f"message {number}")
+
+
+def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -> None:
+    """The message that carries it has no row of its own."""
+    append(conversation, "user", condense.TextBlock("Read a.txt"))
+    append(conversation, "assistant", condense.ToolUseBlock("c1", "read_file", {"path": "a.txt"}))
+    append(conversation, "user", condense.ToolResultBlock("c1", "its text"))
+    _user, agent = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    (card,) = agent.parts
+    assert isinstance(card, ToolCard)
+    assert (card.argument, card.result, card.state) == ("a.txt", "its text", "done")
+
+
+def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> None:
+    """The card is open then."""
+    calls = [condense.ToolUseBlock(f"c{n}", "read_file", {}) for n in (1, 2)]
+    append(conversation, "assistant", *calls)
+    append(conversation, "user", condense.ToolResultBlock("c1", "no such file", is_error=True))
+    (agent,) = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    assert [part.state for part in agent.parts if isinstance(part, ToolCard)] == [
+        "failed",
+        "unanswered",
+    ]
+
+
+def test_a_result_of_blocks_is_their_text_with_images_named(conversation: Conversation) -> None:
+    """There is nothing to see of an image in a card."""
+    append(conversation, "assistant", condense.ToolUseBlock("c1", "screenshot", {}))
+    image = condense.ImageBlock({"type": "url", "url": "https://example.org/a.png"})
+    found = condense.ToolResultBlock("c1", (condense.TextBlock("Two windows."), image))
+    append(conversation, "user", found)
+    (agent,) = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    (card,) = agent.parts
+    assert isinstance(card, ToolCard)
+    assert card.result == "Two windows.\n[Image]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"limit": 3, "why": "because", "path": "src/a.py"}, "src/a.py"),
+        ({"why": "first\nand second"}, "first and second"),
+        ({"command": "x" * 200}, "x" * 120),
+        ({"limit": 3}, ""),
+        ("no object", ""),
+    ],
+)
+def test_a_card_names_the_argument_that_says_most(
+    conversation: Conversation, arguments: object, shown: str
+) -> None:
+    """On one line, and not at any length."""
+    append(conversation, "assistant", condense.ToolUseBlock("c1", "some_tool", arguments))
+    (agent,) = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    assert [part.argument for part in agent.parts if isinstance(part, ToolCard)] == [shown]
+
+
+def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> None:
+    """Nothing of a message is dropped silently."""
+    image = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
+    thinking = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
+    append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
+    (row,) = transcript.page(conversation).rows
+    assert isinstance(row, MessageRow)
+    assert row.parts == (NotePart("Image"), NotePart("Thinking", "Hm."), NotePart("X y"))
+
+
+def test_hostile_markdown_is_harmless(conversation: Conversation) -> None:
+    """Whoever wrote it."""
+    append(conversation, "assistant", condense.TextBlock("<script>x</script> ![](https://e.vil/)"))
+    (row,) = transcript.page(conversation).rows
+    assert isinstance(row, MessageRow)
+    (part,) = row.parts
+    assert isinstance(part, TextPart)
+    assert "<script" not in part.html
+    assert "<img" not in part.html
+
+
+def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
+    conversation: Conversation, say: Say
+) -> None:
+    """The dimmed rows name the row that hides them."""
+    talk(say, 4)
+    say("user", "the newest")
+    attempt = record_for(conversation, summarise(conversation, keep=1))
+    *hidden, fold, newest = transcript.page(conversation).rows
+    assert isinstance(fold, CondensationRow)
+    assert fold.undoable
+    for row in hidden:
+        assert isinstance(row, MessageRow)
+        assert row.hidden_by is not None
+        assert row.hidden_by.row_id == f"condensation-{attempt.pk}" == fold.id
+    assert isinstance(newest, MessageRow)
+    assert newest.hidden_by is None
+
+
+def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
+    conversation: Conversation, say: Say
+) -> None:
+    """The record never disappears."""
+    talk(say, 4)
+    attempt = record_for(conversation, summarise(conversation))
+    services.undo_condensation(condensation=attempt)
+    *rows, fold = transcript.page(conversation).rows
+    assert isinstance(fold, CondensationRow)
+    assert not fold.undoable
+    assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
+
+
+def test_a_condensation_undone_after_a_later_one_is_hidden_by_neither(
+    conversation: Conversation, say: Say
+) -> None:
+    """What a record says of another holds no longer than that one is in force."""
+    talk(say, 4)
+    attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
+    for attempt in reversed(attempts):
+        services.undo_condensation(condensation=attempt)
+    folds = transcript.page(conversation).rows[4:]
+    assert [isinstance(fold, CondensationRow) and fold.hidden_by for fold in folds] == [None, None]
+
+
+def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncation(
+    conversation: Conversation, say: Say
+) -> None:
+    """A message may name both."""
+    talk(say, 4)
+    services.undo_condensation(
+        condensation=record_for(conversation, summarise(conversation, keep=1))
+    )
+    hidden = tuple(message.id for message in store.read_effective(conversation.pk))
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message(role="user", content="4 messages hidden", tags=tags)
+    made = store.apply_reduction(conversation.pk, reduction_of(marker, hidden))
+    attempt = record_for(conversation, made)
+    rows = [row for row in transcript.page(conversation).rows if isinstance(row, MessageRow)]
+    found = [row.hidden_by.row_id if row.hidden_by else "" for row in rows]
+    assert found == [f"condensation-{attempt.pk}"] * 4
+
+
+def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Here: half of the messages were truncated instead."""
+    talk(say, 2)
+    failed = record_for(conversation, say("user", "third"))
+    failed.status, failed.message, failed.error = Condensation.Status.FAILED, None, "No luck."
+    failed.fell_back_to = "sliding_window"
+    failed.save()
+    truncated = record_for(conversation, Message.objects.get(seq=1))
+    truncated.kind, truncated.at_seq = Condensation.Kind.TRUNCATED, failed.at_seq
+    truncated.messages_hidden = 1_200
+    truncated.save()
+    kinds = [type(row) for row in transcript.page(conversation).rows]
+    assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow]
+    row = transcript.page(conversation).rows[2]
+    assert isinstance(row, FailureRow)
+    assert row.instead == "Truncated instead: 1,200 messages hidden."
+
+
+def fail(conversation: Conversation) -> None:
+    """Record an attempt that fails now."""
+    last = Message.objects.filter(conversation=conversation).order_by("seq").last()
+    assert last
+    unrecorded = Message.objects.filter(conversation=conversation, condensation=None)
+    row = record_for(conversation, unrecorded[0])
+    row.status, row.message, row.at_seq = Condensation.Status.FAILED, None, last.seq
+    row.save()
+
+
+def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """And after the one it followed, where nothing was said between them."""
+    talk(say, 4)
+    for _ in range(2):
+        fail(conversation)
+        record_for(conversation, summarise(conversation))
+    kinds = [type(row) for row in transcript.page(conversation).rows[4:]]
+    assert kinds == [FailureRow, CondensationRow] * 2
+
+
+def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
+    conversation: Conversation, say: Say
+) -> None:
+    """One rewind is one row; what fails after it stands after it."""
+    talk(say, 3)
+    fail(conversation)
+    talk(say, 2)
+    services.rewind_conversation(conversation=conversation, to_seq=2)
+    fail(conversation)
+    _first, rewound, failed = transcript.page(conversation).rows
+    assert isinstance(failed, FailureRow)
+    assert isinstance(rewound, RewindRow)
+    kinds = [type(row) for row in rewound.rows]
+    assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow, MessageRow]
+
+
+def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say) -> None:
+    """With a way back until something new is written."""
+    talk(say, 6)
+    services.rewind_conversation(conversation=conversation, to_seq=3)
+    *_kept, rewound = transcript.page(conversation).rows
+    assert isinstance(rewound, RewindRow)
+    assert (len(rewound.rows), rewound.undoable) == (4, True)
+    say("user", "something new")
+    rewound = transcript.page(conversation).rows[-2]
+    assert isinstance(rewound, RewindRow)
+    assert not rewound.undoable
+
+
+def test_pages_meet_without_gap_or_overlap(conversation: Conversation, say: Say) -> None:
+    """Whatever stands at their border."""
+    talk(say, 23)
+    summarise(conversation, keep=5)
+    seqs: list[int] = []
+    cursor = ""
+    while True:
+        page = transcript.page(conversation, before=cursor, limit=5)
+        seqs = [row.seq for row in page.rows] + seqs
+        cursor = page.older
+        if not cursor:
+            break
+    whole = transcript.page(conversation, limit=100)
+    assert seqs == [row.seq for row in whole.rows]
+    assert len(set(seqs)) == 24
+
+
+def test_a_page_never_separates_a_call_from_its_result(conversation: Conversation) -> None:
+    """A page that would begin with results reaches back to their call."""
+    for number in range(6):
+        name = f"c{number}"
+        append(conversation, "assistant", condense.ToolUseBlock(name, "read_file", {}))
+        append(conversation, "user", condense.ToolResultBlock(name, "text"))
+    page = transcript.page(conversation, limit=5)
+    cards = [part for row in page.rows if isinstance(row, MessageRow) for part in row.parts]
+    assert [card.state for card in cards if isinstance(card, ToolCard)] == ["done"] * 3
+
+
+def test_a_page_can_reach_back_to_a_place(conversation: Conversation, say: Say) -> None:
+    """For links into the middle of a long conversation."""
+    talk(say, 40)
+    rows = transcript.page(conversation, at=12, limit=5).rows
+    assert rows[0].position <= 12
+    assert rows[-1].position == 40
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "3", "3.x", "-1.2", "9" * 40 + ".1"])
+def test_a_malformed_cursor_is_the_newest_page(
+    conversation: Conversation, say: Say, cursor: str
+) -> None:
+    """It comes from a URL that anybody can type."""
+    talk(say, 3)
+    assert [row.seq for row in transcript.page(conversation, before=cursor).rows] == [1, 2, 3]
+
+
+def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Two rewinds cost no more than one."""
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            transcript.page(conversation)
+        return len(captured)
+
+    talk(say, 4)
+    services.rewind_conversation(conversation=conversation, to_seq=3)
+    few = queries()
+    talk(say, 20)
+    record_for(conversation, summarise(conversation, keep=6))
+    services.rewind_conversation(conversation=conversation, to_seq=20)
+    assert queries() <= few + 1
+
+
+def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conversation) -> None:
+    """Over all its calls, failed ones included; a turn of one call says it on its message."""
+    turn = Turn.objects.create(conversation=conversation)
+    message = condense.Message(role="assistant", content=(condense.TextBlock("Done."),))
+    store.append_message(conversation.pk, message, tokens=1, turn=turn)
+    services.finish_turn(turn=turn, status=Turn.Status.FINISHED)
+
+    def add_call(cost: str) -> None:
+        ModelCall.objects.create(
+            conversation=conversation,
+            turn=turn,
+            purpose="chat",
+            tokens_input=10,
+            tokens_cache_read=5,
+            tokens_output=2,
+            cost=Decimal(cost),
+        )
+
+    def shown() -> TurnCost | None:
+        (row,) = transcript.page(conversation).rows
+        assert isinstance(row, MessageRow)
+        return row.turn
+
+    add_call("0.01")
+    assert shown() is None
+    add_call("0.02")
+    assert shown() == TurnCost(calls=2, tokens_in=30, tokens_out=4, cost=Decimal("0.03"))

@@ -1,0 +1,87 @@
+"""Whatever a model answers, no context grows and no attempt stays open."""
+
+import math
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from condense import (
+    CondenseError,
+    Message,
+    Reduction,
+    Situation,
+    TextChunk,
+    Trigger,
+    Usage,
+    UsageChunk,
+)
+from condense.history import replace_hidden
+from condense.testing import (
+    EchoSummarizer,
+    RecordingLog,
+    WordCounter,
+)
+from condense.writing.map_reduce import PARALLEL
+from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.dialogues import SUMMARY, call, result, situation, user
+
+PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
+HUGE = "word " * 100_000
+
+
+ANSWERS: dict[str, Any] = {
+    "raises": OSError("no"),
+    "raises in the stream, with cost": [PAID, TextChunk("half"), OSError("no")],
+    "raises nothing printable": [PAID, TimeoutError()],
+    "nothing": "",
+    "white space": " \n\t ",
+    "analysis only": "<analysis>hm</analysis>",
+    "an unclosed tag": "<summary>S",
+    "huge": HUGE,
+    "no chunk at all": [],
+    "a summary": [TextChunk("S"), PAID],
+}
+CONVERSATIONS: dict[str, list[Message]] = {
+    "a long chat": talk(12),
+    "tool calls": [user("go"), *[m for i in range(20) for m in (call(f"t{i}"), result(f"t{i}"))]],
+    "one huge message": [user("word " * 90_000)],
+    "a huge result": [*talk(2), call(), result(text="word " * 90_000)],
+    "just condensed": [SUMMARY, user("next")],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("trigger", Trigger)
+@pytest.mark.parametrize("automatic", [True, False])
+@pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=CONVERSATIONS)
+@pytest.mark.parametrize("answer", [*ANSWERS.values(), None], ids=[*ANSWERS, "an echo"])
+async def test_every_answer_ends_in_a_smaller_context_or_a_reason(
+    answer: Any, messages: list[Message], automatic: bool, trigger: Trigger
+) -> None:
+    """Never in a lost message, an open attempt, or a context that grew."""
+    bench = Bench(answer) if answer is not None else Bench(summarizer=EchoSummarizer())
+    made = None
+    with suppress(CondenseError):
+        made = await bench.fit(messages, automatic=automatic, trigger=trigger)
+    assert_closed(bench.log)
+    assert made or bench.calls <= PARALLEL
+    if made:
+        assert_smaller(situation(messages, window=WINDOW), made)
+
+
+def assert_closed(log: RecordingLog) -> None:
+    """Fail unless each attempt that started has ended, once."""
+    names = log.names
+    assert names[::2] == ["started"] * math.ceil(len(names) / 2)
+    assert set(names[1::2]) <= {"succeeded", "failed"}
+    assert len(names) % 2 == 0
+
+
+def assert_smaller(before: Situation, made: Reduction) -> None:
+    """Fail unless the reduction hides something and its sizes are those of the histories."""
+    after = replace_hidden(before.effective, made.hidden, made.message)
+    size = sum(message.tokens or WordCounter().count(message.content) for message in after)
+    assert made.hidden
+    assert made.tokens_after.value == size < made.tokens_before.value

@@ -1,0 +1,316 @@
+"""Files of a workspace: which are read, which are skipped and why, what is kept in memory."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from condense.folding import LIMIT, Folded, Reason, Skipped, fold_files
+from condense.folding.budget import Budget, first_units, frame
+from condense.folding.cache import SignatureCache
+from condense.folding.errors import Unfoldable
+from condense.folding.folded import units
+from condense.folding.ignoring import matcher
+from condense.folding.parsing import parser
+
+SOURCE = "def {name}():\n    return 1\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with one source file, beside a folder that is not part of it."""
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    write(folder / "a.py")
+    return folder
+
+
+def write(file: Path, name: str = "f") -> None:
+    """Write a source that defines one function."""
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text(SOURCE.format(name=name))
+
+
+def skipped(folded: Folded) -> dict[str, Reason]:
+    """Return the reason for each path that was left out."""
+    return {one.path: one.reason for one in folded.skipped}
+
+
+def test_a_section_is_in_roos_format(root: Path) -> None:
+    """A reminder with the path, the name, a line for each definition and a blank line."""
+    folded = fold_files(["a.py"], root)
+    assert folded.sections == (
+        "<system-reminder>\n## File Context: a.py\n# a.py\n1--2 | def f():\n\n</system-reminder>",
+    )
+    assert folded.included == ("a.py",)
+    assert folded.characters == len(folded.sections[0])
+
+
+def test_nothing_to_fold_is_nothing(root: Path) -> None:
+    """No path, no section, no record."""
+    assert fold_files([], root) == Folded()
+
+
+def test_what_would_begin_too_late_is_left_out(root: Path) -> None:
+    """Here there is no time at all; whoever condenses waits for it."""
+    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": Reason.NO_TIME}
+
+
+def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
+    """The rest is on record, and not even read."""
+    paths = [f"{name}.py" for name in "abcdef"]
+    for path in paths:
+        write(root / path, name="f" * 150)
+    parses = parser.parses
+    folded = fold_files(paths, root, limit=670)
+    assert folded.included == ("a.py", "b.py", "c.py")
+    assert folded.sections[2].endswith("\n... (truncated)\n</system-reminder>")
+    assert set(skipped(folded).values()) == {Reason.NO_ROOM}
+    assert list(skipped(folded)) == ["d.py", "e.py", "f.py"]
+    assert folded.characters <= 670
+    assert parser.parses - parses <= 1
+
+
+def test_the_default_limit_is_fifty_thousand_characters(root: Path) -> None:
+    """In all, whatever is left out for it."""
+    paths = [f"long{number}.py" for number in range(20)]
+    for path in paths:
+        (root / path).write_text("".join(f"def {'f' * 80}{n}(): ...\n" for n in range(100)))
+    folded = fold_files(paths, root)
+    assert LIMIT - 300 < folded.characters <= LIMIT == 50_000
+    assert len(folded.included) + len(folded.skipped) == 20
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("gone.py", Reason.GONE),
+        ("a.py/inside.py", Reason.GONE),
+        ("notes.txt", Reason.NO_GRAMMAR),
+        ("folder.py", Reason.NOT_A_FILE),
+        ("pipe.py", Reason.NOT_A_FILE),
+        ("binary.py", Reason.BINARY),
+        ("large.py", Reason.TOO_LARGE),
+        ("broken.py", Reason.BROKEN),
+        ("empty.py", Reason.NOTHING),
+        ("loop.py", Reason.UNREADABLE),
+        ("nul\0.py", Reason.UNREADABLE),
+        ("x" * 300 + ".py", Reason.UNREADABLE),
+        ("../outside.py", Reason.OUTSIDE),
+        ("/etc/passwd", Reason.OUTSIDE),
+        ("link_out.py", Reason.OUTSIDE),
+        ("folder_out/outside.py", Reason.OUTSIDE),
+        (".", Reason.OUTSIDE),
+        ("", Reason.OUTSIDE),
+    ],
+)
+def test_what_is_no_source_is_skipped_with_its_reason(
+    root: Path, path: str, reason: Reason
+) -> None:
+    """It stops nothing else."""
+    write(root.parent / "outside.py")
+    (root / "notes.txt").write_text("words")
+    (root / "folder.py").mkdir()
+    os.mkfifo(root / "pipe.py")
+    (root / "binary.py").write_bytes(b"def f():\0 pass\n")
+    (root / "large.py").write_bytes(b"def f(): ...\n" * 800_000)
+    (root / "broken.py").write_text(")))) ((((")
+    (root / "empty.py").write_text("")
+    (root / "loop.py").symlink_to("loop.py")
+    (root / "link_out.py").symlink_to(root.parent / "outside.py")
+    (root / "folder_out").symlink_to(root.parent)
+    folded = fold_files([path, "a.py"], root)
+    assert folded.skipped == (Skipped(path, reason),)
+    assert folded.included == ("a.py",)
+
+
+def test_a_link_within_the_workspace_is_followed(root: Path) -> None:
+    """It is shown under the name it was asked for."""
+    (root / "link.py").symlink_to("a.py")
+    assert "## File Context: link.py\n# link.py\n" in fold_files(["link.py"], root).sections[0]
+
+
+def test_the_workspace_itself_may_be_a_link(root: Path) -> None:
+    """Temporary folders are, on some systems; absolute paths keep their spelling."""
+    link = root.parent / "link"
+    link.symlink_to(root)
+    path = str(link / "a.py")
+    assert fold_files([path], link).included == (path,)
+
+
+def test_one_file_under_two_spellings_is_folded_once(root: Path) -> None:
+    """The first spelling is kept."""
+    folded = fold_files(["./a.py", "a.py", "sub/../a.py"], root)
+    assert folded.included == ("./a.py",)
+    assert set(skipped(folded).values()) == {Reason.REPEATED}
+
+
+def test_ignored_files_are_skipped(root: Path) -> None:
+    """In the syntax of .gitignore, from the workspace's .rooignore."""
+    (root / ".rooignore").write_text("# secrets\n*.secret.py\n/private/\n!kept.secret.py\n!\n")
+    for path in ("x.secret.py", "kept.secret.py", "private/x.py", "sub/private/x.py"):
+        write(root / path, path)
+    paths = ["x.secret.py", "kept.secret.py", "private/x.py", "sub/private/x.py"]
+    folded = fold_files([*paths, str(root / "private/x.py")], root)
+    assert set(folded.included) == {"kept.secret.py", "sub/private/x.py"}
+    assert set(skipped(folded).values()) == {Reason.IGNORED}
+
+
+@pytest.mark.parametrize(
+    ("link", "target"), [("open.py", "private/x.py"), ("private/y.py", "a.py")]
+)
+def test_a_link_opens_nothing_that_is_ignored(root: Path, link: str, target: str) -> None:
+    """Neither its name nor where it leads may be excluded."""
+    (root / ".rooignore").write_text("private/\n")
+    write(root / "private/x.py")
+    (root / link).symlink_to(root / target)
+    assert skipped(fold_files([link], root)) == {link: Reason.IGNORED}
+
+
+def test_rules_that_cannot_be_read_exclude_everything(root: Path) -> None:
+    """Better to show too little than what someone meant to keep."""
+    (root / ".rooignore").mkdir()
+    assert skipped(fold_files(["a.py"], root)) == {"a.py": Reason.IGNORED}
+
+
+def test_an_application_may_bring_its_own_rules(root: Path) -> None:
+    """They take the place of the file's."""
+    (root / ".rooignore").write_text("*\n")
+    write(root / "b.py")
+    folded = fold_files(["a.py", "b.py"], root, ignore=matcher(["b.*"]))
+    assert folded.included == ("a.py",)
+
+
+def test_a_source_is_parsed_once(root: Path) -> None:
+    """What counts is its content, not its name or its time."""
+    (root / "a.py").write_text(f"def once_{time.time_ns()}(): ...\n")
+    fold_files(["a.py"], root)
+    parses = parser.parses
+    os.utime(root / "a.py", (1, 1))
+    (root / "b.py").write_bytes((root / "a.py").read_bytes())
+    assert fold_files(["a.py", "b.py"], root).included == ("a.py", "b.py")
+    assert parser.parses == parses
+
+
+def test_a_changed_source_is_parsed_again(root: Path) -> None:
+    """Even when size and time are the same."""
+    fold_files(["a.py"], root)
+    write(root / "a.py", "g")
+    os.utime(root / "a.py", (1, 1))
+    assert "def g():" in fold_files(["a.py"], root).sections[0]
+
+
+def test_the_same_text_in_two_languages_is_two_sources(root: Path) -> None:
+    """Each has its own grammar."""
+    for name in ("same.js", "same.json"):
+        (root / name).write_text('{\n"a": function b() {\n},\n}')
+    sections = fold_files(["same.js", "same.json"], root).sections
+    assert len({section.split("\n", 3)[3] for section in sections}) == len(sections)
+
+
+def test_the_cache_is_bounded() -> None:
+    """By what its entries hold; the least recently used go first."""
+    cache = SignatureCache(characters=1_000)
+    for number in range(100):
+        cache.get("python", b"%d" % number, lambda: "x" * 100)
+    calls: list[int] = []
+    cache.get("python", b"99", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
+    assert not calls
+    cache.get("python", b"0", lambda: calls.append(1) or "")  # type: ignore[func-returns-value]
+    assert calls
+
+
+def resident(pid: int | str = "self") -> float:
+    """Return a process's resident memory in MB."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4 / 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Memory is read from /proc.")
+def test_memory_does_not_grow_with_the_files_folded(root: Path) -> None:
+    """Neither here nor in the process that parses."""
+    source = Path(__file__).read_text()
+
+    def fold_new_ones(count: int, mark: str) -> float:
+        for number in range(count):
+            (root / f"{number}.py").write_text(f"{source}\n# {mark}{number}\n")
+        fold_files([f"{number}.py" for number in range(count)], root)
+        return resident() + resident(parser._process.pid)  # type: ignore[union-attr]
+
+    before = fold_new_ones(30, "a")
+    assert fold_new_ones(200, "b") - before < 20
+
+
+async def test_the_event_loop_goes_on_while_files_are_parsed(root: Path) -> None:
+    """The parser holds the interpreter lock of its own process only."""
+    (root / "big.py").write_text("def f(a, b):\n    return [a, b, {1: 2}]\n\n" * 4_000)
+    folding = asyncio.create_task(asyncio.to_thread(fold_files, ["big.py"], root))
+    ticks = 0
+    began = time.perf_counter()
+    while not folding.done():
+        await asyncio.sleep(0.002)
+        ticks += 1
+    taken = time.perf_counter() - began
+    assert (await folding).included == ("big.py",)
+    # Half of what an idle loop would manage on a slow machine.
+    assert ticks > taken / 0.02
+
+
+async def test_conversations_may_be_folded_at_the_same_time(root: Path) -> None:
+    """They share one parser and one cache; each gets its own files."""
+    names = [f"f{number}_{time.time_ns()}" for number in range(40)]
+    for name in names:
+        write(root / f"{name}.py", name)
+    runs = [asyncio.to_thread(fold_files, [f"{name}.py"], root) for name in names]
+    for name, folded in zip(names, await asyncio.gather(*runs), strict=True):
+        assert f"| def {name}():" in folded.sections[0]
+
+
+def test_importing_the_engine_loads_no_grammar() -> None:
+    """Nor tree-sitter itself, in this process ever."""
+    code = (
+        "import sys, condense, condense.folding as f; f.definitions('a.py', 'def f(): ...');"
+        "print([m for m in sys.modules if 'tree_sitter' in m or m == 'pathspec'])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_a_process_that_was_forked_uses_a_parser_of_its_own() -> None:
+    """Two processes on one pipe would read each other's answers."""
+    parser.parse("python", b"def f(): ...")
+    mine = parser._process
+    parser._owner -= 1
+    assert parser.parse("python", b"def f(): ...").spans
+    assert parser._process is not mine
+    mine.kill()  # type: ignore[union-attr]
+    mine.communicate()  # type: ignore[union-attr]
+
+
+def test_a_long_path_keeps_to_the_limit() -> None:
+    """What surrounds a truncated file counts too."""
+    budget = Budget(400)
+    budget.add("deep/" * 30 + "a.py", "# a.py\n" + "1--1 | def f(): ...\n" * 50)
+    assert budget.characters <= 400
+    with pytest.raises(Unfoldable):
+        budget.add("b.py", "# b.py\n1--1 | def f(): ...\n")
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 199, 250])
+def test_a_limit_below_what_a_section_needs_takes_none(limit: int) -> None:
+    """A path alone tells nothing."""
+    budget = Budget(limit)
+    with pytest.raises(Unfoldable):
+        budget.add("x" * 200, "# x\n1--1 | def f(): ...\n" * 9)
+    assert budget.characters == 0
+
+
+def test_lengths_are_counted_in_utf_16_units() -> None:
+    """As in Roo; a cut keeps whole characters."""
+    assert units("a😀é") == 4
+    assert first_units("a😀é", 2) == "a"
+    assert first_units("a😀é", 3) == "a😀"
+    assert frame("p", "d\n") == ("<system-reminder>\n## File Context: p\nd\n\n</system-reminder>")

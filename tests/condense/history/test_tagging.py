@@ -1,0 +1,249 @@
+"""Condense, truncate, rewind and undo: tags come and go, messages stay."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from condense.errors import NothingToCondense, UndoRefused, UnknownMessage
+from condense.history import (
+    effective_history,
+    hide_behind,
+    messages_since_last_summary,
+    plan_truncation,
+    rewind,
+    truncate,
+    undo,
+    undo_rewind,
+)
+from condense.history.boundaries import unread_tail
+from condense.messages import Message, Tags, ToolResultBlock, ToolUseBlock
+
+History = tuple[Message, ...]
+
+
+def talk(count: int) -> History:
+    """Return m1 to m<count>, the user's and the model's in turn."""
+    return tuple(
+        Message("user" if n % 2 else "assistant", f"text {n}", id=f"m{n}", seq=n)
+        for n in range(1, count + 1)
+    )
+
+
+def summary(name: str, seq: int = 0) -> Message:
+    """Return a summary."""
+    return Message("user", f"summary {name}", id=name, seq=seq, tags=Tags(condense_id=name))
+
+
+def ids(messages: History) -> list[str]:
+    """Return the ids, in order."""
+    return [message.id for message in messages]
+
+
+def seen(messages: History) -> list[str]:
+    """Return the ids of what the model sees."""
+    return ids(effective_history(messages))
+
+
+@pytest.fixture
+def condensed() -> History:
+    """Six messages, the first four behind a summary."""
+    return hide_behind(talk(6), ["m1", "m2", "m3", "m4"], summary("s"))
+
+
+def test_a_summary_stands_after_the_last_message_it_hides(condensed: History) -> None:
+    """The kept tail follows it verbatim."""
+    assert ids(condensed) == ["m1", "m2", "m3", "m4", "s", "m5", "m6"]
+    assert seen(condensed) == ["s", "m5", "m6"]
+
+
+def test_a_summary_takes_the_next_number_and_its_place_in_reading_order(condensed: History) -> None:
+    """Sorting by order gives the same list, so a database can keep it."""
+    assert condensed[4].order == (4, 7)
+    assert condensed == tuple(sorted(condensed, key=lambda message: message.order))
+
+
+def test_hidden_messages_name_the_summary(condensed: History) -> None:
+    """And nothing else does."""
+    parents = [message.tags.condense_parent for message in condensed]
+    assert parents == ["s"] * 4 + [None] * 3
+
+
+def test_a_message_that_a_summary_already_hides_keeps_that_parent(condensed: History) -> None:
+    """Undoing the later one must not show it."""
+    again = hide_behind(condensed, ["s", "m1", "m5"], summary("s2"))
+    parents = {message.id: message.tags.condense_parent for message in again}
+    assert (parents["m1"], parents["s"], parents["m5"]) == ("s", "s2", "s2")
+    assert seen(again) == ["s2", "m6"]
+
+
+def test_hiding_an_unknown_message_is_refused() -> None:
+    """A stale plan must not be applied halfway."""
+    with pytest.raises(UnknownMessage, match="'m9'"):
+        hide_behind(talk(3), ["m1", "m9"], summary("s"))
+
+
+def test_hiding_nothing_visible_is_refused(condensed: History) -> None:
+    """A summary of what the model does not see would only take space."""
+    with pytest.raises(NothingToCondense):
+        hide_behind(condensed, ["m1", "m2"], summary("s2"))
+
+
+def test_undo_shows_what_a_summary_hid_and_keeps_it_on_record(condensed: History) -> None:
+    """The summary stays, marked as undone."""
+    undone = undo(condensed, "s")
+    assert seen(undone) == ["m1", "m2", "m3", "m4", "m5", "m6"]
+    assert undone[4].tags.undone
+    assert all(message.tags.condense_parent is None for message in undone)
+
+
+def test_undo_of_what_was_undone_is_refused(condensed: History) -> None:
+    """Pressing the button twice does no harm."""
+    with pytest.raises(UndoRefused, match="already"):
+        undo(undo(condensed, "s"), "s")
+
+
+def test_undo_below_a_later_summary_is_refused_until_that_is_undone(condensed: History) -> None:
+    """Last in, first out."""
+    again = hide_behind(condensed, ["s", "m5"], summary("s2"))
+    with pytest.raises(UndoRefused, match="later"):
+        undo(again, "s")
+    assert seen(undo(undo(again, "s2"), "s")) == ids(talk(6))
+
+
+def test_undo_of_something_unknown_is_refused() -> None:
+    """An id from another conversation, say."""
+    with pytest.raises(UnknownMessage):
+        undo(talk(3), "s")
+
+
+def test_an_undone_summary_before_a_new_one_keeps_the_order(condensed: History) -> None:
+    """Both share a position; the older stands first."""
+    again = hide_behind(undo(condensed, "s"), ["m1", "m2", "m3", "m4"], summary("s2"))
+    assert ids(again) == ["m1", "m2", "m3", "m4", "s", "s2", "m5", "m6"]
+    assert again == tuple(sorted(again, key=lambda message: message.order))
+
+
+def test_a_truncation_hides_an_even_number_after_the_first_message() -> None:
+    """The marker says how many and stands after them."""
+    result = truncate(talk(10))
+    assert result.hidden == ("m2", "m3", "m4", "m5")
+    assert result.marker is not None
+    text = "[Sliding window truncation: 4 messages hidden to reduce context]"
+    assert (result.marker.role, result.marker.content) == ("user", text)
+    after = effective_history(result.messages)
+    assert ids(after) == ["m1", result.marker.id, "m6", "m7", "m8", "m9", "m10"]
+
+
+def test_a_truncation_clears_its_traces_when_undone() -> None:
+    """No parent stays behind."""
+    result = truncate(talk(10))
+    assert result.marker is not None
+    undone = undo(result.messages, result.marker.tags.truncation_id or "")
+    assert seen(undone) == ids(talk(10))
+    assert all(message.tags.truncation_parent is None for message in undone)
+
+
+def test_a_truncation_after_a_condensation_counts_only_what_is_seen(condensed: History) -> None:
+    """Hidden messages cannot be hidden again, and the summary stays."""
+    longer = (*condensed, *(replace(m, id=f"n{m.seq}", seq=m.seq + 10) for m in talk(4)))
+    result = truncate(longer)
+    assert result.hidden == ("m5", "m6")
+    assert seen(tuple(result.messages))[0] == "s"
+
+
+def test_a_truncation_of_few_messages_hides_nothing() -> None:
+    """The same object comes back, and there is no marker."""
+    messages = talk(4)
+    result = truncate(messages)
+    assert (result.messages is messages, result.marker, result.hidden) == (True, None, ())
+
+
+def pairs(count: int) -> History:
+    """Return a question and ``count`` rounds of a tool call and its result."""
+    rounds = [
+        (
+            Message("assistant", (ToolUseBlock(f"t{n}", "read", {}),), id=f"a{n}", seq=2 * n),
+            Message("user", (ToolResultBlock(f"t{n}", "x"),), id=f"r{n}", seq=2 * n + 1),
+        )
+        for n in range(1, count + 1)
+    ]
+    return (Message("user", "go", id="m0", seq=1), *(m for both in rounds for m in both))
+
+
+def test_a_truncation_never_parts_a_call_from_its_result() -> None:
+    """The cut moves to the nearest place that is safe."""
+    shifted = (pairs(0)[0], Message("user", "and", id="m0b", seq=2), *pairs(5)[1:])
+    hidden = [message.id for message in plan_truncation(shifted)]
+    assert hidden == ["m0b", "a1", "r1"]
+
+
+def test_a_cut_that_moves_does_not_reach_what_is_unread() -> None:
+    """Rather nothing is hidden than a result the model never saw."""
+    calls = tuple(ToolUseBlock(f"t{n}", "read", {}) for n in range(3))
+    answers = tuple(Message("user", (ToolResultBlock(f"t{n}", "x"),)) for n in range(3))
+    history = (Message("user", "go"), Message("assistant", calls), *answers)
+    assert plan_truncation(history) == ()
+
+
+def test_rewind_hides_a_message_and_all_written_later(condensed: History) -> None:
+    """The summary among them, so what it hid is back."""
+    rewound = rewind(condensed, "m5", rewind_id="r")
+    assert seen(rewound) == ["m1", "m2", "m3", "m4"]
+    assert seen(undo_rewind(rewound, "r")) == seen(condensed)
+
+
+def test_rewind_leaves_a_summary_that_was_written_before(condensed: History) -> None:
+    """Going back one message keeps the context condensed."""
+    longer = (*condensed, Message("user", "more", id="m8", seq=8))
+    assert seen(rewind(longer, "m8")) == ["s", "m5", "m6"]
+
+
+def test_rewind_to_an_unknown_message_is_refused() -> None:
+    """Nothing changes."""
+    with pytest.raises(UnknownMessage):
+        rewind(talk(3), "m9")
+
+
+def test_a_rewind_cannot_be_undone_once_something_new_is_written() -> None:
+    """Two continuations of one conversation would be mixed."""
+    rewound = rewind(talk(4), "m3", rewind_id="r")
+    with pytest.raises(UndoRefused):
+        undo_rewind((*rewound, Message("user", "new", id="m5", seq=5)), "r")
+    with pytest.raises(UnknownMessage):
+        undo_rewind(rewound, "another")
+
+
+def test_a_summary_that_was_rewound_cannot_be_undone(condensed: History) -> None:
+    """It hides nothing any more."""
+    with pytest.raises(UndoRefused):
+        undo(rewind(condensed, "m5"), "s")
+
+
+def test_results_whose_call_is_behind_the_summary_are_not_seen() -> None:
+    """The request would be refused."""
+    history = hide_behind(pairs(2), ["m0", "a1"], summary("s"))
+    assert seen(history) == ["s", "a2", "r2"]
+
+
+def test_messages_since_the_last_summary_start_with_it(condensed: History) -> None:
+    """Or are all, where there is none."""
+    assert ids(messages_since_last_summary(condensed)) == ["s", "m5", "m6"]
+    assert messages_since_last_summary(talk(3)) == talk(3)
+
+
+def test_a_hundred_thousand_messages_take_a_moment() -> None:
+    """Each operation is one pass, and the view of a condensed history far less."""
+    started = time.perf_counter()
+    history = talk(100_000)
+    result = truncate(history)
+    end = unread_tail(effective_history(result.messages))
+    hidden = ids(effective_history(result.messages)[:end])
+    made = hide_behind(tuple(result.messages), hidden, summary("s"))
+    assert seen(undo_rewind(rewind(made, "m50000", rewind_id="r"), "r")) == seen(made)
+    undo(made, "s")
+    assert time.perf_counter() - started < 15
+    started = time.perf_counter()
+    for _ in range(1000):
+        effective_history(made)
+    assert time.perf_counter() - started < 1

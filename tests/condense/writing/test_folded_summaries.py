@@ -1,0 +1,238 @@
+"""The files that stand beside a summary as signatures."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from condense import (
+    AttachFoldedFiles,
+    Block,
+    Budget,
+    Hooks,
+    Message,
+    Reduction,
+    Situation,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Trigger,
+    condense,
+)
+from condense.testing import ScriptedSummarizer, WordCounter
+from condense.writing.attachments import PER_TOKEN_OF_WINDOW
+from tests.condense.bench import Bench, talk
+from tests.condense.dialogues import texts
+
+SOURCE = "def {name}(size):\n    return size\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with two source files and one that its rules keep from the model."""
+    for name in ("first", "second", "secret"):
+        (tmp_path / f"{name}.py").write_text(SOURCE.format(name=name))
+    (tmp_path / ".rooignore").write_text("secret.*\n")
+    return tmp_path
+
+
+def reading(*paths: str, tool: str = "read_file", key: str = "path") -> list[Message]:
+    """Return a long conversation in which the agent reads files, in this order."""
+    messages = [Message("user", "Look around.", id="asked")]
+    for path in paths:
+        call, result = ToolUseBlock(path, tool, {key: path}), ToolResultBlock(path, "word " * 99)
+        messages += [
+            Message("assistant", (call,), id=f"call {path}"),
+            Message("user", (result,), id=f"result {path}"),
+        ]
+    return [*messages, Message("assistant", "Done.", id="done"), *talk(12)]
+
+
+def folding(root: Path, **rest: Any) -> Bench:
+    """Return a condenser that folds files, with one summary to give."""
+    hooks = Hooks(after=(AttachFoldedFiles(root),))
+    return Bench("S", **{"hooks": hooks, **rest})
+
+
+async def made_from(bench: Bench, messages: Sequence[Message], **rest: Any) -> Reduction:
+    """Return the reduction of a conversation."""
+    made = await bench.fit(messages, **rest)
+    assert made is not None
+    return made
+
+
+def folded_in(reduction: Reduction) -> list[str]:
+    """Return the paths of the folded files in the order in which the model reads them."""
+    head = "<system-reminder>\n## File Context: "
+    return [t.removeprefix(head).split("\n")[0] for t in texts(reduction.message) if head in t]
+
+
+@pytest.mark.parametrize("strategy", ["fresh_start", "keep_recent", "ledger"])
+async def test_a_summary_shows_the_files_that_were_read(root: Path, strategy: str) -> None:
+    """One block each, the last read first, whoever wrote the summary."""
+    bench = folding(root, strategies=(strategy,))
+    made = await made_from(bench, reading("first.py", "second.py"))
+    assert folded_in(made) == ["second.py", "first.py"]
+    assert texts(made.message)[-1] == (
+        "<system-reminder>\n## File Context: first.py\n"
+        "# first.py\n1--2 | def first(size):\n\n</system-reminder>"
+    )
+
+
+async def test_the_record_names_what_was_folded_and_what_was_not(root: Path) -> None:
+    """Each file left out with its reason as a sentence."""
+    paths = ("first.py", "secret.py", "gone.py", "/elsewhere/a.py")
+    made = await made_from(folding(root), reading(*paths, tool="Read", key="file_path"))
+    assert made.folded is not None
+    size = len(texts(made.message)[-1])
+    assert made.folded.to_json() == {
+        "characters": size,
+        "files": [{"path": "first.py", "characters": size}],
+        "left_out": [
+            {"path": "/elsewhere/a.py", "reason": "It is outside the workspace."},
+            {"path": "gone.py", "reason": "It no longer exists."},
+            {"path": "secret.py", "reason": "The ignore rules exclude it."},
+        ],
+    }
+
+
+async def test_absolute_paths_in_the_workspace_are_folded(root: Path) -> None:
+    """Some agents know no others."""
+    path = str(root / "first.py")
+    made = await made_from(folding(root), reading(path, tool="Read", key="file_path"))
+    assert folded_in(made) == [path]
+
+
+async def test_without_a_file_read_nothing_is_added(root: Path) -> None:
+    """Neither to the summary nor to the record."""
+    made = await made_from(folding(root), talk(12))
+    assert folded_in(made) == []
+    assert made.folded is None
+
+
+async def test_a_truncation_shows_no_files(root: Path) -> None:
+    """It takes the oldest part, and no file was asked for."""
+    bench = folding(root, strategies=("sliding_window",))
+    made = await made_from(bench, reading("first.py"))
+    assert (made.kind, made.folded) == ("truncated", None)
+
+
+async def test_the_next_summary_shows_them_again(root: Path) -> None:
+    """As the files are now, after those that were read since."""
+    first = await made_from(folding(root), reading("first.py"))
+    (root / "first.py").write_text(SOURCE.format(name="renamed"))
+    made = await made_from(folding(root), [first.message, *reading("second.py")])
+    assert folded_in(made) == ["second.py", "first.py"]
+    assert "def renamed(size)" in texts(made.message)[-1]
+
+
+async def test_an_own_test_replaces_the_ignore_rules(root: Path) -> None:
+    """As an application's access rules do."""
+    hooks = Hooks(after=(AttachFoldedFiles(root, ignore=lambda path: path == "first.py"),))
+    made = await made_from(folding(root, hooks=hooks), reading("first.py", "secret.py"))
+    assert folded_in(made) == ["secret.py"]
+
+
+async def test_a_small_window_gets_less(root: Path) -> None:
+    """The same share as of a large one; what no longer fits is on record."""
+    names = [f"m{number}.py" for number in range(9)]
+    for name in names:
+        (root / name).write_text("".join(SOURCE.format(name=f"f{n}") for n in range(40)))
+    made = await made_from(folding(root), reading(*names))
+    assert made.folded is not None
+    assert 0 < made.folded.characters <= 26_000 * PER_TOKEN_OF_WINDOW
+    assert made.folded.included[0] == "m8.py"
+    assert made.folded.skipped[-1].reason == "There was no room left under the character limit."
+
+
+async def test_little_gained_is_not_spent_on_files(root: Path) -> None:
+    """A condensation by hand of a short conversation still makes it shorter."""
+    (root / "long.py").write_text("".join(SOURCE.format(name=f"f{n}") for n in range(400)))
+    history = [*reading("long.py")[:3], *talk(2, words=900)]
+    made = await made_from(folding(root), history, trigger=Trigger.MANUAL)
+    assert made.folded is not None
+    assert made.folded.included == ("long.py",)
+    assert made.folded.characters < made.tokens_before.value
+
+
+async def test_what_would_be_too_much_is_left_out_with_a_reason(root: Path) -> None:
+    """Here the other blocks leave just too little room; they stay."""
+
+    async def flood(_situation: Situation, reduction: Reduction) -> Sequence[Block]:
+        taken = reduction.tokens_before.value * 0.9 - reduction.tokens_after.value
+        return (TextBlock("word " * (int(taken) - 2)),)
+
+    hooks = Hooks(after=(flood, AttachFoldedFiles(root)))
+    made = await made_from(folding(root, hooks=hooks), reading("first.py", "gone.py"))
+    assert folded_in(made) == []
+    assert "word word" in texts(made.message)[-1]
+    assert made.folded is not None
+    assert made.folded.to_json() == {
+        "characters": 0,
+        "files": [],
+        "left_out": [
+            {
+                "path": "first.py",
+                "reason": "With it, the context would not have become small enough.",
+            },
+            {"path": "gone.py", "reason": "It no longer exists."},
+        ],
+    }
+
+
+async def test_a_folder_that_is_gone_is_on_record_and_breaks_nothing(root: Path) -> None:
+    """The summary was paid for."""
+    hooks = Hooks(after=(AttachFoldedFiles(root / "gone"),))
+    made = await made_from(folding(root, hooks=hooks), reading("first.py"))
+    assert made.summary == "S"
+    assert made.folded is not None
+    assert made.folded.skipped[0].reason == "It no longer exists."
+
+
+async def test_folding_that_fails_is_noted_and_breaks_nothing(root: Path) -> None:
+    """Here an application's own rules are broken."""
+
+    def broken(_path: str) -> bool:
+        raise RuntimeError("no rules")
+
+    hooks = Hooks(after=(AttachFoldedFiles(root, ignore=broken),))
+    made = await made_from(folding(root, hooks=hooks), reading("first.py"))
+    assert made.summary == "S"
+    assert made.notes == ("The hook AttachFoldedFiles failed: no rules",)
+
+
+async def test_the_event_loop_goes_on_while_files_are_folded(root: Path) -> None:
+    """Reading waits for the disk, and parsing for another process."""
+    turns = 0
+    waiting = asyncio.Event()
+
+    def slow(_path: str) -> bool:
+        asyncio.run_coroutine_threadsafe(_set(waiting), loop).result(30)
+        return False
+
+    loop = asyncio.get_running_loop()
+    hooks = Hooks(after=(AttachFoldedFiles(root, ignore=slow),))
+    running = asyncio.create_task(folding(root, hooks=hooks).fit(reading("first.py")))
+    await waiting.wait()
+    turns += not running.done()
+    assert await running is not None
+    assert turns == 1
+
+
+async def _set(event: asyncio.Event) -> None:
+    event.set()
+
+
+async def test_one_call_can_fold_files_too(root: Path) -> None:
+    """Without a ladder or a record."""
+    done = await condense(
+        reading("first.py"),
+        summarizer=ScriptedSummarizer("S"),
+        counter=WordCounter(),
+        budget=Budget(window=200_000),
+        hooks=Hooks(after=(AttachFoldedFiles(root),)),
+    )
+    assert done.reduction is not None
+    assert folded_in(done.reduction) == ["first.py"]

@@ -1,0 +1,115 @@
+"""What the model reads instead of the hidden messages."""
+
+import pytest
+
+from condense import SummaryFailed, Tags, Trigger, summary_preface
+from condense.testing import ScriptedSummarizer, WordCounter
+from tests.condense.dialogues import (
+    WORDS,
+    chat,
+    numbered,
+    start_afresh,
+    texts,
+    user,
+)
+
+
+async def test_the_summary_stands_under_its_heading_and_preface() -> None:
+    """It says that this is history, and that nothing has to be done again."""
+    made = await start_afresh(chat(10))
+    assert texts(made.message) == [f"## Conversation Summary\n{summary_preface()}\n\nS"]
+    assert made.message.role == "user"
+    assert made.message.tags.condense_id
+    assert made.message.seq == 0
+
+
+async def test_analysis_is_on_record_but_not_in_the_context() -> None:
+    """A quarter of a summary would be scratch text."""
+    made = await start_afresh(
+        chat(10), ScriptedSummarizer("<analysis>A</analysis><summary>S</summary>")
+    )
+    assert (made.summary, made.analysis) == ("S", "A")
+    assert "<" not in made.message.text
+
+
+async def test_directives_of_all_hidden_messages_survive_the_newest_of_each_name() -> None:
+    """Also those that a truncation hid before, and those of rewound messages not."""
+    history = numbered(
+        [
+            user('<command name="a">old</command>'),
+            user('<command name="b">b</command>').with_tags(truncation_parent="t"),
+            user('<command name="a">new</command>'),
+            user('<command name="x">gone</command>').with_tags(rewind_parent="r"),
+            *chat(4),
+            user('<command name="c">stays</command>'),
+        ]
+    )
+    effective = tuple(m for m in history if m.tags == Tags())
+    made = await start_afresh(chat(1), effective=effective, history=history)
+    assert texts(made.message)[1] == (
+        "<system-reminder>\n## Active Workflows\n"
+        "The following directives must be maintained across all future condensings:\n"
+        '<command name="a">new</command>\n<command name="b">b</command>\n</system-reminder>'
+    )
+
+
+async def test_directives_survive_a_second_condensation() -> None:
+    """They are found in the reminder of the first."""
+    first = await start_afresh([user('<command name="a">A</command>'), *chat(4)])
+    made = await start_afresh([first.message, *chat(4)])
+    assert texts(made.message)[1].count('<command name="a">A</command>') == 1
+
+
+@pytest.mark.parametrize(
+    ("trigger", "gathered"), [(Trigger.AUTO, 1), (Trigger.FORCED, 1), (Trigger.MANUAL, 0)]
+)
+async def test_the_environment_is_gathered_only_where_it_is_used(
+    trigger: Trigger, gathered: int
+) -> None:
+    """Gathering has effects, and a manual run is followed by a new message anyway."""
+    calls: list[str] = []
+
+    async def gather() -> str:
+        calls.append("")
+        return " env "
+
+    made = await start_afresh(chat(10), trigger=trigger, environment=gather)
+    assert len(calls) == gathered
+    assert (" env " in texts(made.message)) is bool(gathered)
+
+
+async def test_a_failed_summary_gathers_no_environment() -> None:
+    """What was gathered would be thrown away."""
+
+    async def gather() -> str:
+        raise AssertionError("gathered in vain")
+
+    with pytest.raises(SummaryFailed):
+        await start_afresh(chat(10), ScriptedSummarizer(ValueError("no")), environment=gather)
+
+
+async def test_an_environment_that_cannot_be_gathered_costs_no_summary() -> None:
+    """It is missing, and that is noted."""
+
+    async def gather() -> str:
+        raise OSError("no terminal")
+
+    made = await start_afresh(chat(10), environment=gather)
+    assert made.notes == ("The environment's details are missing: no terminal",)
+
+
+async def test_blank_environment_details_add_no_block() -> None:
+    """The API refuses blank text."""
+
+    async def gather() -> str:
+        return " \n"
+
+    assert len(texts((await start_afresh(chat(10), environment=gather)).message)) == 1
+
+
+async def test_sizes_are_of_the_whole_request() -> None:
+    """System prompt and tools stay, so they count before and after."""
+    made = await start_afresh(chat(10), system="be kind", tools=({"name": "a b c"},))
+    assert made.tokens_before.value == 10 * WORDS + 2
+    assert made.message.tokens == WordCounter().count(made.message.content)
+    assert made.tokens_after.value == pytest.approx(made.message.tokens + 2 + 3, abs=1)
