@@ -11,7 +11,7 @@ from .condenser.hooks import (
 )
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
-from .condenser.shortcut import Condensation, condense
+from .condenser.shortcut import Condensed, condense
 from .errors import (
     CannotFit,
     CondenseError,
@@ -124,9 +124,9 @@ __all__ = [
     "CannotFit",
     "CharacterCounter",
     "Chunk",
-    "Condensation",
     "CondensationLog",
     "CondenseError",
+    "Condensed",
     "Condenser",
     "Content",
     "DidNotShrink",

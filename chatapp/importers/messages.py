@@ -51,10 +51,10 @@ def read_transcript(path: Path) -> Iterator[TranscriptItem]:
         packed = raw.read(2) == _GZIP_MAGIC
         raw.seek(0)
         with gzip.open(raw) if packed else raw as file:
-            yield from _read_file(_Gauge(cast(BinaryIO, file)))
+            yield from _read_file(_BoundedFile(cast(BinaryIO, file)))
 
 
-def _read_file(file: "_Gauge") -> Iterator[TranscriptItem]:
+def _read_file(file: "_BoundedFile") -> Iterator[TranscriptItem]:
     index = 0
     try:
         for index, item in enumerate(_parse(file), start=1):
@@ -71,7 +71,7 @@ def _read_file(file: "_Gauge") -> Iterator[TranscriptItem]:
             yield Problem(1, "The file holds no messages.")
 
 
-def _parse(file: "_Gauge") -> Iterator[Any]:
+def _parse(file: "_BoundedFile") -> Iterator[Any]:
     parsed = ijson.parse(_limit_depth(ijson.basic_parse(file, use_float=True)))
     first = next(parsed)
     prefix = _PREFIXES.get(first[1])
@@ -93,7 +93,7 @@ def _limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         yield part
 
 
-class _Gauge:
+class _BoundedFile:
     """A file that refuses to unpack without end while no message comes out of it."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""One rung of the ladder: a strategy's attempt, on record from its start to its end."""
+"""One attempt: a rung's strategy is tried, on record from its start to its end."""
 
 import asyncio
 import logging
@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from condense.condenser.hook_run import HookRun
 from condense.condenser.hooks import (
     After,
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
     FellBack,
+    HookRun,
 )
 from condense.condenser.ladder import Ladder, rungs_after
 from condense.condenser.log import Attempt, CondensationLog
@@ -27,7 +27,7 @@ from condense.writing.summarizer import Summarizer
 logger = logging.getLogger(__name__)
 
 
-class Rung:
+class AttemptRunner:
     """Has a strategy reduce the context, and holds the result to what the ladder demands."""
 
     def __init__(

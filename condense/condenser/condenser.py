@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from condense.condenser.attempt import Rung
-from condense.condenser.hook_run import HookRun
-from condense.condenser.hooks import Hooks, Plan, Veto
+from condense.condenser.attempt import AttemptRunner
+from condense.condenser.hooks import HookRun, Hooks, Plan, Veto
 from condense.condenser.ladder import Ladder, ladder_from, rungs_after
 from condense.condenser.log import CondensationLog, NullLog
 from condense.errors import CannotFit, CondenseError, Vetoed
@@ -57,14 +56,14 @@ class Condenser:
         below the limit gives None when it fails.
         """
         ladder = Ladder(situation, self.policy, Gauge(situation, self.counter))
-        if not ladder.is_due:
+        if not ladder.decision.is_due:
             return None
         hooks = HookRun(self.hooks)
         failures: list[CondenseError] = []
         ladder, rungs = await self._planned(ladder, hooks, failures)
         while rungs:
             try:
-                return await self._rung(rungs[0], ladder, hooks).run(rungs[1:])
+                return await self._attempt(rungs[0], ladder, hooks).run(rungs[1:])
             except CondenseError as error:
                 failures.append(error)
                 rungs = rungs_after(rungs[1:], error)
@@ -102,8 +101,8 @@ class Condenser:
                 hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
         return found
 
-    def _rung(self, strategy: Strategy, ladder: Ladder, hooks: HookRun) -> Rung:
-        return Rung(
+    def _attempt(self, strategy: Strategy, ladder: Ladder, hooks: HookRun) -> AttemptRunner:
+        return AttemptRunner(
             strategy,
             ladder=ladder,
             hooks=hooks,

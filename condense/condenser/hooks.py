@@ -3,13 +3,19 @@
 A hook that raises is logged, noted with the attempt, and otherwise as if it were not there.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from condense.condenser.log import Attempt
 from condense.errors import CondenseError
 from condense.messages import Block
 from condense.situation import Addition, Reduction, Situation, Verdict
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,3 +90,80 @@ class Hooks:
     after: tuple[After, ...] = ()
     validators: tuple[Validator, ...] = ()
     listeners: tuple[Listener, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """The hooks during one run, and what went wrong in them, as sentences for the record."""
+
+    hooks: Hooks
+    troubles: list[str] = field(default_factory=list)
+
+    async def plan(self, plan: Plan) -> Plan | Veto:
+        """Return the plan as the hooks want it, or the first veto."""
+        for hook in self.hooks.before:
+            with self._guarded(hook):
+                answer = await hook(plan)
+                if isinstance(answer, Veto):
+                    return answer
+                plan = answer if isinstance(answer, Plan) else plan
+        return plan
+
+    async def additions(
+        self, hook: After, situation: Situation, reduction: Reduction
+    ) -> Sequence[Addition]:
+        """Return what an ``after`` hook adds: one addition, or none where it failed."""
+        made: list[Addition] = []
+        with self._guarded(hook):
+            made.append(_addition_of(await hook(situation, reduction)))
+        return made
+
+    def note_left_out(self, hook: After) -> None:
+        """Say that what a hook returned was too much."""
+        said = f"What the hook {_name(hook)} wanted to add did not fit and was left out."
+        self.troubles.append(said)
+
+    async def judged(self, situation: Situation, reduction: Reduction) -> Reduction:
+        """Return the reduction with the verdicts on it, and with what went wrong in hooks."""
+        verdicts: list[Verdict] = []
+        for hook in self.hooks.validators:
+            with self._guarded(hook):
+                verdict = await hook(situation, reduction)
+                verdicts.append(replace(verdict, name=verdict.name or _name(hook)))
+        notes = (*reduction.notes, *self.troubles)
+        return replace(reduction, verdicts=tuple(verdicts), notes=notes)
+
+    def tell(self, event: Event) -> None:
+        """Tell the listeners."""
+        for listener in self.hooks.listeners:
+            with self._guarded(listener):
+                listener(event)
+
+    @contextmanager
+    def _guarded(self, hook: object) -> Iterator[None]:
+        try:
+            yield
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
+            log.warning("the hook %s failed", _name(hook), exc_info=True)
+            reason = str(error) or type(error).__name__
+            self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
+
+
+def _is_cancelled() -> bool:
+    """Whether the run itself was cancelled, rather than something that a hook waited for."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _addition_of(added: Sequence[Block] | Addition) -> Addition:
+    """Return what a hook returned as an addition; raise TypeError where it can be none."""
+    addition = added if isinstance(added, Addition) else Addition(blocks=tuple(added))
+    if not all(isinstance(block, get_args(Block)) for block in addition.blocks):
+        raise TypeError("it returned something that is no content block")
+    return addition
+
+
+def _name(hook: object) -> str:
+    return str(getattr(hook, "__qualname__", type(hook).__qualname__))

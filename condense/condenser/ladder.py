@@ -1,15 +1,13 @@
-"""Which rungs a run may use, when it may start at all, and what counts as progress."""
+"""Which rungs a run may use, and what counts as progress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from condense.errors import CondenseError, DidNotShrink, Floor, NothingToCondense
+from condense.errors import CondenseError, DidNotShrink, Floor
 from condense.history import replace_hidden
-from condense.history.boundaries import unread_tail
-from condense.messages import Message
-from condense.situation import Gauge, Policy, Reduction, Situation, Trigger
+from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
-from condense.strategies.base import asks_model, require_enough
+from condense.strategies.base import asks_model
 from condense.tokens import TokenCounter, count_message, count_tools
 
 # Below any summary by the model: the facts alone, then less of the history.
@@ -34,35 +32,9 @@ class Ladder:
     gauge: Gauge
 
     @property
-    def is_due(self) -> bool:
-        """Whether anything is to be done: by request, by refusal, or as the budget says."""
-        situation = self.situation
-        if situation.trigger is Trigger.MANUAL or situation.is_over:
-            return True
-        tokens, automatic = situation.tokens.value, situation.automatic and situation.may_ask
-        due = situation.budget.should_condense(tokens, automatic=automatic)
-        return due and self.has_come_far and _has_news(situation.effective)
-
-    @property
-    def has_come_far(self) -> bool:
-        """Whether enough has come since the last condensation to try another one unasked."""
-        new = self._new_messages()
-        if new is None:
-            return True
-        tokens = self.gauge.size(new) * self.gauge.scale
-        least = self.policy.distance_share * self.situation.budget.window
-        return len(new) >= self.policy.distance_messages and tokens >= least
-
-    def _new_messages(self) -> Sequence[Message] | None:
-        """Return what was written since the last try, None where there was none."""
-        effective, since = self.situation.effective, self.situation.condensed_at
-        made = [i for i, one in enumerate(effective) if one.is_summary or one.tags.clear_id]
-        if not made and not since:
-            return None
-        since = max(since, *(effective[index].seq for index in made), 0)
-        # A history that was never stored has no numbers: there, what follows is what is new.
-        new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
-        return [m for m in new if not (m.is_summary or m.is_marker)]
+    def decision(self) -> Decision:
+        """Whether anything is to be done now."""
+        return Decision(self.situation, self.policy, self.gauge)
 
     def rungs(self, strategies: Sequence[Strategy]) -> list[Strategy]:
         """Return what may be tried, in this order.
@@ -85,7 +57,7 @@ class Ladder:
             return [*clearing, *truncating]
         if not situation.is_over:
             return chosen
-        far = situation.trigger is Trigger.FORCED or self.has_come_far
+        far = situation.trigger is Trigger.FORCED or self.decision.has_come_far
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
 
     def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
@@ -136,12 +108,3 @@ class Ladder:
 def rungs_after(rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
     """Return the rungs that are left: once a model call has failed, none that makes another."""
     return [one for one in rest if not (error.calls and asks_model(one))]
-
-
-def _has_news(effective: Sequence[Message]) -> bool:
-    """Whether a summary would say anything new, so that no attempt is made on every request."""
-    try:
-        require_enough(effective, effective[: unread_tail(effective)])
-    except NothingToCondense:
-        return False
-    return True

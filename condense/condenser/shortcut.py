@@ -14,7 +14,7 @@ from condense.writing.summarizer import Summarizer
 
 
 @dataclass(frozen=True, slots=True)
-class Condensation:
+class Condensed:
     """A whole history after a run, and what was done; None and unchanged where nothing was due."""
 
     messages: Sequence[Message]
@@ -35,7 +35,7 @@ async def condense(
     environment: Environment | None = None,
     hooks: Hooks | None = None,
     log: CondensationLog | None = None,
-) -> Condensation:
+) -> Condensed:
     """Return a whole tagged history with what the model has read hidden behind a summary.
 
     Only the model's summary is tried. Without a ``budget`` the window is that of Claude's models,
@@ -63,5 +63,5 @@ async def condense(
     )
     reduction = await condenser.fit(situation)
     if reduction is None:
-        return Condensation(messages, None)
-    return Condensation(hide_behind(messages, reduction.hidden, reduction.message), reduction)
+        return Condensed(messages, None)
+    return Condensed(hide_behind(messages, reduction.hidden, reduction.message), reduction)

@@ -5,12 +5,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from condense.folding.folded import Reason
+from condense.folding.folded import SkipReason
 
 CHARACTERS = 4_000_000
 _OVERHEAD = 200  # of one entry, so that many empty ones are bounded too
 
-type Outcome = str | Reason
+type Outcome = str | SkipReason
 
 
 class SignatureCache:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 
-class Reason(enum.StrEnum):
+class SkipReason(enum.StrEnum):
     """Why a file was left out, as a sentence for people."""
 
     OUTSIDE = "It is outside the workspace."
@@ -32,7 +32,7 @@ class Skipped:
     """A file that was left out, spelled as it was asked for."""
 
     path: str
-    reason: Reason
+    reason: SkipReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Folded:
     skipped: tuple[Skipped, ...] = ()
     characters: int = 0
 
-    def left_out(self, reason: Reason) -> Self:
+    def left_out(self, reason: SkipReason) -> Self:
         """Return the record of the same files with none of them folded."""
         dropped = tuple(Skipped(path, reason) for path in self.included)
         return type(self)(skipped=(*dropped, *self.skipped))

@@ -4,11 +4,11 @@ import os
 import time
 from collections.abc import Iterable
 
-from condense.folding.budget import LIMIT, Budget
 from condense.folding.errors import Unfoldable
-from condense.folding.folded import Folded, Reason, Skipped
+from condense.folding.folded import Folded, Skipped, SkipReason
 from condense.folding.ignoring import Ignore
 from condense.folding.reading import Workspace
+from condense.folding.sections import LIMIT, Sections
 from condense.folding.signatures import read_definitions
 
 # Some thousand files as they are, four as hostile as can be: whoever condenses is waiting.
@@ -30,7 +30,7 @@ def fold_files(
     shown, in place of the workspace's ``.rooignore``. What a file is never raises: it is skipped,
     and so is each that would begin after ``seconds``.
     """
-    run = _Run(Workspace(root, ignore), Budget(limit), time.monotonic() + seconds)
+    run = _Run(Workspace(root, ignore), Sections(limit), time.monotonic() + seconds)
     included: list[str] = []
     skipped: list[Skipped] = []
     for path in paths:
@@ -45,7 +45,7 @@ def fold_files(
 
 
 class _Run:
-    def __init__(self, workspace: Workspace, budget: Budget, deadline: float) -> None:
+    def __init__(self, workspace: Workspace, budget: Sections, deadline: float) -> None:
         self.workspace = workspace
         self.budget = budget
         self.deadline = deadline
@@ -54,11 +54,11 @@ class _Run:
     def fold(self, path: str) -> None:
         """Add one file's section; read nothing once the limit is reached."""
         if self.budget.is_spent:
-            raise Unfoldable(Reason.NO_ROOM)
+            raise Unfoldable(SkipReason.NO_ROOM)
         if time.monotonic() >= self.deadline:
-            raise Unfoldable(Reason.NO_TIME)
+            raise Unfoldable(SkipReason.NO_TIME)
         real = self.workspace.locate(path)
         if real in self.seen:
-            raise Unfoldable(Reason.REPEATED)
+            raise Unfoldable(SkipReason.REPEATED)
         self.seen.add(real)
         self.budget.add(path, read_definitions(path, self.workspace.read(real)))

@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 
 from condense.folding.captures import Span
 from condense.folding.errors import Unfoldable
-from condense.folding.folded import Reason
+from condense.folding.folded import SkipReason
 
 _WORKER = Path(__file__).with_name("worker.py")
 SECONDS = 5.0
@@ -74,12 +74,12 @@ class ParserProcess:
             raise Unfoldable(self._reason_of_end())
         return answer
 
-    def _reason_of_end(self) -> Reason:
+    def _reason_of_end(self) -> SkipReason:
         """Clean up after a worker that closed its pipe, and tell why it did."""
         process = self._process
         code = process.wait() if process else None
         self.close()
-        return Reason.NO_PARSER if code == os.EX_UNAVAILABLE else Reason.CRASHED
+        return SkipReason.NO_PARSER if code == os.EX_UNAVAILABLE else SkipReason.CRASHED
 
     def _start(self) -> None:
         self._owner = os.getpid()
@@ -91,7 +91,7 @@ class ParserProcess:
                 stderr=subprocess.DEVNULL,
             )
         except OSError:
-            raise Unfoldable(Reason.NO_PARSER) from None
+            raise Unfoldable(SkipReason.NO_PARSER) from None
         atexit.unregister(self.close)
         atexit.register(self.close)
 
@@ -107,7 +107,7 @@ class ParserProcess:
         poll.register(answers, select.POLLIN)
         if not poll.poll(self.seconds * 1000):
             self.close()
-            raise Unfoldable(Reason.TOO_SLOW)
+            raise Unfoldable(SkipReason.TOO_SLOW)
         return answers.readline()
 
 

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 from condense.folding.errors import Unfoldable
-from condense.folding.folded import Reason
+from condense.folding.folded import SkipReason
 from condense.folding.ignoring import Ignore, read_rules
 
 LARGEST = 1_000_000
@@ -26,12 +26,12 @@ class Workspace:
         try:
             real = os.path.realpath(spelled)
         except (OSError, ValueError):
-            raise Unfoldable(Reason.UNREADABLE) from None
+            raise Unfoldable(SkipReason.UNREADABLE) from None
         if not self._contains(real):
-            raise Unfoldable(Reason.OUTSIDE)
+            raise Unfoldable(SkipReason.OUTSIDE)
         # A link may lead from an open name to a closed one, and a closed name to an open one.
         if any(self._ignores(name) for name in {spelled, real}):
-            raise Unfoldable(Reason.IGNORED)
+            raise Unfoldable(SkipReason.IGNORED)
         return real
 
     def read(self, real: str) -> bytes:
@@ -39,9 +39,9 @@ class Workspace:
         try:
             descriptor = os.open(real, _FLAGS)
         except (FileNotFoundError, NotADirectoryError):
-            raise Unfoldable(Reason.GONE) from None
+            raise Unfoldable(SkipReason.GONE) from None
         except (OSError, ValueError):
-            raise Unfoldable(Reason.UNREADABLE) from None
+            raise Unfoldable(SkipReason.UNREADABLE) from None
         try:
             return _checked(descriptor)
         finally:
@@ -57,13 +57,13 @@ class Workspace:
 def _checked(descriptor: int) -> bytes:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
-        raise Unfoldable(Reason.NOT_A_FILE)
+        raise Unfoldable(SkipReason.NOT_A_FILE)
     if found.st_size > LARGEST:
-        raise Unfoldable(Reason.TOO_LARGE)
+        raise Unfoldable(SkipReason.TOO_LARGE)
     try:
         source = os.read(descriptor, LARGEST)
     except OSError:
-        raise Unfoldable(Reason.UNREADABLE) from None
+        raise Unfoldable(SkipReason.UNREADABLE) from None
     if b"\0" in source:
-        raise Unfoldable(Reason.BINARY)
+        raise Unfoldable(SkipReason.BINARY)
     return source

@@ -6,7 +6,7 @@ from condense.folding import markdown
 from condense.folding.cache import Outcome, SignatureCache
 from condense.folding.captures import render, trimmed
 from condense.folding.errors import Unfoldable
-from condense.folding.folded import Reason
+from condense.folding.folded import SkipReason
 from condense.folding.languages import MARKDOWN, language_of
 from condense.folding.parsing import parser
 
@@ -17,9 +17,9 @@ def read_definitions(path: str, source: bytes) -> str:
     """Return ``# BASENAME`` and its definitions; raise Unfoldable where there is none."""
     language = language_of(path)
     if language is None:
-        raise Unfoldable(Reason.NO_GRAMMAR)
+        raise Unfoldable(SkipReason.NO_GRAMMAR)
     outcome = cache.get(language, source, lambda: _fold(language, source))
-    if isinstance(outcome, Reason):
+    if isinstance(outcome, SkipReason):
         raise Unfoldable(outcome)
     return f"# {PurePosixPath(path).name}\n{outcome}"
 
@@ -39,12 +39,12 @@ def _fold(language: str, source: bytes) -> Outcome:
     text = source.decode("utf-8-sig", errors="replace")
     lines = text.split("\n")
     if language == MARKDOWN:
-        return render(markdown.sections(lines), lines) or Reason.NOTHING
+        return render(markdown.sections(lines), lines) or SkipReason.NOTHING
     try:
         spans, broken = parser.parse(language, text.encode())
     except Unfoldable as failure:
-        if failure.reason is Reason.NO_PARSER:
+        if failure.reason is SkipReason.NO_PARSER:
             raise  # that says nothing about this source, so it must not be remembered
         return failure.reason
     shown = render((trimmed(span, lines) for span in spans), lines)
-    return shown or (Reason.BROKEN if broken else Reason.NOTHING)
+    return shown or (SkipReason.BROKEN if broken else SkipReason.NOTHING)

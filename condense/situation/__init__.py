@@ -1,6 +1,7 @@
 """What a condensation starts from: window, reserve, threshold, and whether one is due."""
 
 from condense.situation.budget import Budget
+from condense.situation.decision import Decision, require_enough
 from condense.situation.gauge import Gauge
 from condense.situation.policy import Policy
 from condense.situation.situation import (
@@ -16,6 +17,7 @@ from condense.situation.situation import (
 __all__ = [
     "Addition",
     "Budget",
+    "Decision",
     "Environment",
     "Gauge",
     "Kind",
@@ -24,4 +26,5 @@ __all__ = [
     "Situation",
     "Trigger",
     "Verdict",
+    "require_enough",
 ]

@@ -9,7 +9,7 @@ BUFFER = 0.1
 MIN_THRESHOLD, MAX_THRESHOLD = 5, 100
 INHERIT = -1
 
-Reason = Literal["threshold", "allowed"]
+Rule = Literal["threshold", "allowed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Budget:
         """Whether a request of this size is larger than allowed."""
         return tokens > self.allowed
 
-    def reason(self, tokens: int, *, automatic: bool = True) -> Reason | None:
+    def reason(self, tokens: int, *, automatic: bool = True) -> Rule | None:
         """Return the rule that calls for a reduction; without ``automatic`` only "allowed"."""
         if automatic and self.percent(tokens) >= self.effective_threshold:
             return "threshold"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from condense.folding.folded import Folded, Reason
+from condense.folding.folded import Folded, SkipReason
 from condense.messages import Block, Json, Message
 from condense.situation.budget import Budget
 from condense.tokens import TokenCount, TokenCounter
@@ -125,5 +125,5 @@ class Addition:
 
     def left_out(self) -> "Addition":
         """Return what is still to be said where the blocks are too much."""
-        folded = self.folded and self.folded.left_out(Reason.TOO_MUCH)
+        folded = self.folded and self.folded.left_out(SkipReason.TOO_MUCH)
         return Addition(folded=folded)

@@ -9,7 +9,7 @@ REGISTRY = {
     "clear": "condense.strategies.clear.Clear",
     "fresh_start": "condense.strategies.fresh_start.FreshStart",
     "keep_recent": "condense.strategies.keep_recent.KeepRecent",
-    "ledger": "condense.strategies.ledger.Ledger",
+    "ledger": "condense.strategies.ledger.LedgerAlone",
     "sliding_window": "condense.strategies.sliding_window.SlidingWindow",
 }
 

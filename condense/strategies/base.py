@@ -4,16 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from condense.errors import NothingToCondense
 from condense.messages import Content, Message, Tags
 from condense.prompts import condense_instruction
 from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.tokens import TokenCounter
 from condense.writing.summarizer import Bill, Summarizer
-
-# Roo Code's English sentences, known to its users.
-NOT_ENOUGH = "Not enough messages to condense context"
-RECENTLY = "Context was condensed recently; skipping this attempt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,17 +76,6 @@ class ByRule:
 def asks_model(strategy: Strategy) -> bool:
     """Whether a strategy calls the model, as it says itself or as its kind suggests."""
     return bool(getattr(strategy, "asks_model", strategy.kind == "condensed"))
-
-
-def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> None:
-    """Raise NothingToCondense where a summary of ``hidden`` would say nothing new.
-
-    After a condensation at least two more messages are needed, as in Roo Code.
-    """
-    condensed = any(message.is_summary for message in effective)
-    too_few = len(effective) < (3 if condensed else 2)
-    if too_few or all(message.is_summary or message.is_marker for message in hidden):
-        raise NothingToCondense(RECENTLY if condensed else NOT_ENOUGH)
 
 
 def make_reduction(

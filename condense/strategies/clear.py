@@ -10,7 +10,7 @@ from condense.history.boundaries import unread_tail
 from condense.messages import Message, Tags, ToolResultBlock, content_to_api
 from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.strategies.base import ByRule, Kit, make_reduction
-from condense.strategies.superseded import Answer, answers, superseded
+from condense.strategies.superseded import AnsweredCall, answered_calls, superseded
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
 KEEP = 10
@@ -55,9 +55,9 @@ class Clear(ByRule):
             lines[answer.message.id][answer.call.id] = line
         return dict(lines)
 
-    def _clearable(self, effective: Sequence[Message]) -> Iterator[tuple[Answer, str]]:
+    def _clearable(self, effective: Sequence[Message]) -> Iterator[tuple[AnsweredCall, str]]:
         """Yield what may go, in reading order, each with the line that takes its place."""
-        given = list(answers(effective))
+        given = list(answered_calls(effective))
         again = superseded(given)
         unread = {message.id for message in effective[unread_tail(effective) :]}
         for index, answer in enumerate(given):
@@ -69,7 +69,7 @@ class Clear(ByRule):
                 yield answer, line
 
 
-def _line(answer: Answer, reason: str) -> str:
+def _line(answer: AnsweredCall, reason: str) -> str:
     name = one_line(answer.call.name, NAME)
     return LINE.format(name=name, size=_size(answer.result), reason=reason)
 

@@ -1,7 +1,7 @@
 """Summarise all that the model has read, and start afresh from the summary."""
 
-from condense.situation import Gauge, Kind, Reduction, Situation
-from condense.strategies.base import ByModel, Kit, require_enough
+from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
+from condense.strategies.base import ByModel, Kit
 from condense.strategies.recap import split_at, summarise
 
 

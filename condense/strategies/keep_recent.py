@@ -6,8 +6,8 @@ from condense.errors import DidNotShrink
 from condense.history import replace_hidden
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
-from condense.situation import Gauge, Kind, Reduction, Situation
-from condense.strategies.base import ByModel, Kit, require_enough
+from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
+from condense.strategies.base import ByModel, Kit
 from condense.strategies.recap import split_at, summarise
 
 # As many as Roo Code kept before it started afresh.

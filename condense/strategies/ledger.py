@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from condense.facts import SHARE
 from condense.messages import Tags
-from condense.situation import Gauge, Kind, Reduction, Situation
-from condense.strategies.base import ByRule, Kit, make_reduction, require_enough
+from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
+from condense.strategies.base import ByRule, Kit, make_reduction
 from condense.strategies.recap import Recap, split_at
 from condense.writing.attachments import facts_of
 
 NO_FACTS = "The hidden messages held no request, file or command."
 
 
-class Ledger(ByRule):
+class LedgerAlone(ByRule):
     """Hides everything before the unread messages behind the ledger of what it hides."""
 
     name = "ledger"

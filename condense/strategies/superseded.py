@@ -10,7 +10,7 @@ from condense.messages import Message, ToolResultBlock, ToolUseBlock
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnsweredCall:
     """A tool call, its result, and the message that carries the result."""
 
     call: ToolUseBlock
@@ -18,7 +18,7 @@ class Answer:
     message: Message
 
 
-def answers(messages: Sequence[Message]) -> Iterator[Answer]:
+def answered_calls(messages: Sequence[Message]) -> Iterator[AnsweredCall]:
     """Yield answered calls in the order of their results.
 
     A call pairs with the first later result that carries its id.
@@ -30,10 +30,10 @@ def answers(messages: Sequence[Message]) -> Iterator[Answer]:
             continue
         for result in message.tool_results:
             if call := pending.pop(result.tool_use_id, None):
-                yield Answer(call, result, message)
+                yield AnsweredCall(call, result, message)
 
 
-def superseded(given: Sequence[Answer]) -> frozenset[int]:
+def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:
     """Return the places of reads whose files were all read again later, as much or more."""
     found: set[int] = set()
     later: dict[str, list[Mapping[str, Any]]] = defaultdict(list)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from condense.errors import SummaryFailed
 from condense.prompts import merge_instruction, part_instruction
-from condense.prompts.answer import Answer
+from condense.prompts.parsed import ParsedSummary
 from condense.tokens import TokenCounter, count_messages
 from condense.writing.parts import Part, split_texts
 from condense.writing.requests import flattened_request
@@ -17,8 +17,8 @@ PARALLEL, DEPTH = 3, 3
 # A full part whose summary is hardly shorter is no summary; the others would cost as much in vain.
 LARGEST_SUMMARY = 0.9
 
-Ask = Callable[[SummaryRequest], Awaitable[Answer]]
-AskOne = Callable[[Part, int, int], Awaitable[Answer]]
+Ask = Callable[[SummaryRequest], Awaitable[ParsedSummary]]
+AskOne = Callable[[Part, int, int], Awaitable[ParsedSummary]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class MapReduce:
     limit: int
     max_output: int
 
-    async def write(self, parts: Sequence[Part]) -> Answer:
+    async def write(self, parts: Sequence[Part]) -> ParsedSummary:
         """Return one summary of all parts, joined from several where DEPTH levels leave more.
 
         Raises SummaryFailed as soon as one call fails; calls that still run are cancelled.
@@ -47,9 +47,9 @@ class MapReduce:
             merged = split_texts((answer.summary for answer in answers), self.limit, self.counter)
             answers = await self._ask_all(merged, self._merged)
             analyses += [answer.analysis for answer in answers]
-        return Answer(_joined(answer.summary for answer in answers), _joined(analyses))
+        return ParsedSummary(_joined(answer.summary for answer in answers), _joined(analyses))
 
-    async def _summarised(self, part: Part, number: int, count: int) -> Answer:
+    async def _summarised(self, part: Part, number: int, count: int) -> ParsedSummary:
         answer = await self._ask(part, part_instruction(self.instruction, number, count))
         tokens, size = self.counter.count(answer.summary), count_messages(part, self.counter)
         if tokens > max(LARGEST_SUMMARY * size, self.limit / 2):
@@ -59,16 +59,16 @@ class MapReduce:
             )
         return answer
 
-    async def _merged(self, part: Part, _number: int, _count: int) -> Answer:
+    async def _merged(self, part: Part, _number: int, _count: int) -> ParsedSummary:
         if len(part) == 1:
-            return Answer(part[0].text)
+            return ParsedSummary(part[0].text)
         return await self._ask(part, merge_instruction(self.instruction))
 
-    async def _ask_all(self, parts: Sequence[Part], ask_one: AskOne) -> list[Answer]:
+    async def _ask_all(self, parts: Sequence[Part], ask_one: AskOne) -> list[ParsedSummary]:
         gate, count = asyncio.Semaphore(PARALLEL), len(parts)
         failures: list[Exception] = []
 
-        async def one(number: int, part: Part) -> Answer:
+        async def one(number: int, part: Part) -> ParsedSummary:
             async with gate:
                 if failures:
                     raise asyncio.CancelledError
@@ -85,7 +85,7 @@ class MapReduce:
             raise failures[0] from failures[0].__cause__
         return [task.result() for task in tasks]
 
-    async def _ask(self, part: Part, instruction: str) -> Answer:
+    async def _ask(self, part: Part, instruction: str) -> ParsedSummary:
         return await self.ask(flattened_request(part, instruction, max_output=self.max_output))
 
 

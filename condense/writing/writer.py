@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from condense.errors import SummaryFailed, SummaryOverflow
 from condense.messages import Message
 from condense.prompts import aligned_instruction, part_instruction, summary_system
-from condense.prompts.answer import Answer, read_answer
+from condense.prompts.parsed import ParsedSummary, parse_summary
 from condense.situation import Gauge, Situation
 from condense.tokens import TokenCounter
 from condense.writing.map_reduce import MapReduce
@@ -120,12 +120,12 @@ class Writer:
         answer = await run.write(parts)
         return self._written(answer, IN_PARTS.format(count=len(parts)))
 
-    async def _ask(self, request: SummaryRequest) -> Answer:
+    async def _ask(self, request: SummaryRequest) -> ParsedSummary:
         answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
         return self._read(answer.text)
 
-    def _read(self, text: str) -> Answer:
-        answer = read_answer(text)
+    def _read(self, text: str) -> ParsedSummary:
+        answer = parse_summary(text)
         if not answer.summary:
             details = f"The answer held no summary:\n{text}" if text else ""
             raise SummaryFailed(
@@ -137,7 +137,7 @@ class Writer:
         return answer
 
     @staticmethod
-    def _written(answer: Answer, *notes: str) -> Written:
+    def _written(answer: ParsedSummary, *notes: str) -> Written:
         return Written(answer.summary, answer.analysis, notes)
 
     def _flatten(self, messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from condense.folding import definitions, files_read
-from condense.folding.budget import LIMIT, Budget, units
 from condense.folding.captures import Span, render
 from condense.folding.errors import Unfoldable
 from condense.folding.languages import MARKDOWN, language_of
+from condense.folding.sections import LIMIT, Budget, units
 from condense.messages import Message, ToolUseBlock
 from tests.condense.roo import Case, Deviation, assert_same, cases, each
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from condense import (
-    Condensation,
+    Condensed,
     DidNotShrink,
     Message,
     Trigger,
@@ -25,7 +25,7 @@ from tests.condense.dialogues import (
 )
 
 
-async def made_of(history: Sequence[Message], *replies: str, **rest: Any) -> Condensation:
+async def made_of(history: Sequence[Message], *replies: str, **rest: Any) -> Condensed:
     """Return a whole history after a condensation."""
     return await condense(
         history, summarizer=ScriptedSummarizer(*replies), counter=WordCounter(), **rest

@@ -18,7 +18,7 @@ from condense import (
     Usage,
     UsageChunk,
 )
-from condense.strategies.ledger import Ledger
+from condense.strategies.ledger import LedgerAlone
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import SUMMARY, call, start_afresh, user
 
@@ -81,7 +81,7 @@ async def test_over_the_limit_a_failed_summary_falls_back_to_the_facts() -> None
     assert bench.log.names == ["started", "failed", "started", "succeeded"]
 
 
-class UselessLedger(Ledger):
+class UselessLedger(LedgerAlone):
     """Finds as many facts as there were words."""
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from condense.folding import LIMIT, Folded, Reason, Skipped, fold_files
-from condense.folding.budget import Budget, first_units, frame
+from condense.folding import LIMIT, Folded, Skipped, SkipReason, fold_files
 from condense.folding.cache import SignatureCache
 from condense.folding.errors import Unfoldable
 from condense.folding.folded import units
 from condense.folding.ignoring import matcher
 from condense.folding.parsing import parser
+from condense.folding.sections import Budget, first_units, frame
 
 SOURCE = "def {name}():\n    return 1\n"
 
@@ -35,7 +35,7 @@ def write(file: Path, name: str = "f") -> None:
     file.write_text(SOURCE.format(name=name))
 
 
-def skipped(folded: Folded) -> dict[str, Reason]:
+def skipped(folded: Folded) -> dict[str, SkipReason]:
     """Return the reason for each path that was left out."""
     return {one.path: one.reason for one in folded.skipped}
 
@@ -57,7 +57,7 @@ def test_nothing_to_fold_is_nothing(root: Path) -> None:
 
 def test_what_would_begin_too_late_is_left_out(root: Path) -> None:
     """Here there is no time at all; whoever condenses waits for it."""
-    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": Reason.NO_TIME}
+    assert skipped(fold_files(["a.py"], root, seconds=0)) == {"a.py": SkipReason.NO_TIME}
 
 
 def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
@@ -69,7 +69,7 @@ def test_the_first_paths_come_first_when_not_all_fit(root: Path) -> None:
     folded = fold_files(paths, root, limit=670)
     assert folded.included == ("a.py", "b.py", "c.py")
     assert folded.sections[2].endswith("\n... (truncated)\n</system-reminder>")
-    assert set(skipped(folded).values()) == {Reason.NO_ROOM}
+    assert set(skipped(folded).values()) == {SkipReason.NO_ROOM}
     assert list(skipped(folded)) == ["d.py", "e.py", "f.py"]
     assert folded.characters <= 670
     assert parser.parses - parses <= 1
@@ -88,28 +88,28 @@ def test_the_default_limit_is_fifty_thousand_characters(root: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("gone.py", Reason.GONE),
-        ("a.py/inside.py", Reason.GONE),
-        ("notes.txt", Reason.NO_GRAMMAR),
-        ("folder.py", Reason.NOT_A_FILE),
-        ("pipe.py", Reason.NOT_A_FILE),
-        ("binary.py", Reason.BINARY),
-        ("large.py", Reason.TOO_LARGE),
-        ("broken.py", Reason.BROKEN),
-        ("empty.py", Reason.NOTHING),
-        ("loop.py", Reason.UNREADABLE),
-        ("nul\0.py", Reason.UNREADABLE),
-        ("x" * 300 + ".py", Reason.UNREADABLE),
-        ("../outside.py", Reason.OUTSIDE),
-        ("/etc/passwd", Reason.OUTSIDE),
-        ("link_out.py", Reason.OUTSIDE),
-        ("folder_out/outside.py", Reason.OUTSIDE),
-        (".", Reason.OUTSIDE),
-        ("", Reason.OUTSIDE),
+        ("gone.py", SkipReason.GONE),
+        ("a.py/inside.py", SkipReason.GONE),
+        ("notes.txt", SkipReason.NO_GRAMMAR),
+        ("folder.py", SkipReason.NOT_A_FILE),
+        ("pipe.py", SkipReason.NOT_A_FILE),
+        ("binary.py", SkipReason.BINARY),
+        ("large.py", SkipReason.TOO_LARGE),
+        ("broken.py", SkipReason.BROKEN),
+        ("empty.py", SkipReason.NOTHING),
+        ("loop.py", SkipReason.UNREADABLE),
+        ("nul\0.py", SkipReason.UNREADABLE),
+        ("x" * 300 + ".py", SkipReason.UNREADABLE),
+        ("../outside.py", SkipReason.OUTSIDE),
+        ("/etc/passwd", SkipReason.OUTSIDE),
+        ("link_out.py", SkipReason.OUTSIDE),
+        ("folder_out/outside.py", SkipReason.OUTSIDE),
+        (".", SkipReason.OUTSIDE),
+        ("", SkipReason.OUTSIDE),
     ],
 )
 def test_what_is_no_source_is_skipped_with_its_reason(
-    root: Path, path: str, reason: Reason
+    root: Path, path: str, reason: SkipReason
 ) -> None:
     """It stops nothing else."""
     write(root.parent / "outside.py")
@@ -146,7 +146,7 @@ def test_one_file_under_two_spellings_is_folded_once(root: Path) -> None:
     """The first spelling is kept."""
     folded = fold_files(["./a.py", "a.py", "sub/../a.py"], root)
     assert folded.included == ("./a.py",)
-    assert set(skipped(folded).values()) == {Reason.REPEATED}
+    assert set(skipped(folded).values()) == {SkipReason.REPEATED}
 
 
 def test_ignored_files_are_skipped(root: Path) -> None:
@@ -157,7 +157,7 @@ def test_ignored_files_are_skipped(root: Path) -> None:
     paths = ["x.secret.py", "kept.secret.py", "private/x.py", "sub/private/x.py"]
     folded = fold_files([*paths, str(root / "private/x.py")], root)
     assert set(folded.included) == {"kept.secret.py", "sub/private/x.py"}
-    assert set(skipped(folded).values()) == {Reason.IGNORED}
+    assert set(skipped(folded).values()) == {SkipReason.IGNORED}
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_a_link_opens_nothing_that_is_ignored(root: Path, link: str, target: str
     (root / ".rooignore").write_text("private/\n")
     write(root / "private/x.py")
     (root / link).symlink_to(root / target)
-    assert skipped(fold_files([link], root)) == {link: Reason.IGNORED}
+    assert skipped(fold_files([link], root)) == {link: SkipReason.IGNORED}
 
 
 def test_rules_that_cannot_be_read_exclude_everything(root: Path) -> None:
     """Better to show too little than what someone meant to keep."""
     (root / ".rooignore").mkdir()
-    assert skipped(fold_files(["a.py"], root)) == {"a.py": Reason.IGNORED}
+    assert skipped(fold_files(["a.py"], root)) == {"a.py": SkipReason.IGNORED}
 
 
 def test_an_application_may_bring_its_own_rules(root: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from condense.folding import LANGUAGES, Reason, definitions, fold_files
+from condense.folding import LANGUAGES, SkipReason, definitions, fold_files
 from condense.folding.captures import LONGEST_LINE
 from condense.folding.errors import Unfoldable
 from condense.folding.languages import MARKDOWN
@@ -22,7 +22,7 @@ PARSED = sorted(set(LANGUAGES) - {MARKDOWN})
 ENDLESS = b"/*" * 20_000
 
 
-def reason(path: str, source: bytes) -> Reason:
+def reason(path: str, source: bytes) -> SkipReason:
     """Return why a source is not folded."""
     with pytest.raises(Unfoldable) as failure:
         read_definitions(path, source)
@@ -37,9 +37,9 @@ def test_what_stands_around_a_syntax_error_is_still_shown() -> None:
 
 def test_a_file_of_nothing_but_errors_says_so() -> None:
     """Broken and empty are different reasons."""
-    assert reason("a.py", b")))) ((((") is Reason.BROKEN
-    assert reason("a.py", b"x = 1\n") is Reason.NOTHING
-    assert reason("a.py", b"") is Reason.NOTHING
+    assert reason("a.py", b")))) ((((") is SkipReason.BROKEN
+    assert reason("a.py", b"x = 1\n") is SkipReason.NOTHING
+    assert reason("a.py", b"") is SkipReason.NOTHING
 
 
 @pytest.mark.parametrize("language", PARSED)
@@ -66,7 +66,7 @@ def test_a_source_that_would_take_minutes_is_given_up() -> None:
     try:
         with pytest.raises(Unfoldable) as failure:
             impatient.parse("swift", ENDLESS)
-        assert failure.value.reason is Reason.TOO_SLOW
+        assert failure.value.reason is SkipReason.TOO_SLOW
         impatient.seconds = 10
         assert impatient.parse("python", b"def f(): ...").spans
     finally:
@@ -80,7 +80,7 @@ def test_a_parser_that_crashes_costs_one_file(tmp_path: Path) -> None:
     process = ParserProcess(worker=worker)
     with pytest.raises(Unfoldable) as failure:
         process.parse("python", b"def f(): ...")
-    assert failure.value.reason is Reason.CRASHED
+    assert failure.value.reason is SkipReason.CRASHED
     process.worker = ParserProcess().worker
     try:
         assert process.parse("python", b"def f(): ...").spans
@@ -95,7 +95,7 @@ def test_a_parser_that_is_not_installed_is_told_from_a_crash(tmp_path: Path) -> 
     worker.write_text(script.replace("from tree_sitter import", "from no_tree_sitter import"))
     with pytest.raises(Unfoldable) as failure:
         ParserProcess(worker=worker).parse("python", b"def f(): ...")
-    assert failure.value.reason is Reason.NO_PARSER
+    assert failure.value.reason is SkipReason.NO_PARSER
 
 
 def test_no_parser_is_left_behind_when_its_program_is_killed() -> None:

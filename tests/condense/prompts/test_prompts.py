@@ -10,7 +10,7 @@ import pytest
 
 from condense import condense_instruction, summary_preface, summary_system
 from condense.prompts import load_prompt
-from condense.prompts.answer import Answer, read_answer
+from condense.prompts.parsed import ParsedSummary, parse_summary
 from condense.testing import WordCounter
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -88,30 +88,33 @@ def test_the_preface_is_short() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Just text", Answer("Just text")),
-        ("<summary>\nS\n</summary>", Answer("S")),
-        ("<summary>S", Answer("S")),
-        ("S</summary>", Answer("S")),
-        ("<analysis>A</analysis>\n\n<summary>S</summary>", Answer("S", "A")),
-        ("<analysis>A<summary>S</summary>", Answer("S", "A")),
-        ("<analysis>A</analysis> S", Answer("S", "A")),
-        ("A</analysis><summary>S</summary>", Answer("S", "A")),
-        ("Sure: <analysis>A</analysis><summary>S</summary>", Answer("Sure:\n\nS", "A")),
-        ("<summary>S</summary>\nPS: done", Answer("S\n\nPS: done")),
-        ("<ANALYSIS>A</ANALYSIS><Summary>S</Summary>", Answer("S", "A")),
-        ("<analysis kind='x'>A</analysis ><summary>S</summary>", Answer("S", "A")),
-        ("<analysis>A</analysis><analysis>B</analysis><summary>S</summary>", Answer("S", "A\n\nB")),
-        ("<summary>S</summary><analysis>A</analysis>", Answer("S", "A")),
-        ("<summary>S</summary><analysis>A", Answer("S", "A")),
-        ("<analysis>A</analysis>", Answer("", "A")),
-        ("<analysis>A", Answer("", "A")),
-        ("<analysis></analysis><summary> </summary>", Answer("")),
-        ("", Answer("")),
+        ("Just text", ParsedSummary("Just text")),
+        ("<summary>\nS\n</summary>", ParsedSummary("S")),
+        ("<summary>S", ParsedSummary("S")),
+        ("S</summary>", ParsedSummary("S")),
+        ("<analysis>A</analysis>\n\n<summary>S</summary>", ParsedSummary("S", "A")),
+        ("<analysis>A<summary>S</summary>", ParsedSummary("S", "A")),
+        ("<analysis>A</analysis> S", ParsedSummary("S", "A")),
+        ("A</analysis><summary>S</summary>", ParsedSummary("S", "A")),
+        ("Sure: <analysis>A</analysis><summary>S</summary>", ParsedSummary("Sure:\n\nS", "A")),
+        ("<summary>S</summary>\nPS: done", ParsedSummary("S\n\nPS: done")),
+        ("<ANALYSIS>A</ANALYSIS><Summary>S</Summary>", ParsedSummary("S", "A")),
+        ("<analysis kind='x'>A</analysis ><summary>S</summary>", ParsedSummary("S", "A")),
+        (
+            "<analysis>A</analysis><analysis>B</analysis><summary>S</summary>",
+            ParsedSummary("S", "A\n\nB"),
+        ),
+        ("<summary>S</summary><analysis>A</analysis>", ParsedSummary("S", "A")),
+        ("<summary>S</summary><analysis>A", ParsedSummary("S", "A")),
+        ("<analysis>A</analysis>", ParsedSummary("", "A")),
+        ("<analysis>A", ParsedSummary("", "A")),
+        ("<analysis></analysis><summary> </summary>", ParsedSummary("")),
+        ("", ParsedSummary("")),
     ],
 )
-def test_an_answer_is_read_with_and_without_its_tags(text: str, expected: Answer) -> None:
+def test_an_answer_is_read_with_and_without_its_tags(text: str, expected: ParsedSummary) -> None:
     """A model that runs out of tokens forgets the closing tags."""
-    assert read_answer(text) == expected
+    assert parse_summary(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -121,15 +124,17 @@ def test_an_answer_is_read_with_and_without_its_tags(text: str, expected: Answer
 def test_analysis_may_quote_the_tags(scratch: str) -> None:
     """None of it reaches the summary."""
     text = f"<analysis>A {scratch} C</analysis><summary>S</summary>"
-    assert read_answer(text) == Answer("S", f"A {scratch} C")
+    assert parse_summary(text) == ParsedSummary("S", f"A {scratch} C")
 
 
 def test_a_text_without_tags_of_its_own_may_quote_the_closing_one() -> None:
     """It is kept as it was written."""
-    assert read_answer("Close it with </summary> and go on.").summary.count("</summary>") == 1
+    assert parse_summary("Close it with </summary> and go on.").summary.count("</summary>") == 1
 
 
 def test_a_summary_may_quote_the_tags() -> None:
     """A conversation about prompts loses nothing."""
     text = "<summary>Use <analysis>x</analysis> and <summary>y</summary> tags.</summary>"
-    assert read_answer(text).summary == "Use <analysis>x</analysis> and <summary>y</summary> tags."
+    assert (
+        parse_summary(text).summary == "Use <analysis>x</analysis> and <summary>y</summary> tags."
+    )

@@ -18,7 +18,7 @@ from condense import (
     parse_ledger,
     summary_preface,
 )
-from condense.strategies.ledger import Ledger
+from condense.strategies.ledger import LedgerAlone
 from condense.testing import ScriptedSummarizer
 from tests.condense.dialogues import chat, numbered, situation, texts
 from tests.condense.sessions import Session
@@ -43,7 +43,7 @@ async def reduce(messages: Sequence[Message], **rest: Any) -> Reduction:
         new_id=lambda: f"new{next(ids)}",
         on_text=on_text,
     )
-    return await Ledger().reduce(situation(messages, **rest), kit)
+    return await LedgerAlone().reduce(situation(messages, **rest), kit)
 
 
 async def test_the_facts_stand_in_place_of_what_was_read() -> None:

@@ -9,7 +9,7 @@ _TAG = re.compile(r"<(/?)(analysis|summary)\b[^<>]*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ParsedSummary:
     """A summary without its tags, and the scratch text that came with it."""
 
     summary: str
@@ -24,7 +24,7 @@ class _Scratch(NamedTuple):
     text: str
 
 
-def read_answer(text: str) -> Answer:
+def parse_summary(text: str) -> ParsedSummary:
     """Return the parts of an answer; without tags all of it is the summary.
 
     A closing tag may be missing. Only what stands around the summary is analysis, so a summary may
@@ -33,7 +33,7 @@ def read_answer(text: str) -> Answer:
     rest, before = _without_scratch(text)
     head, body, tail = _parts(rest)
     tail, after = _without_scratch(tail)
-    return Answer(_joined((head, body, tail)), _joined((*before, *after)))
+    return ParsedSummary(_joined((head, body, tail)), _joined((*before, *after)))
 
 
 def _parts(text: str) -> tuple[str, str, str]:

@@ -1,7 +1,7 @@
 """The character limit over all sections, as Roo Code applies it, but never exceeded."""
 
 from condense.folding.errors import Unfoldable
-from condense.folding.folded import Reason, units
+from condense.folding.folded import SkipReason, units
 
 LIMIT = 50_000
 # With less room left, a file and all that follow are left out.
@@ -12,7 +12,7 @@ _FRAME = "<system-reminder>\n## File Context: {path}\n{definitions}\n</system-re
 _CLOSING = "</system-reminder"
 
 
-class Budget:
+class Sections:
     """Takes sections until the limit is reached; lengths are in UTF-16 code units."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -44,7 +44,7 @@ class Budget:
         overhead = self._with(frame(path, _TRUNCATED)) - self._used
         keep = room - max(_RESERVED, overhead)
         if spent or room < _LEAST_ROOM or keep <= 0:
-            raise Unfoldable(Reason.NO_ROOM)
+            raise Unfoldable(SkipReason.NO_ROOM)
         return frame(path, first_units(_defused(definitions), keep) + _TRUNCATED)
 
 
