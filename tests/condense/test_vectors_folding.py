@@ -9,7 +9,7 @@ from condense.folding import definitions, files_read
 from condense.folding.captures import Span, render
 from condense.folding.errors import Unfoldable
 from condense.folding.languages import MARKDOWN, language_of
-from condense.folding.sections import LIMIT, Budget, units
+from condense.folding.sections import LIMIT, Sections, units
 from condense.messages import Message, ToolUseBlock
 from tests.condense.roo import Case, Deviation, assert_same, cases, each
 
@@ -126,7 +126,7 @@ def test_captures_are_shown_in_roos_format(case: Case) -> None:
 
 def fold(given: dict[str, Any]) -> dict[str, Any]:
     """Put recorded definitions under a limit."""
-    budget = Budget(given.get("maxCharacters", LIMIT))
+    budget = Sections(given.get("maxCharacters", LIMIT))
     skipped = 0
     for path in given["filePaths"]:
         try:

@@ -15,7 +15,7 @@ from condense.folding.errors import Unfoldable
 from condense.folding.folded import units
 from condense.folding.ignoring import matcher
 from condense.folding.parsing import parser
-from condense.folding.sections import Budget, first_units, frame
+from condense.folding.sections import Sections, first_units, frame
 
 SOURCE = "def {name}():\n    return 1\n"
 
@@ -292,7 +292,7 @@ def test_a_process_that_was_forked_uses_a_parser_of_its_own() -> None:
 
 def test_a_long_path_keeps_to_the_limit() -> None:
     """What surrounds a truncated file counts too."""
-    budget = Budget(400)
+    budget = Sections(400)
     budget.add("deep/" * 30 + "a.py", "# a.py\n" + "1--1 | def f(): ...\n" * 50)
     assert budget.characters <= 400
     with pytest.raises(Unfoldable):
@@ -302,7 +302,7 @@ def test_a_long_path_keeps_to_the_limit() -> None:
 @pytest.mark.parametrize("limit", [-1, 0, 199, 250])
 def test_a_limit_below_what_a_section_needs_takes_none(limit: int) -> None:
     """A path alone tells nothing."""
-    budget = Budget(limit)
+    budget = Sections(limit)
     with pytest.raises(Unfoldable):
         budget.add("x" * 200, "# x\n1--1 | def f(): ...\n" * 9)
     assert budget.characters == 0
