@@ -96,7 +96,7 @@ from .tokens import (
 )
 from .tokens.calibration import Calibration, Report
 from .tokens.vocabulary import load_encoding
-from .usage import Prices, Usage
+from .usage import Prices, Surcharge, Usage
 from .writing.attachments import AttachFoldedFiles, attach_ledger
 from .writing.overflow import is_context_overflow
 from .writing.summarizer import (
@@ -163,6 +163,7 @@ __all__ = [
     "SummaryFailed",
     "SummaryOverflow",
     "SummaryRequest",
+    "Surcharge",
     "Tags",
     "Tally",
     "TextBlock",

@@ -52,6 +52,17 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Surcharge:
+    """How many times as much each token costs when the prompt is longer than ``above`` tokens."""
+
+    above: int
+    input: Decimal = Decimal(1)
+    output: Decimal = Decimal(1)
+    cache_read: Decimal = Decimal(1)
+    cache_write: Decimal = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
 class Prices:
     """USD per million tokens; zero where a provider does not charge."""
 
@@ -59,12 +70,16 @@ class Prices:
     output: Decimal = Decimal(0)
     cache_read: Decimal = Decimal(0)
     cache_write: Decimal = Decimal(0)
+    surcharge: Surcharge | None = None
 
     def cost(self, usage: Usage) -> Decimal:
-        """Return the exact cost of one call in USD."""
+        """Return the exact cost of one call in USD; several calls are added up as costs."""
+        times = Surcharge(0)
+        if self.surcharge and usage.prompt > self.surcharge.above:
+            times = self.surcharge
         return (
-            self.cache_write * usage.cache_write
-            + self.cache_read * usage.cache_read
-            + self.input * usage.input
-            + self.output * usage.output
+            self.cache_write * times.cache_write * usage.cache_write
+            + self.cache_read * times.cache_read * usage.cache_read
+            + self.input * times.input * usage.input
+            + self.output * times.output * usage.output
         ) / MILLION

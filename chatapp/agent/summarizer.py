@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from decimal import Decimal
 
 import condense
 from chatapp.agent import events
@@ -43,7 +44,8 @@ class ProviderSummarizer:
         provider knows its beginning again.
         """
         usage, started, failure = condense.Usage(), time.monotonic(), "broken off"
-        spent = condense.Usage()  # in calls that were made again
+        spent, paid = condense.Usage(), Decimal(0)  # in calls that were made again
+        prices = self.provider.model.prices
         tools = tuple(ToolSpec(**spec) for spec in request.tools)
         model_request = ModelRequest(request.system, request.messages, tools, Purpose.SUMMARY)
         try:
@@ -54,12 +56,12 @@ class ProviderSummarizer:
                     case events.ToolUseStarted(name=name):
                         yield condense.ToolCallChunk(name)
                     case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
-                        total = spent + usage
-                        yield condense.UsageChunk(total, self.provider.model.prices.cost(total))
+                        yield condense.UsageChunk(spent + usage, paid + prices.cost(usage))
                     case events.RetryScheduled(reason, wait):
                         self.audience.publish(event)
                         await self._account(usage, time.monotonic() - started, reason)
-                        spent, usage = spent + usage, condense.Usage()
+                        spent, paid = spent + usage, paid + prices.cost(usage)
+                        usage = condense.Usage()
                         started = time.monotonic() + wait
             failure = ""
         except Exception as error:

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from condense.usage import Prices, Usage
+from condense.usage import Prices, Surcharge, Usage
 
 
 def test_a_prompt_includes_what_came_from_the_cache() -> None:
@@ -28,3 +28,12 @@ def test_a_cost_is_exact() -> None:
     prices = Prices(input=Decimal("0.1"), output=Decimal("0.2"), cache_read=Decimal("0.3"))
     assert prices.cost(Usage(1, 1, 1)) == Decimal("0.0000006")
     assert Prices().cost(Usage(1, 1, 1, 1)) == 0
+
+
+def test_a_long_prompt_costs_its_surcharge() -> None:
+    """From one token above the bound on, cached tokens included, for the reply too."""
+    times = Surcharge(272_000, input=Decimal(2), output=Decimal("1.5"))
+    prices = Prices(input=Decimal("1.25"), output=Decimal(10), surcharge=times)
+    assert prices.cost(Usage(272_000, 10)) == Decimal("0.3401")
+    assert prices.cost(Usage(272_001, 10)) == Decimal("0.6801525")
+    assert prices.cost(Usage(1, 10, cache_read=272_000)) == Decimal("0.0001525")

@@ -16,6 +16,7 @@ from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,
     RecordingAudience,
+    Script,
     ScriptedProvider,
     call,
     say,
@@ -97,8 +98,8 @@ async def test_a_tool_call_is_told_to_the_engine() -> None:
 class Playing(ScriptedProvider):
     """A scripted provider of another model."""
 
-    def __init__(self, model: Model) -> None:
-        super().__init__()
+    def __init__(self, model: Model, *scripts: Script) -> None:
+        super().__init__(*scripts)
         self._model = model
 
     @property
@@ -125,6 +126,21 @@ async def test_a_call_that_was_made_again_is_on_the_bill_twice() -> None:
     last = [chunk for chunk in chunks if isinstance(chunk, condense.UsageChunk)][-1]
     assert last.usage == condense.Usage(input=20, output=2)
     assert last.cost == sum((record.cost for record in journal.calls), Decimal(0))
+
+
+async def test_a_call_that_was_made_again_is_not_priced_as_one_long_prompt() -> None:
+    """Two short prompts cost no surcharge, although their sum is above the bound."""
+    times = condense.Surcharge(15, input=Decimal(2))
+    prices = condense.Prices(input=Decimal(1), surcharge=times)
+    script = [
+        events.UsageReported(condense.Usage(input=10)),
+        events.RetryScheduled("Overloaded.", 0.0, attempt=2, attempts=5),
+        *say("S"),
+    ]
+    provider = Playing(Model("m", 1_000, 100, prices), script)
+    chunks = await listen(provider, ListJournal(), aligned(*TALK, REPLY))
+    last = [chunk for chunk in chunks if isinstance(chunk, condense.UsageChunk)][-1]
+    assert last.cost == Decimal("0.000020")
 
 
 async def test_whoever_waits_for_a_summary_is_told_when_it_is_tried_again() -> None:
