@@ -18,6 +18,7 @@ from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper, Wishes
 from chatapp.context.sizes import Scale
 from chatapp.models import Conversation, Preferences, Profile, Turn
+from chatapp.models.accounts import KeySource, server_key, server_url
 from chatapp.providers import create_provider
 from chatapp.tools import WorkspaceToolbox
 
@@ -26,18 +27,21 @@ HooksFor = Callable[[Path], condense.Hooks]
 
 def provider_for(profile: Profile) -> Provider:
     """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read."""
+    spec = profile.spec
     model = Model(
         name=profile.model,
         context_window=profile.context_window,
         max_output=profile.max_output,
         prices=profile.prices,
-        caches_prompts=profile.provider == Profile.Provider.ANTHROPIC,
+        caches_prompts=spec.caches_prompts,
     )
-    key, base_url = profile.read_key(), profile.base_url
-    if not base_url:
-        # The server's own key goes to the server's own address only.
-        key, base_url = key or settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
-    return create_provider(profile.provider, model=model, api_key=key, base_url=base_url)
+    from_server = profile.key_source is KeySource.SERVER
+    return create_provider(
+        profile.provider,
+        model=model,
+        api_key=server_key(spec) if from_server else profile.read_key(),
+        base_url=profile.base_url or server_url(spec),
+    )
 
 
 def ladder_for(preferences: Preferences) -> list[condense.Strategy]:

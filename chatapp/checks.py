@@ -10,6 +10,7 @@ from django.utils.module_loading import import_string
 
 import condense
 from chatapp.environment import folder_problem
+from chatapp.providers import provider_specs
 
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 WILDCARD_HOSTS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, never bound to
@@ -40,19 +41,22 @@ def check_debug(**_: Any) -> list[checks.CheckMessage]:
 
 
 @checks.register("palimpsest")
-def check_base_url(**_: Any) -> list[checks.CheckMessage]:
-    """The provider's address must be one that an HTTP client can call."""
-    url = settings.ANTHROPIC_BASE_URL
-    parts = urlsplit(url)
-    if not url or (parts.scheme in {"http", "https"} and parts.hostname):
-        return []
+def check_base_urls(**_: Any) -> list[checks.CheckMessage]:
+    """A provider's address must be one that an HTTP client can call."""
     return [
         checks.Error(
-            "ANTHROPIC_BASE_URL is not an http or https address.",
-            hint="Write it like https://api.anthropic.com, or unset it.",
+            f"{spec.url_variable} is not an http or https address.",
+            hint=f"Write it like {spec.url}, or unset it.",
             id="palimpsest.E003",
         )
+        for spec in provider_specs().values()
+        if spec.url_variable and not _is_callable(getattr(settings, spec.url_variable))
     ]
+
+
+def _is_callable(url: str) -> bool:
+    parts = urlsplit(url)
+    return not url or (parts.scheme in {"http", "https"} and bool(parts.hostname))
 
 
 @checks.register("palimpsest")

@@ -14,6 +14,7 @@ from chatapp.environment import (
     read_port,
     read_text,
 )
+from chatapp.providers import provider_specs
 
 # The folder of the checkout.
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -28,9 +29,16 @@ WORKSPACES_ROOT = read_folder("WORKSPACES_ROOT", DATA_DIR / "workspaces")
 HOST = read_text("HOST", "127.0.0.1")
 PORT = read_port("PORT", 8000)
 
-# The key and address of the provider; a profile in the database may name its own.
-ANTHROPIC_API_KEY = read_text("ANTHROPIC_API_KEY", "")
-ANTHROPIC_BASE_URL = read_text("ANTHROPIC_BASE_URL", "")
+# Keys and addresses for the providers, as their specs name the variables; a profile in the
+# database may name its own.
+globals().update(
+    {
+        variable: read_text(variable, "")
+        for spec in provider_specs().values()
+        for variable in (spec.key_variable, spec.url_variable)
+        if variable
+    }
+)
 
 # What makes a full context smaller first: a strategy of condense by name, or a dotted path.
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
+from chatapp.providers import provider_spec
 from chatapp.tools import WorkspaceToolbox
-
-# What a vendor adds to a request with tools: Anthropic's pricing page, Claude 4, choice "auto".
-_TOOL_PROMPTS: dict[str, int] = {Profile.Provider.ANTHROPIC: 346}
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
 COUNTER: condense.TokenCounter = condense.PromptCounter()
@@ -48,4 +46,6 @@ class Overhead:
 def overhead_for(provider: str) -> Overhead:
     """Return what system prompt and tools weigh for a provider's models."""
     tools = condense.count_tools([spec.to_api() for spec in WorkspaceToolbox.specs], COUNTER)
-    return Overhead(COUNTER.count(SYSTEM_PROMPT), tools + _TOOL_PROMPTS.get(provider, 0))
+    return Overhead(
+        COUNTER.count(SYSTEM_PROMPT), tools + provider_spec(provider).tool_prompt_tokens
+    )

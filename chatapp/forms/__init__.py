@@ -8,7 +8,7 @@
 
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
-from chatapp.forms.profiles import ProfileForm, model_defaults, plain
+from chatapp.forms.profiles import ProfileForm, model_defaults, plain, provider_traits
 from chatapp.forms.thresholds import ProfileThresholds, ThresholdChoice
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "default_prompt",
     "model_defaults",
     "plain",
+    "provider_traits",
 ]

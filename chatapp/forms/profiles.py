@@ -6,24 +6,55 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.forms.thresholds import ThresholdChoice
 from chatapp.models import Profile
-from chatapp.providers import catalog
+from chatapp.providers import provider_spec, provider_specs
+from chatapp.rendering.numbers import number
 
 
 def model_defaults() -> dict[str, dict[str, Any]]:
     """Return limits and prices of known models, as the profile form names its fields."""
     return {
-        entry.model: {
-            "provider": entry.provider,
-            "name": entry.name,
+        model.id: {
+            "provider": spec.name,
+            "name": model.name,
+            "surcharge": describe_surcharge(model.prices),
             "fields": {
                 name: plain(figure) if isinstance(figure, Decimal) else figure
-                for name, figure in entry.figures.items()
+                for name, figure in model.figures.items()
             },
         }
-        for entry in catalog.MODELS
+        for spec in provider_specs().values()
+        for model in spec.models
     }
+
+
+def provider_traits() -> dict[str, dict[str, Any]]:
+    """Return what the profile form asks for, by provider."""
+    return {
+        spec.name: {"needsKey": spec.needs_key, "url": spec.url}
+        for spec in provider_specs().values()
+    }
+
+
+def describe_surcharge(prices: condense.Prices) -> str:
+    """Say what a long prompt costs more, "" where it costs the same."""
+    if prices.surcharge is None:
+        return ""
+    text = _(
+        "Above %(above)s tokens of prompt, input costs %(input)s times as much "
+        "and output %(output)s times."
+    )
+    return str(text) % {
+        "above": number(prices.surcharge.above),
+        "input": plain(prices.surcharge.input),
+        "output": plain(prices.surcharge.output),
+    }
+
+
+def _first_with_a_key() -> str:
+    return next((spec.name for spec in provider_specs().values() if spec.needs_key), "")
 
 
 def plain(price: Decimal) -> str:
@@ -59,7 +90,6 @@ class ProfileForm(ThresholdChoice):
         )
         widgets: ClassVar[dict[str, forms.Widget]] = {
             "model": forms.TextInput(attrs={"list": "known-models", "autocomplete": "off"}),
-            "base_url": forms.URLInput(attrs={"placeholder": "https://api.anthropic.com"}),
         }
         help_texts: ClassVar[dict[str, Any]] = {
             "base_url": _("Leave empty for the provider's own address."),
@@ -68,10 +98,10 @@ class ProfileForm(ThresholdChoice):
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Show prices as people write them; a new profile is most likely one for Claude."""
+        """Show prices as people write them; a new profile is most likely one that needs a key."""
         super().__init__(*args, **kwargs)
         if not self.instance.pk:
-            self.initial["provider"] = Profile.Provider.ANTHROPIC
+            self.initial["provider"] = _first_with_a_key()
         for name in self.price_names():
             if isinstance(price := self.initial.get(name), Decimal):
                 self.initial[name] = plain(price)
@@ -86,6 +116,10 @@ class ProfileForm(ThresholdChoice):
         """Return the fields that hold USD per million tokens, for the template."""
         return [self[name] for name in self.price_names()]
 
+    def surcharge(self) -> str:
+        """Say what a long prompt to the stored profile's model costs more, for the template."""
+        return describe_surcharge(self.instance.prices)
+
     def clean_name(self) -> str:
         """Refuse a name that another profile of the owner has."""
         name: str = self.cleaned_data["name"]
@@ -95,8 +129,10 @@ class ProfileForm(ThresholdChoice):
         return name
 
     def clean(self) -> dict[str, Any]:
-        """Refuse an answer that could not fit into the window."""
+        """Refuse an answer that could not fit into the window; drop an address nobody calls."""
         cleaned = super().clean()
+        if not provider_spec(cleaned.get("provider", "")).url:
+            cleaned["base_url"] = ""
         window, output = cleaned.get("context_window"), cleaned.get("max_output")
         if window and output and output >= window:
             self.add_error("max_output", _("This must be less than the context window."))

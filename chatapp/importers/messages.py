@@ -1,4 +1,4 @@
-"""Transcript files in Anthropic's format, read message by message in bounded memory.
+"""Transcript files in the Messages API's format, read message by message in bounded memory.
 
 A file is a JSON list of messages or an object with such a list as ``messages``, gzipped or not.
 """

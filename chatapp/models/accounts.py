@@ -1,5 +1,6 @@
 """Who signs in, which models they use, and how they want condensing to work."""
 
+import enum
 import hashlib
 import secrets
 from decimal import Decimal
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import crypto
+from chatapp.providers import ProviderSpec, provider_spec, provider_specs
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -65,18 +67,36 @@ def _price(label: "_StrPromise") -> "models.DecimalField[Any, Any]":
     )
 
 
+def provider_choices() -> list[tuple[str, str]]:
+    """Return the names and labels of the providers that there are."""
+    return [(spec.name, spec.label) for spec in provider_specs().values()]
+
+
+def server_key(spec: ProviderSpec) -> str:
+    """Return the key that the server's environment holds for a provider, "" where it has none."""
+    return getattr(settings, spec.key_variable) if spec.key_variable else ""
+
+
+def server_url(spec: ProviderSpec) -> str:
+    """Return the address the environment names for a provider, "" for the provider's own."""
+    return getattr(settings, spec.url_variable) if spec.url_variable else ""
+
+
+class KeySource(enum.StrEnum):
+    """Where the key for a profile's calls comes from."""
+
+    NOT_NEEDED = "not needed"
+    OWN = "own"
+    SERVER = "server"
+    MISSING = "missing"
+
+
 class Profile(models.Model):
     """A model at a provider: how to reach it, its limits in tokens, its prices in USD."""
 
-    class Provider(models.TextChoices):
-        """Names in the registry of providers."""
-
-        OFFLINE = "offline", _("Offline")
-        ANTHROPIC = "anthropic", _("Anthropic")
-
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
     name = models.CharField(_("name"), max_length=80)
-    provider = models.CharField(_("provider"), max_length=20, choices=Provider)
+    provider = models.CharField(_("provider"), max_length=20, choices=provider_choices)
     model = models.CharField(_("model"), max_length=100)
     base_url = models.URLField(_("base URL"), blank=True, max_length=300)
     encrypted_key = models.TextField(blank=True, editable=False)
@@ -108,13 +128,30 @@ class Profile(models.Model):
         return self.name
 
     @property
+    def spec(self) -> ProviderSpec:
+        """What the provider says of itself."""
+        return provider_spec(self.provider)
+
+    @property
+    def key_source(self) -> KeySource:
+        """Where the key comes from; the server's is only for the provider's own address."""
+        if not self.spec.needs_key:
+            return KeySource.NOT_NEEDED
+        if self.has_key:
+            return KeySource.OWN
+        usable = server_key(self.spec) and not self.base_url
+        return KeySource.SERVER if usable else KeySource.MISSING
+
+    @property
     def prices(self) -> condense.Prices:
-        """The prices as the engine calculates with them."""
+        """The prices as the engine calculates with them, a known model's surcharge included."""
+        known = self.spec.find_model(self.model)
         return condense.Prices(
             input=self.price_input,
             output=self.price_output,
             cache_read=self.price_cache_read,
             cache_write=self.price_cache_write,
+            surcharge=known.prices.surcharge if known else None,
         )
 
     @property
@@ -135,7 +172,8 @@ class Preferences(models.Model):
     """How one user wants condensing and the agent to work.
 
     ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the server's;
-    ``messages_kept`` is what "keep_recent" leaves verbatim.
+    ``messages_kept`` is what "keep_recent" leaves verbatim; ``offered_providers`` names those for
+    which a first profile was made, so that one that was removed is not made again.
     """
 
     owner = models.OneToOneField(
@@ -164,6 +202,7 @@ class Preferences(models.Model):
     default_profile = models.ForeignKey(
         Profile, models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    offered_providers = models.JSONField(default=list, editable=False)
 
     class Meta:
         verbose_name_plural = "preferences"

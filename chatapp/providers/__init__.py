@@ -1,24 +1,52 @@
-"""The vendors that answer, by name; a vendor's module is imported when it is first used."""
+"""The vendors that answer: each folder here with a ``spec`` module is one, and nothing lists them.
 
-from collections.abc import Callable
+``specs``     what a vendor says of itself; reading it imports no SDK
+``retrying``  makes a failed call again
+"""
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
 
+from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Model, Provider
 from chatapp.providers.retrying import Retrying
+from chatapp.providers.specs import ModelSpec, ProviderSpec
 
-_FACTORIES = {
-    "anthropic": "chatapp.providers.anthropic.provider:AnthropicProvider",
-    "offline": "chatapp.providers.offline.provider:OfflineProvider",
-}
+__all__ = [
+    "ModelSpec",
+    "ProviderSpec",
+    "UnknownProvider",
+    "create_provider",
+    "keyless_spec",
+    "provider_spec",
+    "provider_specs",
+]
 
 
-class UnknownProvider(LookupError):
+class UnknownProvider(AgentError):
     """No provider has this name."""
 
 
-def provider_names() -> tuple[str, ...]:
-    """Return the names that :func:`create_provider` knows."""
-    return tuple(_FACTORIES)
+@cache
+def provider_specs() -> Mapping[str, ProviderSpec]:
+    """Return every vendor's spec by its name, in the order of the names."""
+    folders = [f"{__name__}.{one.name}" for one in pkgutil.iter_modules(__path__) if one.ispkg]
+    modules = [import_module(f"{one}.spec") for one in folders if find_spec(f"{one}.spec")]
+    return MappingProxyType({module.SPEC.name: module.SPEC for module in modules})
+
+
+def provider_spec(name: str) -> ProviderSpec:
+    """Return a vendor's spec, a blank one where nothing has this name: rows outlive folders."""
+    return provider_specs().get(name) or ProviderSpec(name, label=name, factory="")
+
+
+def keyless_spec() -> ProviderSpec:
+    """Return the provider that answers without a key, for those who have none yet."""
+    return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 
 def create_provider(name: str, *, model: Model, api_key: str, base_url: str) -> Provider:
@@ -26,9 +54,9 @@ def create_provider(name: str, *, model: Model, api_key: str, base_url: str) -> 
 
     An empty ``base_url`` means the vendor's own address. Raises UnknownProvider.
     """
-    if name not in _FACTORIES:
-        known = ", ".join(provider_names())
+    if name not in provider_specs():
+        known = ", ".join(provider_specs())
         raise UnknownProvider(f"There is no provider {name!r}; there are {known}.")
-    module, _, attribute = _FACTORIES[name].partition(":")
+    module, _, attribute = provider_specs()[name].factory.partition(":")
     factory: Callable[..., Provider] = getattr(import_module(module), attribute)
     return Retrying(factory(model, api_key=api_key, base_url=base_url))

@@ -1,23 +1,20 @@
 """The owner, sign-in links, profiles and preferences."""
 
+import itertools
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from chatapp.models import Preferences, Profile, SignInToken
-from chatapp.providers import catalog
+from chatapp.models.accounts import server_key
+from chatapp.providers import ProviderSpec, provider_specs
 
 OWNER_NAME = "owner"
 SIGN_IN_LIFETIME = timedelta(hours=24)
-_PROFILE_NAMES: dict[str, str] = {
-    Profile.Provider.OFFLINE: "Offline",
-    Profile.Provider.ANTHROPIC: "Claude",
-}
 
 
 @transaction.atomic
@@ -31,36 +28,56 @@ def prepare_owner() -> User:
     return owner
 
 
-@transaction.atomic
 def preferences_of(user: Any) -> Preferences:
-    """Return the user's preferences; made, with a default profile, when there are none."""
-    preferences, _made = Preferences.objects.select_related("default_profile").get_or_create(
-        owner=user
-    )
-    for provider in _missing_providers(user):
-        preferences.default_profile = _make_profile(user, provider)
-        preferences.save(update_fields=["default_profile"])
+    """Return the user's preferences; first profiles are made where they were not offered yet.
+
+    A user who has seen it all is read without a transaction: also while nothing can be written.
+    """
+    stored = Preferences.objects.select_related("default_profile")
+    preferences = stored.filter(owner=user).first()
+    if preferences is None or _unoffered(preferences):
+        preferences = _offer_profiles(user)
     return preferences
 
 
-def _missing_providers(user: Any) -> list[str]:
-    """Name what lacks a profile, the new default last: Offline at first, Anthropic with a key."""
-    present = set(Profile.objects.filter(owner=user).values_list("provider", flat=True))
-    missing: list[str] = [] if present else [Profile.Provider.OFFLINE]
-    if settings.ANTHROPIC_API_KEY and Profile.Provider.ANTHROPIC not in present:
-        missing.append(Profile.Provider.ANTHROPIC)
-    return missing
+@transaction.atomic
+def _offer_profiles(user: Any) -> Preferences:
+    """Make each provider's first profile, once, unless the user has one already."""
+    preferences, _made = Preferences.objects.get_or_create(owner=user)
+    for spec in _unoffered(preferences):
+        preferences.offered_providers.append(spec.name)
+        if user.profiles.filter(provider=spec.name).exists():
+            continue
+        profile = _make_profile(user, spec)
+        default = preferences.default_profile
+        if default is None or not default.spec.needs_key:
+            preferences.default_profile = profile
+    preferences.save(update_fields=["default_profile", "offered_providers"])
+    return preferences
 
 
-def _make_profile(user: Any, provider: str) -> Profile:
-    """Store a profile with the catalog's figures; it uses the server's own key, if any."""
-    entry = catalog.default_for(provider)
+def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
+    """Return the providers that could answer this user now and never could before.
+
+    Those that need no key come first, so that one with the server's key becomes the default.
+    """
+    ready = [
+        spec
+        for spec in provider_specs().values()
+        if spec.name not in preferences.offered_providers
+        and (server_key(spec) or not spec.needs_key)
+    ]
+    return sorted(ready, key=lambda spec: spec.needs_key)
+
+
+def _make_profile(user: Any, spec: ProviderSpec) -> Profile:
+    """Store a profile with the first model's figures; it uses the server's own key, if any."""
+    model = spec.models[0]
+    taken = {*user.profiles.values_list("name", flat=True)}
+    names = (f"{spec.profile_name} {number}" for number in itertools.count(2))
+    name = next(name for name in itertools.chain([spec.profile_name], names) if name not in taken)
     return Profile.objects.create(
-        owner=user,
-        name=_PROFILE_NAMES[provider],
-        provider=provider,
-        model=entry.model,
-        **entry.figures,
+        owner=user, name=name, provider=spec.name, model=model.id, **model.figures
     )
 
 

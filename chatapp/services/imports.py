@@ -10,14 +10,15 @@ from django.db import transaction
 import condense
 from chatapp.context import budgets
 from chatapp.models import Conversation, Profile, store
+from chatapp.providers import keyless_spec
 from chatapp.services.accounts import preferences_of
 from chatapp.services.conversations import start_conversation
 from chatapp.services.errors import Refused
 
 BATCH = 500
 
-# The offline provider works in memory, so its window may be as large as any recorded session.
-ROOMY_NAME, ROOMY_WINDOW = "Offline, large window", 2_000_000
+# Without a vendor behind it, a window may be as large as any recorded session.
+ROOMY_WINDOW = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def import_conversation(
     """Store ``messages`` as a new conversation; refused when there are none.
 
     The user's default profile answers it if all of it fits there, otherwise another that is large
-    enough; where there is none, an Offline profile with a large window is made.
+    enough; where there is none, a profile without a key and with a large window is made.
     """
     conversation = start_conversation(owner=owner, title=title)
     count = tokens = 0
@@ -64,12 +65,13 @@ def _find_profile(owner: Any, tokens: int) -> Profile:
 
 
 def _make_roomy_profile(owner: Any) -> Profile:
+    spec = keyless_spec()
     profile, _made = Profile.objects.get_or_create(
         owner=owner,
-        name=ROOMY_NAME,
+        name=f"{spec.profile_name}, large window",
         defaults={
-            "provider": Profile.Provider.OFFLINE,
-            "model": "offline",
+            "provider": spec.name,
+            "model": spec.models[0].id,
             "context_window": ROOMY_WINDOW,
             "max_output": 2_000,
         },

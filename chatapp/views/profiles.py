@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp import services
 from chatapp.context.budgets import budget_for
-from chatapp.forms import ProfileForm, model_defaults
+from chatapp.forms import ProfileForm, model_defaults, provider_traits
 from chatapp.live.context_bar import describe_start
 from chatapp.models import Preferences, Profile
 from chatapp.views.common import Request, signed_in
@@ -78,5 +78,6 @@ def edit(request: Request, profile: Profile) -> HttpResponse:
         "profile": profile,
         "preferences": services.preferences_of(request.user),
         "model_defaults": model_defaults(),
+        "provider_traits": provider_traits(),
     }
     return render(request, "profiles/form.html", context, status=200 if not form.errors else 422)

@@ -21,7 +21,7 @@ def make_owner() -> tuple[Any, Profile]:
     profile = Profile.objects.create(
         owner=user,
         name="Bench",
-        provider=Profile.Provider.OFFLINE,
+        provider="offline",
         model="offline",
         context_window=100_000_000,
         max_output=8_000,

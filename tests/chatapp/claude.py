@@ -19,7 +19,7 @@ def converse(owner: User, standin: Standin, **limits: int) -> Conversation:
     profile = Profile(
         owner=owner,
         name=f"Claude {Profile.objects.count()}",
-        provider=Profile.Provider.ANTHROPIC,
+        provider="anthropic",
         model="claude-opus-5",
         base_url=standin.url,
         **columns,

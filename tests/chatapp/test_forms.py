@@ -134,6 +134,14 @@ def test_known_models_fill_in_limits_and_prices() -> None:
     assert known["provider"] == "anthropic"
     assert set(known["fields"]) < set(ProfileForm.Meta.fields)
     assert Decimal(known["fields"]["price_input"]) == 5
+    assert known["surcharge"] == ""
+    assert "Above 100,000 tokens" in model_defaults()["claude-haiku-5-5"]["surcharge"]
+
+
+def test_a_provider_without_a_network_has_no_address(alice: User) -> None:
+    """What the page hides is not kept either."""
+    form = profile_form(alice, provider="offline", base_url="https://llm.example.org")
+    assert saved(form).base_url == ""
 
 
 def test_a_rewind_needs_a_place() -> None:

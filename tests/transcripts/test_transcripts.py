@@ -42,7 +42,7 @@ def answer_with(conversation: Conversation, standin: Standin) -> None:
     profile = Profile(
         owner=conversation.owner,
         name="Stand-in",
-        provider=Profile.Provider.ANTHROPIC,
+        provider="anthropic",
         model="claude-sonnet-5",
         base_url=standin.url,
         context_window=standin.window,

@@ -17,7 +17,7 @@ PROBLEMS_SHOWN = 20
 
 
 class Command(BaseCommand):
-    """Read Anthropic-format JSON, gzipped or not, and say what of it could not be used."""
+    """Read messages as JSON, gzipped or not, and say what of them could not be used."""
 
     help = "Import a transcript: a JSON list of messages, or an object with 'messages'."
 

@@ -7,12 +7,8 @@ from importlib import import_module
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers.anthropic.request import (
-    DEFAULT_URL,
-    Connection,
-    write_count,
-    write_request,
-)
+from chatapp.providers.anthropic.request import Connection, write_count, write_request
+from chatapp.providers.anthropic.spec import SPEC
 
 # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
 SILENCE_SECONDS = 120.0
@@ -37,7 +33,7 @@ class AnthropicProvider:
         """Answer as ``model``; the limits are seconds without a byte and without an event."""
         self._model = model
         self._key = api_key
-        self._base_url = base_url or DEFAULT_URL
+        self._base_url = base_url or SPEC.url
         self._silence = silence
         self._eventless = eventless
 

@@ -7,9 +7,8 @@ from urllib.parse import urlsplit
 
 import condense
 from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers import catalog
+from chatapp.providers.anthropic.spec import BINDING_THINKING, SPEC
 
-DEFAULT_URL = "https://api.anthropic.com"
 CACHED_MESSAGES = 2
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
@@ -30,7 +29,7 @@ class Connection:
     @property
     def is_default(self) -> bool:
         """Whether this is the vendor's own address."""
-        return self.base_url == DEFAULT_URL
+        return self.base_url == SPEC.url
 
     @property
     def host(self) -> str:
@@ -88,8 +87,7 @@ def _unthinking(blocks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, An
 
 def _thinking(model: Model) -> dict[str, Any]:
     """Condensing changes what stood before a kept thinking block: then it is to be left out."""
-    known = catalog.find(model.name)
-    if known is None or not known.binds_thinking:
+    if model.name not in BINDING_THINKING:
         return {}
     return {
         "thinking": {

@@ -6,13 +6,13 @@ import pytest
 
 import condense
 from chatapp.agent.ports import Model
-from chatapp.providers import UnknownProvider, catalog, create_provider, provider_names
+from chatapp.providers import UnknownProvider, create_provider, provider_spec, provider_specs
 from chatapp.providers.retrying import Retrying
 
 MODEL = Model("m", context_window=1_000, max_output=100)
 
 
-@pytest.mark.parametrize("name", provider_names())
+@pytest.mark.parametrize("name", provider_specs())
 def test_every_name_gives_a_provider_that_retries(name: str) -> None:
     """A provider from the registry is wrapped, and answers as the model it was given."""
     provider = create_provider(name, model=MODEL, api_key="k", base_url="")
@@ -31,8 +31,8 @@ def test_the_sdk_is_not_imported_until_a_call_is_made() -> None:
     code = (
         "import sys\n"
         "from chatapp.agent.ports import Model\n"
-        "from chatapp.providers import create_provider\n"
-        "for name in ('anthropic', 'offline'):\n"
+        "from chatapp.providers import create_provider, provider_specs\n"
+        "for name in provider_specs():\n"
         "    create_provider(name, model=Model('m', 1, 1), api_key='k', base_url='')\n"
         "print(sorted({'anthropic', 'django', 'tiktoken'} & set(sys.modules)))\n"
     )
@@ -40,27 +40,45 @@ def test_the_sdk_is_not_imported_until_a_call_is_made() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_every_entry_of_the_catalog_is_usable_as_a_profile() -> None:
+def test_every_known_model_is_usable_as_a_profile() -> None:
     """Names are unique, the reply leaves room for a prompt, cache reads are the cheapest."""
-    assert len({entry.model for entry in catalog.MODELS}) == len(catalog.MODELS)
-    for entry in catalog.MODELS:
-        assert entry.provider in provider_names()
-        assert 0 < entry.max_output < entry.context_window * 0.9
-        prices = entry.prices
+    models = [model for spec in provider_specs().values() for model in spec.models]
+    assert len({model.id for model in models}) == len(models)
+    for model in models:
+        assert 0 < model.max_output < model.context_window * 0.9
+        prices = model.prices
         assert prices.cache_read <= prices.input <= prices.cache_write <= prices.output
 
 
-def test_the_catalog_prices_calls_exactly() -> None:
+def test_known_prices_give_exact_costs() -> None:
     """A million tokens of each kind cost the sum of the four prices."""
-    entry = catalog.find("claude-opus-5-5")
-    assert entry is not None
+    model = provider_spec("anthropic").find_model("claude-opus-5-5")
+    assert model is not None
     million = 1_000_000
     usage = condense.Usage(million, million, million, million)
-    assert entry.prices.cost(usage) == Decimal("29.20")
+    assert model.prices.cost(usage) == Decimal("29.20")
 
 
-def test_every_provider_has_a_default_model() -> None:
-    """A new profile can be filled in for each provider; unknown models are simply not known."""
-    assert catalog.default_for("offline").prices == condense.Prices()
-    assert catalog.default_for("anthropic").model.startswith("claude-")
-    assert catalog.find("claude-nothing") is None
+def test_a_whole_window_is_offered_with_what_a_long_prompt_costs() -> None:
+    """Five times as much above 100,000 tokens, instead of a window that ends there."""
+    model = provider_spec("anthropic").find_model("claude-haiku-5-5")
+    assert model is not None
+    assert model.context_window == 1_000_000
+    short, long = (model.prices.cost(condense.Usage(count, 1_000)) for count in (100_000, 100_001))
+    assert short == Decimal("0.0105")
+    assert long == Decimal("0.05") + Decimal("0.0000005") + Decimal("0.0025")
+
+
+def test_every_provider_says_what_a_first_profile_needs() -> None:
+    """A name, a model, and an address where a key is needed; unknown models are not known."""
+    for spec in provider_specs().values():
+        assert spec.models
+        assert spec.profile_name
+        assert not spec.needs_key or (spec.url and spec.key_variable)
+        assert spec.find_model("nothing") is None
+
+
+def test_a_provider_that_is_gone_leaves_a_blank_spec() -> None:
+    """Rows that name it are still shown."""
+    assert provider_spec("gone").label == "gone"
+    assert provider_spec("gone").models == ()

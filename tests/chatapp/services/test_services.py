@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from pytest_django import DjangoAssertNumQueries
 
 from chatapp import bootstrap, services
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn, store
+from chatapp.models.accounts import KeySource
 from tests.chatapp.conftest import Say, summarise
 
 
@@ -16,7 +18,7 @@ def test_the_owner_is_made_once(db: None) -> None:
     owner = services.prepare_owner()
     assert services.prepare_owner() == owner
     assert services.preferences_of(owner).default_profile == Profile.objects.get()
-    assert Profile.objects.get().provider == Profile.Provider.OFFLINE
+    assert Profile.objects.get().provider == "offline"
 
 
 def test_a_key_in_the_environment_makes_claude_the_default(
@@ -37,6 +39,64 @@ def test_a_key_that_comes_later_adds_claude(alice: User, settings: LazySettings)
     default = services.preferences_of(alice).default_profile
     assert default is not None
     assert default.name == "Claude"
+
+
+def test_a_key_that_comes_later_does_not_replace_a_chosen_model(
+    alice: User, settings: LazySettings
+) -> None:
+    """Whoever entered a key of their own has chosen, and needs no second profile."""
+    preferences = services.preferences_of(alice)
+    mine = Profile(owner=alice, name="Mine", provider="anthropic", context_window=1, max_output=1)
+    mine.save()
+    Preferences.objects.filter(pk=preferences.pk).update(default_profile=mine)
+    settings.ANTHROPIC_API_KEY = "sk-ant-test"
+    assert services.preferences_of(alice).default_profile == mine
+    mine.delete()
+    services.preferences_of(alice)
+    assert [profile.name for profile in alice.profiles.all()] == ["Offline"]
+
+
+def test_a_removed_profile_stays_removed(alice: User, settings: LazySettings) -> None:
+    """Each provider's first profile is made once."""
+    settings.ANTHROPIC_API_KEY = "sk-ant-test"
+    services.preferences_of(alice)
+    alice.profiles.all().delete()
+    assert services.preferences_of(alice).default_profile is None
+    assert not alice.profiles.exists()
+
+
+def test_a_name_that_is_taken_is_no_obstacle(alice: User, settings: LazySettings) -> None:
+    """The first profile then has a number."""
+    services.preferences_of(alice)
+    Profile.objects.update(name="Claude")
+    settings.ANTHROPIC_API_KEY = "sk-ant-test"
+    services.preferences_of(alice)
+    assert {profile.name for profile in alice.profiles.all()} == {"Claude", "Claude 2"}
+
+
+def test_preferences_are_read_without_a_transaction(
+    alice: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Reading must go on while the database can't be written."""
+    services.preferences_of(alice)
+    with django_assert_num_queries(1) as queries:
+        services.preferences_of(alice)
+    assert queries.captured_queries[0]["sql"].startswith("SELECT")
+
+
+def test_the_server_s_key_is_for_its_provider_at_its_own_address(
+    alice: User, settings: LazySettings
+) -> None:
+    """Neither an address of the user's nor another provider gets it."""
+    settings.ANTHROPIC_API_KEY = "sk-ant-test"
+    profile = Profile(owner=alice, provider="anthropic")
+    assert profile.key_source is KeySource.SERVER
+    profile.base_url = "https://llm.example.org"
+    assert profile.key_source is KeySource.MISSING
+    profile.set_key("sk-own")
+    assert profile.key_source is KeySource.OWN
+    assert Profile(provider="offline").key_source is KeySource.NOT_NEEDED
+    assert Profile(provider="gone").key_source is KeySource.MISSING
 
 
 def test_a_sign_in_link_works_once(alice: User) -> None:

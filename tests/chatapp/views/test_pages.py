@@ -1,6 +1,9 @@
 """The pages beside the chat, over HTTP."""
 
+from typing import Any
+
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -143,6 +146,25 @@ def test_profiles_are_made_changed_and_removed(browser: Client, alice: User) -> 
     assert "Keep it" in browser.get(reverse("delete_profile", args=[profile.pk])).text
     browser.post(reverse("delete_profile", args=[profile.pk]))
     assert not Profile.objects.filter(pk=profile.pk).exists()
+
+
+def test_a_profile_s_card_says_whose_key_is_used(
+    browser: Client, alice: User, settings: LazySettings
+) -> None:
+    """And never that the server's key goes to an address of the user's."""
+    services.preferences_of(alice)
+
+    def said(**columns: Any) -> str:
+        Profile.objects.update(provider="anthropic", **columns)
+        return browser.get(reverse("profiles")).text
+
+    assert "the server has none" in said()
+    settings.ANTHROPIC_API_KEY = "sk-ant-test"
+    assert "key is used" in said()
+    own = said(base_url="https://llm.example.org")
+    assert "key is used" not in own
+    assert "is not sent to an address of your own" in own
+    assert "A key is stored." in said(encrypted_key="x")
 
 
 def test_a_profile_of_someone_else_is_not_found(browser: Client, bob: User) -> None:

@@ -1,0 +1,56 @@
+"""What a vendor says of itself; whoever needs to know it, from forms to settings, reads it here."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import condense
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """One model a profile may name, with limits in tokens and prices in USD per million."""
+
+    id: str
+    name: str
+    context_window: int
+    max_output: int
+    prices: condense.Prices = field(default_factory=condense.Prices)
+
+    @property
+    def figures(self) -> dict[str, int | Decimal]:
+        """Limits and prices by the names they have in a profile."""
+        return {
+            "context_window": self.context_window,
+            "max_output": self.max_output,
+            "price_input": self.prices.input,
+            "price_output": self.prices.output,
+            "price_cache_read": self.prices.cache_read,
+            "price_cache_write": self.prices.cache_write,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSpec:
+    """A vendor, as its folder's ``spec`` module describes it.
+
+    ``factory`` is where its provider is made, imported when one is first needed; the first of the
+    ``models`` is what a new profile starts with. ``url`` is its own address, empty where it needs
+    no network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
+    server's key and address for it; ``tool_prompt_tokens`` is what it adds to one with tools.
+    """
+
+    name: str
+    label: str
+    factory: str
+    models: tuple[ModelSpec, ...] = ()
+    profile_name: str = ""
+    needs_key: bool = True
+    url: str = ""
+    key_variable: str = ""
+    url_variable: str = ""
+    caches_prompts: bool = False
+    tool_prompt_tokens: int = 0
+
+    def find_model(self, model: str) -> ModelSpec | None:
+        """Return what is known about a model, None for one that is not listed."""
+        return next((one for one in self.models if one.id == model), None)
