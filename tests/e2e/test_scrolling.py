@@ -221,7 +221,7 @@ def test_what_is_opened_at_the_end_stays_under_the_pointer(
 def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> None:
     """What arrives then is counted, and moves nothing; the button leads to it, and to writing."""
     page, line = chat
-    last = page.locator("#transcript > .row").last
+    last = page.locator("#transcript > .band-failure").last
     last.click(position={"x": 400, "y": 5})
     place = top(last)
     line.show(message(card(1)), message(TextPart(html="<p>x</p>" * 90, source="x"), seq=901))
