@@ -9,9 +9,9 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
-from chatapp import protocol
+from chatapp.live import protocol
+from chatapp.live.streamed_text import Streaming
 from chatapp.rendering import render_markdown
-from chatapp.streaming import Streaming
 from chatapp.transcript import MessageRow, Part, TextPart, ToolCard
 from tests.e2e.conftest import OpenPage
 

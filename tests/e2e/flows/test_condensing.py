@@ -67,7 +67,7 @@ def test_an_answer_stands_once_where_the_transcript_is_fetched_late(
     chat.finished()
     expect(chat.rows("Agent").last).to_contain_text("The flower is")
     expect(chat.log.locator("[data-finished]")).to_have_count(0)
-    page.wait_for_function("window.most > 0")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert page.evaluate("window.most") == 1
 
 
