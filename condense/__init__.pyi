@@ -59,7 +59,6 @@ from .messages import (
 )
 from .prompts import condense_instruction, summary_preface, summary_system
 from .receipts import Finding, Probe, Receipt, Tally, receipt
-from .reducing import Kit, Strategy
 from .shaping import (
     inject_synthetic_results,
     merge_consecutive,
@@ -82,7 +81,7 @@ from .situation.situation import (
     Trigger,
     Verdict,
 )
-from .strategies import built_in_strategies, load_strategy
+from .strategies import Kit, Strategy, load_strategy
 from .tokens import (
     CachedCounter,
     CharacterCounter,
@@ -98,6 +97,7 @@ from .tokens import (
 from .tokens.calibration import Calibration, Report
 from .tokens.vocabulary import load_encoding
 from .usage import Prices, Surcharge, Usage
+from .wellformed import well_formed, well_formed_json
 from .writing.attachments import AttachFoldedFiles, attach_ledger
 from .writing.overflow import is_context_overflow
 from .writing.summarizer import (
@@ -186,7 +186,6 @@ __all__ = [
     "Vetoed",
     "attach_ledger",
     "block_from_api",
-    "built_in_strategies",
     "command_blocks",
     "condense",
     "condense_instruction",
@@ -226,4 +225,6 @@ __all__ = [
     "undo_rewind",
     "unread_tail",
     "validate_tool_results",
+    "well_formed",
+    "well_formed_json",
 ]

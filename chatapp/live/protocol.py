@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import condense
+
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
 
@@ -56,7 +58,7 @@ Command = SendMessage | StopTurn | StartCondensing | CancelCondensing
 def decode(text: str) -> Command:
     """Return the command in one text frame; raise BadFrame for anything else."""
     try:
-        match json.loads(text):
+        match condense.well_formed_json(json.loads(text)):
             case {"type": "message.send", "text": str(text), "nonce": str(nonce), **rest}:
                 replaces = rest.get("replaces")
                 if not isinstance(replaces, int | None):
@@ -68,7 +70,7 @@ def decode(text: str) -> Command:
                 return StartCondensing(str(rest.get("focus", "")))
             case {"type": "condense.cancel"}:
                 return CancelCondensing()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from error
     raise BadFrame("unknown type")
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.models import crypto
+from chatapp.models import crypto, fields
 from chatapp.providers import ProviderSpec, provider_spec, provider_specs
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Preferences(models.Model):
         default=HIGHEST_THRESHOLD,
         validators=[MinValueValidator(LOWEST_THRESHOLD), MaxValueValidator(HIGHEST_THRESHOLD)],
     )
-    condensing_prompt = models.TextField(_("condensing prompt"), blank=True)
+    condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
     strategy = models.CharField(_("strategy"), max_length=200, blank=True)
     messages_kept = models.PositiveSmallIntegerField(
         _("messages to keep"),

@@ -15,6 +15,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from chatapp.models import fields
 from chatapp.models.accounts import Profile
 
 
@@ -46,7 +47,7 @@ class Conversation(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="conversations"
     )
-    title = models.CharField(_("title"), max_length=200, blank=True)
+    title = fields.CharField(_("title"), max_length=200, blank=True)
     profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
     workspace = models.CharField(max_length=400, blank=True)
     last_seq = models.PositiveIntegerField(default=0)
@@ -131,9 +132,9 @@ class Message(models.Model):
     seq = models.PositiveIntegerField()
     position = models.PositiveIntegerField()
     role = models.CharField(max_length=9, choices=Role)
-    content = models.JSONField()
+    content = fields.JSONField()
     tokens = models.PositiveIntegerField()
-    stop_reason = models.CharField(max_length=40, blank=True)
+    stop_reason = fields.CharField(max_length=40, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     hidden = models.BooleanField(default=False)
@@ -142,7 +143,7 @@ class Message(models.Model):
     truncation_id = models.UUIDField(null=True)
     truncation_parent = models.UUIDField(null=True)
     clear_id = models.UUIDField(null=True)
-    cleared = models.JSONField(default=dict)
+    cleared = fields.JSONField(default=dict)
     rewind_parent = models.UUIDField(null=True)
     undone = models.BooleanField(default=False)
 
@@ -207,8 +208,8 @@ class Turn(models.Model):
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
     nonce = models.UUIDField(default=uuid.uuid4)
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
-    error = models.TextField(blank=True)
-    details = models.TextField(blank=True)
+    error = fields.TextField(blank=True)
+    details = fields.TextField(blank=True)
     last_seq = models.PositiveIntegerField(null=True)
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)

@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from chatapp.models import fields
 from chatapp.models.conversations import Conversation, Message, Turn
 
 
@@ -140,21 +141,21 @@ class Condensation(models.Model):
     allowed = models.IntegerField()
     profile_name = models.CharField(max_length=80)
     model = models.CharField(max_length=100)
-    prompt = models.TextField(blank=True)
-    focus = models.TextField(blank=True)
+    prompt = fields.TextField(blank=True)
+    focus = fields.TextField(blank=True)
     tokens_before = models.PositiveIntegerField()
     tokens_before_measured = models.BooleanField()
     tokens_after = models.PositiveIntegerField(null=True)
     tokens_after_measured = models.BooleanField(default=False)
     messages_hidden = models.PositiveIntegerField(default=0)
     cost = _cost()
-    summary = models.TextField(blank=True)
-    analysis = models.TextField(blank=True)
-    notes = models.JSONField(default=list)
-    receipt = models.JSONField(default=list)
-    folded = models.JSONField(default=dict)
-    error = models.TextField(blank=True)
-    details = models.TextField(blank=True)
+    summary = fields.TextField(blank=True)
+    analysis = fields.TextField(blank=True)
+    notes = fields.JSONField(default=list)
+    receipt = fields.JSONField(default=list)
+    folded = fields.JSONField(default=dict)
+    error = fields.TextField(blank=True)
+    details = fields.TextField(blank=True)
     fell_back_to = models.CharField(max_length=200, blank=True)
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)
@@ -233,7 +234,7 @@ class ModelCall(models.Model):
     tokens_media = models.PositiveIntegerField(default=0)
     cost = _cost()
     seconds = models.FloatField(default=0)
-    error = models.TextField(blank=True)
+    error = fields.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = ModelCallQuerySet.as_manager()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.workspace import SKIPPED, Entry, Workspace, show_name, show_size
+from chatapp.tools.workspace import SKIPPED, Entry, Workspace, show_size
 
 # Lines, and characters in all: a listing is for finding the way, not for reading.
 MAX_LINES = 500
@@ -23,7 +23,8 @@ class Arguments:
 SPEC = ToolSpec(
     name="list_files",
     description=(
-        "List files and folders with their sizes, sorted by name. "
+        "List files and folders with their sizes, sorted by name. An odd byte in a name is written "
+        "as %XX; pass the name on as it is listed. "
         f"With recursive, {', '.join(sorted(SKIPPED))} are named but not listed; name one as "
         "path to look into it."
     ),
@@ -47,7 +48,7 @@ def run(workspace: Workspace, arguments: Arguments) -> str:
 
 
 def _describe(entry: Entry, arguments: Arguments) -> str:
-    name = show_name(entry.path)
+    path = entry.path
     if entry.kind == "folder":
-        return f"{name}/ (not listed)" if entry.closed and arguments.recursive else f"{name}/"
-    return f"{name} ({show_size(entry.size)})" if entry.kind == "file" else f"{name} ({entry.kind})"
+        return f"{path}/ (not listed)" if entry.closed and arguments.recursive else f"{path}/"
+    return f"{path} ({show_size(entry.size)})" if entry.kind == "file" else f"{path} ({entry.kind})"

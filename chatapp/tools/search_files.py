@@ -17,7 +17,7 @@ import re2  # type: ignore[import-untyped]  # the wheel carries no types
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.workspace import Workspace, is_text, show_name
+from chatapp.tools.workspace import Workspace, is_text
 
 # One call's share of the context: matching lines, characters in all and of one line.
 MAX_MATCHES = 200
@@ -160,7 +160,7 @@ def _search(pattern: _Pattern, path: str, data: bytes, budget: _Budget) -> int:
     numbers = list(itertools.islice(_find_lines(pattern, data), MAX_MATCHES - budget.matches))
     if numbers:
         lines = data.decode().split("\n")
-        block = "\n".join([show_name(path), *_with_context(lines, numbers)])
+        block = "\n".join([path, *_with_context(lines, numbers)])
         budget.found.append(block[:MAX_TEXT])
         budget.text += len(block)
     return len(numbers)

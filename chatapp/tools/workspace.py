@@ -2,6 +2,10 @@
 
 A path is resolved first, so that links within the folder work, and then opened part by part
 without following links, so that a link put there in between leads nowhere.
+
+A name may hold any byte but a slash and NUL. Paths that come out of here can be written on one
+line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that would pass for one.
+Paths that go in are read in the same way.
 """
 
 import contextlib
@@ -9,10 +13,12 @@ import errno
 import itertools
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 from chatapp.agent.errors import ToolError
 
@@ -31,6 +37,8 @@ _MAX_PATH = 4_096
 
 _SHOWN = 200  # characters of a path that are repeated in an error
 
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+
 _REASONS = {
     errno.ENOENT: "There is no file or folder {}.",
     errno.ENOTDIR: "There is no file or folder {}.",
@@ -45,7 +53,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something in a folder; ``path`` is relative to the workspace, ``size`` in bytes.
+    """Something in a folder; ``path`` leads there from the workspace, ``size`` is in bytes.
 
     ``kind`` is "file", "folder", "link" or "other"; ``closed`` says that a folder was not walked.
     """
@@ -98,24 +106,23 @@ class Workspace:
     def walk(self, path: str = ".", *, recursive: bool = True) -> Iterator[Entry]:
         """Yield what is in a folder and below, sorted by name; a file yields itself."""
         with _explained(path):
-            parts = self._locate(path)
+            here = "/".join(map(_written, self._locate(path)))
             with self._opened(path) as found:
                 info = os.fstat(found)
                 if stat.S_ISDIR(info.st_mode):
-                    yield from _walk(found, "/".join(parts), MAX_DEPTH if recursive else 0)
+                    yield from _walk(found, here, MAX_DEPTH if recursive else 0)
                 else:
-                    yield Entry("/".join(parts), "file", info.st_size)
+                    yield Entry(here, "file", info.st_size)
 
     def _locate(self, path: str) -> tuple[str, ...]:
         """Return the names that lead from the root to what the path means."""
-        if "\0" in path:
-            raise ToolError(f"The path {quote(path)} contains a NUL character.")
         if len(path) > _MAX_PATH:
             raise ToolError(f"The path {quote(path)} is too long.")
         root = self._root.resolve()
-        found = (root / path).resolve()
-        if Path(path).is_absolute() or not found.is_relative_to(root):
-            raise ToolError(f"{quote(path)} is outside the workspace; paths are relative to it.")
+        found = _resolve(root, path, _meant_by(path))
+        if not os.path.lexists(found):
+            # Nobody but these tools writes a name in this way.
+            found = _resolve(root, path, path)
         return found.relative_to(root).parts
 
     @contextlib.contextmanager
@@ -138,9 +145,30 @@ def quote(name: str) -> str:
     return json.dumps(short, ensure_ascii=not short.isprintable())
 
 
-def show_name(name: str) -> str:
-    """Return a name for a list: as it is, or quoted where it would break the line."""
-    return name if name.isprintable() else json.dumps(name)
+def _resolve(root: Path, path: str, meant: str) -> Path:
+    """Return where ``path`` leads if ``meant`` is how it is read; raise ToolError if outside."""
+    if "\0" in meant:
+        raise ToolError(f"The path {quote(path)} contains a NUL character.")
+    found = (root / meant).resolve()
+    if Path(meant).is_absolute() or not found.is_relative_to(root):
+        raise ToolError(f"{quote(path)} is outside the workspace; paths are relative to it.")
+    return found
+
+
+def _written(name: str) -> str:
+    """Return a name as it can be written: on one line, in UTF-8, every odd byte visible."""
+    if name.isprintable() and not _ESCAPE.search(name):
+        return name
+    return "".join(one if one.isprintable() and one != "%" else _escape(one) for one in name)
+
+
+def _escape(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in os.fsencode(character))
+
+
+def _meant_by(path: str) -> str:
+    """Return the path that was written as this one."""
+    return os.fsdecode(unquote_to_bytes(path)) if "%" in path else path
 
 
 def show_size(size: int) -> str:
@@ -181,7 +209,7 @@ def _walk(folder: int, path: str, depth: int) -> Iterator[Entry]:
     with os.scandir(folder) as scan:
         names = sorted(one.name for one in itertools.islice(scan, MAX_ENTRIES))
     for name in names:
-        inner = f"{path}/{name}" if path else name
+        inner = f"{path}/{_written(name)}" if path else _written(name)
         with contextlib.suppress(FileNotFoundError):
             info = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISDIR(info.st_mode):

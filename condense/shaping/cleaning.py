@@ -1,12 +1,8 @@
 """Leave out or replace the blocks that the Messages API would refuse."""
 
-import json
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_not
-from typing import Any
 
 from condense.messages import (
     Block,
@@ -23,9 +19,6 @@ from condense.messages import (
 IMAGE_TEXT = "[Referenced image in conversation]"
 EMPTY_ERROR = "The tool failed without a message."
 THINKING = ("thinking", "redacted_thinking")
-
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def replace_images(
@@ -58,33 +51,6 @@ def _placeholder(block: Block, text: str, *, nested: bool) -> Block:
     return block
 
 
-def sendable(text: str) -> str:
-    """Return text that UTF-8 can carry: half a surrogate pair becomes U+FFFD."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
-
-
-def _is_sendable(value: Any) -> bool:
-    """Whether a value can go into a request's JSON, which is UTF-8 and knows no NaN."""
-    try:
-        _JSON.encode(value).encode()
-    except ValueError:
-        return False
-    except (TypeError, RecursionError):
-        return True  # for whoever sends it to judge
-    return True
-
-
-def _sendable_json(value: Any) -> Any:
-    """Return the value with texts and numbers that can be sent; a model may write others."""
-    if isinstance(value, str):
-        return sendable(value)
-    if isinstance(value, Mapping):
-        return {sendable(str(key)): _sendable_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [*map(_sendable_json, value)]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def clean(message: Message) -> Message:
     """Return the message without blank text, and with blocks as its role may carry them.
 
@@ -92,8 +58,7 @@ def clean(message: Message) -> Message:
     nothing is left has the content ``()``.
     """
     if isinstance(message.content, str):
-        text = sendable(message.content) if message.content.strip() else ()
-        return message if text == message.content else message.with_content(text)
+        return message if message.content.strip() else message.with_content(())
     if all(map(_is_clean, message.content)):
         return message
     blocks = tuple(_usable(message.content, message.role))
@@ -106,12 +71,8 @@ def clean(message: Message) -> Message:
 def _is_clean(block: Block) -> bool:
     """Whether a block needs no further look, as most do: plain text, or a proper call."""
     if isinstance(block, TextBlock):
-        return block.text.isascii() and not block.text.isspace() and block.text != ""
-    return (
-        isinstance(block, ToolUseBlock)
-        and isinstance(block.input, dict)
-        and _is_sendable(block.input)
-    )
+        return block.text != "" and not block.text.isspace()
+    return isinstance(block, ToolUseBlock) and isinstance(block.input, dict)
 
 
 def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
@@ -119,7 +80,7 @@ def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
         match block:
             case TextBlock(text):
                 if text.strip():
-                    yield block if text == sendable(text) else replace(block, text=sendable(text))
+                    yield block
             case ImageBlock() if role == "assistant":
                 yield TextBlock(IMAGE_TEXT)
             case ToolUseBlock():
@@ -133,20 +94,15 @@ def _usable(blocks: Sequence[Block], role: Role) -> Iterator[Block]:
 
 
 def _with_object_input(block: ToolUseBlock) -> ToolUseBlock:
-    input_ = block.input
-    if not isinstance(input_, Mapping):
-        input_ = {} if input_ is None else {"input": input_}
-    if not _is_sendable(input_):
-        input_ = _sendable_json(input_)
-    return block if input_ is block.input else replace(block, input=input_)
+    if isinstance(block.input, Mapping):
+        return block
+    return replace(block, input={} if block.input is None else {"input": block.input})
 
 
 def _clean_result(block: ToolResultBlock) -> ToolResultBlock:
     content = block.content
     if isinstance(content, tuple):
         content = tuple(_usable_in_result(content)) or None
-    elif content is not None:
-        content = sendable(content)
     if block.is_error and not (content.strip() if isinstance(content, str) else content):
         content = EMPTY_ERROR
     return block if content == block.content else replace(block, content=content)
@@ -171,8 +127,7 @@ def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:
     if kind == "image":
         yield TextBlock(IMAGE_TEXT)
     elif isinstance(kind, str) and kind not in {"text", "reasoning"}:
-        # Thinking is signed: changed, it would be refused.
-        yield OpaqueBlock(data if kind in THINKING or _is_sendable(data) else _sendable_json(data))
+        yield OpaqueBlock(data)
 
 
 def is_thinking(block: Block) -> bool:

@@ -2,14 +2,12 @@
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 # Where JavaScript changes to exponents: 1e21 and 1e-7.
 MOST_DIGITS, LEAST_POINT = 21, -6
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain(value: Any) -> str:
@@ -44,7 +42,8 @@ def _wrap(opening: str, items: list[str], closing: str, inner: str, newline: str
 
 def _quote(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    # Half a surrogate pair as JavaScript writes it.
+    return quoted.encode(errors="backslashreplace").decode()
 
 
 def _number(value: Any) -> str:

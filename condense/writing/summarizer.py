@@ -9,6 +9,7 @@ from typing import Protocol
 from condense.errors import SummaryFailed, SummaryOverflow
 from condense.messages import Json, Message
 from condense.usage import Usage
+from condense.wellformed import well_formed
 from condense.writing.failure import describe
 from condense.writing.overflow import is_context_overflow
 
@@ -94,7 +95,7 @@ class Transcription:
     @property
     def text(self) -> str:
         """The answer, without surrounding white space."""
-        return "".join(self.pieces).strip()
+        return well_formed("".join(self.pieces)).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Searching files."""
 
+import os
 import re
 import time
 from pathlib import Path
@@ -192,10 +193,16 @@ def test_a_search_stops_when_it_has_read_enough(
     assert "[Stopped after 2 files were searched." in run(folder, "y")
 
 
-def test_names_that_would_break_the_lines_are_quoted(folder: Path) -> None:
+def test_names_that_would_break_the_lines_are_written_on_one(folder: Path) -> None:
     """No name can pass for a match."""
     (folder / "a\n9: x").write_text("x\n")
-    assert run(folder, "x") == '"a\\n9: x"\n1: x'
+    assert run(folder, "x") == "a%0A9: x\n1: x"
+
+
+def test_files_whose_names_are_no_utf_8_are_searched(folder: Path) -> None:
+    """They are named so that they can be read."""
+    Path(os.fsdecode(os.fsencode(folder) + b"/r\xe9sum\xe9.txt")).write_text("found\n")
+    assert run(folder, "found") == "r%E9sum%E9.txt\n1: found"
 
 
 def test_many_files_are_searched_fast(folder: Path) -> None:

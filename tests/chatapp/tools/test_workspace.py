@@ -221,22 +221,71 @@ def test_odd_paths_are_only_names(root: Path, path: str) -> None:
     assert "There is no file or folder" in refuse(root, path) or "not a path" in refuse(root, path)
 
 
-ODD_NAMES = ["a\nb", "\x1b[31mred", "<img src=x onerror=alert(1)>", "\u202egpj.exe", " ", "a'b\"c"]
+ODD_NAMES = [
+    (b"a\nb", "a%0Ab"),
+    (b"\x1b[31mred", "%1B[31mred"),
+    (b"<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"),
+    ("\u202egpj.exe".encode(), "%E2%80%AEgpj.exe"),
+    (b" ", " "),
+    (b"a'b\"c", "a'b\"c"),
+    (b"r\xe9sum\xe9.txt", "r%E9sum%E9.txt"),
+    ("r\u00e9sum\u00e9.txt".encode(), "r\u00e9sum\u00e9.txt"),
+    (b"\xed\xa0\x80", "%ED%A0%80"),
+    (b"r%E9sum%E9.txt", "r%25E9sum%25E9.txt"),
+    (b"a%2520b", "a%252520b"),
+    (b"100%", "100%"),
+    (b"100%\xe9", "100%25%E9"),
+]
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_files_with_odd_names_are_read_and_walked(root: Path, name: str) -> None:
-    """A name may hold anything but a slash and NUL."""
-    (root / name).write_text("x")
-    assert Workspace(root).read_text(name) == "x"
-    assert name in [entry.path for entry in Workspace(root).walk()]
-
-
-def test_a_name_that_is_not_utf_8_is_read_and_walked(root: Path) -> None:
-    """Old archives bring such names."""
-    (Path(os.fsdecode(os.fsencode(root) + b"/\xff.txt"))).write_text("x")
-    (entry,) = (entry for entry in Workspace(root).walk() if entry.path.endswith(".txt"))
+@pytest.mark.parametrize(("name", "written"), ODD_NAMES)
+def test_files_with_odd_names_are_walked_and_read_by_what_was_walked(
+    root: Path, name: bytes, written: str
+) -> None:
+    """A name may hold anything but a slash and NUL; its path is one line of UTF-8."""
+    folder = root / os.fsdecode(b"odd\xff")
+    folder.mkdir()
+    (folder / os.fsdecode(name)).write_text("x")
+    (entry,) = Workspace(root).walk("odd%FF")
+    assert entry.path == f"odd%FF/{written}"
+    assert entry.path.encode().decode().isprintable()
     assert Workspace(root).read_text(entry.path) == "x"
+    assert Workspace(root).holds(entry.path)
+
+
+def test_every_file_is_read_by_the_path_that_was_listed_for_it(root: Path) -> None:
+    """Also where one name looks like the written form of another."""
+    names = [name for name, _written in ODD_NAMES] + [
+        b"a%20b",
+        b"a b",
+        b"a%b",
+        b"%C3%A9",
+        b"\xc3\xa9",
+    ]
+    for number, name in enumerate(names):
+        Path(os.fsdecode(os.fsencode(root) + b"/" + name)).write_text(str(number))
+    files = [entry.path for entry in Workspace(root).walk(recursive=False) if entry.kind == "file"]
+    read = {Workspace(root).read_text(path) for path in files}
+    assert read == {str(number) for number in range(len(names))}
+
+
+def test_a_name_with_percent_signs_is_read_as_a_person_writes_it(root: Path) -> None:
+    """As long as nothing else is meant by it."""
+    (root / "a%20b").write_text("x")
+    assert Workspace(root).read_text("a%20b") == "x"
+
+
+@pytest.mark.parametrize(
+    "path", ["%2e%2e/secret/key.txt", "%2Fetc/passwd", "src%2f..%2f..%2fsecret"]
+)
+def test_no_way_of_writing_a_path_leads_out_of_the_workspace(root: Path, path: str) -> None:
+    """It is read first and looked at then."""
+    assert "outside the workspace" in refuse(root, path)
+
+
+def test_a_written_nul_is_refused(root: Path) -> None:
+    """Like one that is there."""
+    assert "contains a NUL character" in refuse(root, "src/a.py%00.txt")
 
 
 def test_a_walk_is_sorted_and_follows_no_link(root: Path) -> None:

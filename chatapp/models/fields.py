@@ -1,0 +1,58 @@
+"""Columns for words: what is stored in them can be written, sent and shown later.
+
+Users, models, tools and providers write what UTF-8 or JSON can't carry. These columns mend it
+when it is stored, in the row at hand as well, so that nobody behind this door has to ask again.
+In a migration they are Django's own fields, which is what they are to a database.
+"""
+
+from typing import TYPE_CHECKING, Any, override
+
+from django.db import models
+from django.db.models.expressions import BaseExpression
+
+import condense
+
+if TYPE_CHECKING:
+    AnyField = models.Field[Any, Any]
+    Characters = models.CharField[str, str]
+    Text = models.TextField[str, str]
+    Json = models.JSONField[Any, Any]
+else:
+    # Generic for the type checker only.
+    AnyField = object
+    Characters, Text, Json = models.CharField, models.TextField, models.JSONField
+
+
+class _WellFormed(AnyField):
+    """What the columns have in common."""
+
+    @override
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        """Mend the row as well: it is shown before it is read again."""
+        value = self.get_prep_value(super().pre_save(model_instance, add))
+        setattr(model_instance, self.attname, value)
+        return value
+
+    @override
+    def get_prep_value(self, value: Any) -> Any:
+        """Return the value as it can be written."""
+        value = super().get_prep_value(value)
+        return value if isinstance(value, BaseExpression) else condense.well_formed_json(value)
+
+    @override
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
+        """Return Django's own field, so that no migration imports this file."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, f"django.db.models.{type(self).__bases__[-1].__name__}", list(args), kwargs
+
+
+class CharField(_WellFormed, Characters):
+    """A line of words."""
+
+
+class TextField(_WellFormed, Text):
+    """Words of any length."""
+
+
+class JSONField(_WellFormed, Json):
+    """A JSON value; of a model's or a tool's making, mostly."""

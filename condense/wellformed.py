@@ -1,0 +1,40 @@
+"""Text and JSON as every store and every wire can carry them.
+
+A model may write half a surrogate pair, ``NaN`` or a thousand brackets; a file's name may hold
+bytes that are no UTF-8. None of it can be stored, sent or shown. It is mended once, where words
+come in.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+# Levels of JSON that are kept; SQLite reads a thousand, and nobody means so many.
+DEEPEST = 200
+TOO_DEEP = "[nested too deeply]"
+
+
+def well_formed(text: str) -> str:
+    """Return text that UTF-8 and a database can carry; what they can't becomes U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Two halves that came apart make one character again.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\0", "\ufffd")
+
+
+def well_formed_json(value: Any, *, depth: int = 0) -> Any:
+    """Return a JSON value with texts, numbers and a depth that strict JSON can carry."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
+        return TOO_DEEP
+    if isinstance(value, Mapping):
+        return {
+            well_formed(str(key)): well_formed_json(item, depth=depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [well_formed_json(item, depth=depth + 1) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
