@@ -47,9 +47,13 @@ def provider_for(profile: Profile) -> Provider:
 def ladder_for(preferences: Preferences) -> list[condense.Strategy]:
     """Return the rungs as the user wants them, or as the server is set up."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
-    options = {"keep_recent": {"messages": preferences.messages_kept}}
+    wishes = {"messages": preferences.messages_kept}
+    takes = {one.name: one.takes for one in condense.built_in_strategies()}
     names = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
-    return [condense.load_strategy(name, **options.get(name, {})) for name in names]
+    return [
+        condense.load_strategy(name, **{wish: wishes[wish] for wish in takes.get(name, ())})
+        for name in names
+    ]
 
 
 def condenser_for(

@@ -65,7 +65,8 @@ def check_strategy(**_: Any) -> list[checks.CheckMessage]:
     try:
         condense.load_strategy(settings.CONDENSE_STRATEGY)
     except (LookupError, ImportError, AttributeError) as error:
-        hint = "Use fresh_start, keep_recent, ledger, sliding_window or a dotted path."
+        names = ", ".join(one.name for one in condense.built_in_strategies())
+        hint = f"Use {names} or a dotted path."
         text = f"CONDENSE_STRATEGY does not name a strategy: {error}"
         return [checks.Error(text, hint=hint, id="palimpsest.E004")]
     return []

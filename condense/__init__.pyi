@@ -59,6 +59,7 @@ from .messages import (
 )
 from .prompts import condense_instruction, summary_preface, summary_system
 from .receipts import Finding, Probe, Receipt, Tally, receipt
+from .reducing import Kit, Strategy
 from .shaping import (
     inject_synthetic_results,
     merge_consecutive,
@@ -81,7 +82,7 @@ from .situation.situation import (
     Trigger,
     Verdict,
 )
-from .strategies import Kit, Strategy, load_strategy
+from .strategies import built_in_strategies, load_strategy
 from .tokens import (
     CachedCounter,
     CharacterCounter,
@@ -186,6 +187,7 @@ __all__ = [
     "Vetoed",
     "attach_ledger",
     "block_from_api",
+    "built_in_strategies",
     "command_blocks",
     "condense",
     "condense_instruction",

@@ -28,13 +28,9 @@ def default_prompt() -> str:
 def strategy_choices() -> list[tuple[str, Any]]:
     """Return the strategies to choose from, the server's own one among them."""
     known = [
-        ("fresh_start", _("Fresh start: one summary stands for all that the model has read.")),
-        (
-            "keep_recent",
-            _("Keep recent: the newest messages stay word for word after the summary."),
-        ),
-        ("ledger", _("Ledger: facts copied by rule stand for it; no model is asked.")),
-        ("sliding_window", _("Sliding window: the oldest half is hidden, its facts are kept.")),
+        (one.name, f"{_(one.label)}: {_(one.description)}")
+        for one in condense.built_in_strategies()
+        if one.kind != "cleared"
     ]
     own = settings.CONDENSE_STRATEGY
     if own in dict(known):
@@ -88,6 +84,11 @@ class PreferencesForm(PreferencesModelForm):
         # Hidden, and so perhaps empty, unless the strategy asks for it.
         self.fields["messages_kept"].required = False
         self.initial["strategy"] = self.instance.strategy or settings.CONDENSE_STRATEGY
+
+    @property
+    def strategies_with_messages(self) -> list[str]:
+        """The choices that the number of messages to keep belongs to."""
+        return [one.name for one in condense.built_in_strategies() if "messages" in one.takes]
 
     def clean_strategy(self) -> str:
         """Store nothing where the choice is the server's: it then follows the server."""

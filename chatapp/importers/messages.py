@@ -8,11 +8,12 @@ import itertools
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import ijson
+
+from chatapp.importers import Problem, TranscriptItem
 
 # Bytes of unpacked JSON between two messages; more is no transcript, or a trap.
 MAX_GAP = 64 * 1024 * 1024
@@ -24,18 +25,6 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 # Where the messages are, told by how the file begins.
 _PREFIXES = {"start_array": "item", "start_map": "messages.item"}
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What could not be used: the ``index`` of the item, from 1, and the reason as a sentence."""
-
-    index: int
-    reason: str
-
-
-# ``{"role": …, "content": …}`` as condense.Message.from_api takes it, or what was wrong.
-TranscriptItem = dict[str, Any] | Problem
 
 
 class _Unusable(Exception):

@@ -1,17 +1,19 @@
 """The agent's tools: they read the files of one conversation's workspace and nothing else.
 
-Each tool is a file with the same three things in it: ``Arguments``, ``SPEC`` and ``run``.
+Each tool is a file with the same three things in it: ``Arguments``, ``SPEC`` and ``run``. A file of
+this folder that has a ``SPEC`` is a tool; nothing else names it.
 """
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from pkgutil import iter_modules
+from typing import Any, Protocol, cast
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome, ToolSpec
-from chatapp.tools import list_files, read_file, search_files
 from chatapp.tools.arguments import parse_arguments
 from chatapp.tools.workspace import Workspace, quote
 
@@ -32,7 +34,14 @@ class _Tool(Protocol):
     def run(self, workspace: Workspace, arguments: Any, /) -> str: ...
 
 
-_TOOLS: tuple[_Tool, ...] = (list_files, read_file, search_files)
+def _find_tools() -> Iterator[_Tool]:
+    for name in sorted(found.name for found in iter_modules(__path__)):
+        module = import_module(f"{__name__}.{name}")
+        if hasattr(module, "SPEC"):
+            yield cast(_Tool, module)
+
+
+_TOOLS = tuple(_find_tools())
 
 
 class WorkspaceToolbox:

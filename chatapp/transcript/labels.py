@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+import condense
 from chatapp.models import Condensation
 from chatapp.rendering.numbers import number
 
@@ -76,13 +77,7 @@ def outcome_name(kind: str, status: str) -> str:
 
 def strategy_name(strategy: str) -> str:
     """Return a strategy in words; one of the server's own by the end of its dotted path."""
-    names = {
-        "fresh_start": _("fresh start"),
-        "keep_recent": _("keep recent"),
-        "ledger": _("ledger, without a model"),
-        "sliding_window": _("sliding window"),
-        "clear": _("clearing"),
-    }
+    names = {one.name: _(one.label) for one in condense.built_in_strategies()}
     return names.get(strategy, strategy.rpartition(".")[2])
 
 

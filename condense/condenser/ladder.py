@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from condense.errors import CondenseError, DidNotShrink, Floor
 from condense.history import replace_hidden
+from condense.reducing import asks_model
 from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
-from condense.strategies.base import asks_model
 from condense.tokens import TokenCounter, count_message, count_tools
 
 # Below any summary by the model: the facts alone, then less of the history.

@@ -8,9 +8,9 @@ from condense.errors import NothingToCondense
 from condense.facts import one_line
 from condense.history.boundaries import unread_tail
 from condense.messages import Message, Tags, ToolResultBlock, content_to_api
+from condense.reducing import ByRule, Kit, make_reduction
+from condense.reducing.superseded import AnsweredCall, answered_calls, superseded
 from condense.situation import Gauge, Kind, Reduction, Situation
-from condense.strategies.base import ByRule, Kit, make_reduction
-from condense.strategies.superseded import AnsweredCall, answered_calls, superseded
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
 KEEP = 10
@@ -30,6 +30,8 @@ class Clear(ByRule):
     """
 
     name = "clear"
+    label = "clear tool output"
+    description = "One line stands for each superseded or old tool result."
     kind: Kind = "cleared"
 
     def __init__(self, keep: int = KEEP) -> None:

@@ -1,14 +1,16 @@
 """Summarise all that the model has read, and start afresh from the summary."""
 
+from condense.reducing import ByModel, Kit
+from condense.reducing.recap import split_at, summarise
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
-from condense.strategies.base import ByModel, Kit
-from condense.strategies.recap import split_at, summarise
 
 
 class FreshStart(ByModel):
     """Hides everything before the unread messages behind one summary."""
 
     name = "fresh_start"
+    label = "fresh start"
+    description = "One summary stands for all that the model has read."
     kind: Kind = "condensed"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:

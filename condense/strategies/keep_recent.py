@@ -6,9 +6,9 @@ from condense.errors import DidNotShrink
 from condense.history import replace_hidden
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
+from condense.reducing import ByModel, Kit
+from condense.reducing.recap import split_at, summarise
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
-from condense.strategies.base import ByModel, Kit
-from condense.strategies.recap import split_at, summarise
 
 # As many as Roo Code kept before it started afresh.
 MESSAGES = 3
@@ -24,6 +24,9 @@ class KeepRecent(ByModel):
     """
 
     name = "keep_recent"
+    label = "keep recent"
+    description = "The newest messages stay word for word after the summary."
+    takes = ("messages",)
     kind: Kind = "condensed"
 
     def __init__(self, messages: int = MESSAGES, tokens: int | None = None) -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from condense.facts import SHARE
 from condense.messages import Tags
+from condense.reducing import ByRule, Kit, make_reduction
+from condense.reducing.recap import Recap, split_at
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
-from condense.strategies.base import ByRule, Kit, make_reduction
-from condense.strategies.recap import Recap, split_at
 from condense.writing.attachments import facts_of
 
 NO_FACTS = "The hidden messages held no request, file or command."
@@ -16,6 +16,8 @@ class LedgerAlone(ByRule):
     """Hides everything before the unread messages behind the ledger of what it hides."""
 
     name = "ledger"
+    label = "ledger, without a model"
+    description = "Facts copied by rule stand for it; no model is asked."
     kind: Kind = "condensed"
 
     def __init__(self, share: float = SHARE) -> None:

@@ -3,8 +3,8 @@
 from condense.errors import NothingToCondense
 from condense.history import TRUNCATION_TEXT, plan_truncation
 from condense.messages import Message, Tags, TextBlock
+from condense.reducing import ByRule, Kit, make_reduction
 from condense.situation import Gauge, Kind, Reduction, Situation, Trigger
-from condense.strategies.base import ByRule, Kit, make_reduction
 from condense.writing.attachments import facts_of
 
 
@@ -15,6 +15,8 @@ class SlidingWindow(ByRule):
     """
 
     name = "sliding_window"
+    label = "sliding window"
+    description = "The oldest half is hidden, its facts are kept."
     kind: Kind = "truncated"
 
     def __init__(

@@ -18,7 +18,7 @@ const socket = new Socket(url);
 const scroll = new Scroll();
 const transcript = new Transcript(scroll);
 const composer = new Composer(socket, () => scroll.toEnd());
-const editing = new Editing(composer);
+const editing = new Editing(composer, scroll);
 
 const show = {
   async snapshot(frame) {

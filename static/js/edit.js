@@ -17,10 +17,12 @@ function button(className, words, action) {
 
 export class Editing {
   #composer;
+  #scroll;
   #before = [];
 
-  constructor(composer) {
+  constructor(composer, scroll) {
     this.#composer = composer;
+    this.#scroll = scroll;
     document.addEventListener("click", (event) => {
       const opener = event.target.closest("[data-edit]");
       if (opener) this.start(opener.closest(".message"));
@@ -62,6 +64,7 @@ export class Editing {
       event.preventDefault();
       this.#save(row, area);
     });
+    this.#scroll.read();
     area.focus();
     area.setSelectionRange(area.value.length, area.value.length);
     row.scrollIntoView({ block: "nearest" });

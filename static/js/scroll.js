@@ -2,44 +2,48 @@
 import { text } from "./text.js";
 
 const NEAR = 48;
+// Of the height: so much stays blank below the end before what is read is drawn down to it.
+const SLACK = 0.3;
 
 export class Scroll {
   #box = document.getElementById("scroller");
+  #end = document.getElementById("end");
   #jump = document.getElementById("jump");
   #following = true;
   #unread = 0;
+  // What was clicked, and its row: each with where it was in the window.
+  #held = [];
   #top = 0;
+  #seen = { content: 0, view: 0 };
 
   constructor() {
     this.#box.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.#box.addEventListener("wheel", (event) => event.deltaY < 0 && this.read(), { passive: true });
+    this.#box.addEventListener("click", (event) => this.#hold(event.target), { capture: true });
     document.addEventListener("selectionchange", () => this.#selected());
-    this.#jump.addEventListener("click", () => this.toEnd());
-    // What grows under the reader's eyes (images, fonts, a taller composer) is followed too.
-    const grown = new ResizeObserver(() => this.#following && this.#stick());
-    grown.observe(this.#box);
-    grown.observe(document.getElementById("transcript"));
+    this.#jump.addEventListener("click", () => this.#leap());
+    // What grows or folds by itself (images, a record that opens, a taller composer) counts too.
+    const resized = new ResizeObserver(() => this.#settle());
+    resized.observe(this.#box);
+    resized.observe(document.getElementById("transcript"));
   }
 
   get isFollowing() {
     return this.#following;
   }
 
-  follow() {
-    this.#following = true;
-    this.#unread = 0;
-    this.#show();
-  }
-
+  /** Leave the end, and let go of what was clicked: someone else moves the page now. */
   read() {
-    if (this.#box.scrollHeight - this.#box.clientHeight < 1) return;
+    this.#held = [];
+    if (this.#content() - this.#box.clientHeight < 1) return;
     this.#following = false;
     this.#show();
   }
 
   toEnd() {
-    this.follow();
-    this.#stick();
+    this.#follow();
+    this.#moveTo(this.#lowest());
+    this.#show();
   }
 
   /**
@@ -47,11 +51,9 @@ export class Scroll {
    * `change` returns the row that takes the place of one it removed, if any.
    */
   keep(change) {
-    const anchor = this.#following ? null : this.#anchor();
-    const before = anchor?.getBoundingClientRect().top;
+    const anchors = this.#following ? [] : this.#anchors();
     const heir = change();
-    if (this.#following) this.#stick();
-    else this.#restore(anchor, before, heir);
+    this.#settle(anchors, heir);
   }
 
   /** Count a message that arrived below what is being read. */
@@ -61,34 +63,86 @@ export class Scroll {
     this.#show();
   }
 
-  #restore(anchor, before, heir) {
-    if (!anchor) return;
-    const same = anchor.isConnected ? anchor : (document.getElementById(anchor.id) ?? heir);
-    if (same) this.#box.scrollTop += same.getBoundingClientRect().top - before;
+  #follow() {
+    this.#following = true;
+    this.#held = [];
+    this.#unread = 0;
   }
 
-  /** The first row that is in view. */
-  #anchor() {
+  #leap() {
+    const focused = document.activeElement === this.#jump;
+    this.toEnd();
+    // A hidden button can't keep the focus.
+    if (focused) document.getElementById("message").focus({ preventScroll: true });
+  }
+
+  /** Whoever clicks in the transcript reads it: what was clicked stays under the pointer. */
+  #hold(target) {
+    this.#following = false;
+    this.#held = [target.closest("summary, button, a, label"), target.closest(".row")].filter(isShown).map(placed);
+    this.#show();
+  }
+
+  /** Put everything in its place after the page changed, or changed its size. */
+  #settle(anchors = this.#held, heir = null) {
+    if (this.#following) this.#stick();
+    else this.#moveTo(this.#box.scrollTop + shift(anchors, heir));
+    this.#seen = { content: this.#content(), view: this.#box.clientHeight };
+    this.#show();
+  }
+
+  /** What must not move, the nearest first: what was clicked, else the first row in view. */
+  #anchors() {
     const top = this.#box.getBoundingClientRect().top;
-    const rows = this.#box.querySelectorAll(".row");
-    return [...rows].find((row) => row.getBoundingClientRect().bottom > top + 1) ?? null;
+    const rows = [...this.#box.querySelectorAll(".row")];
+    const first = rows.find((row) => row.getBoundingClientRect().bottom > top + 1);
+    return [...this.#held, ...(first ? [placed(first)] : [])];
   }
 
+  /** Show the end; where it drew back a little, what is being read stays, and the end comes again. */
   #stick() {
-    this.#box.scrollTop = this.#box.scrollHeight;
+    const end = this.#lowest();
+    const sank = this.#top - end;
+    const mayStay = this.#box.clientHeight === this.#seen.view && sank < this.#box.clientHeight * SLACK;
+    this.#moveTo(mayStay ? Math.max(end, this.#top) : end);
+  }
+
+  /** Scroll there, with as much room below the end as that takes. */
+  #moveTo(top) {
+    this.#makeRoom(top);
+    if (this.#box.scrollTop !== top) this.#box.scrollTop = top;
     this.#top = this.#box.scrollTop;
+  }
+
+  #makeRoom(top) {
+    const missing = Math.max(0, top + this.#box.clientHeight - this.#content());
+    if (this.#end.offsetHeight !== missing) this.#end.style.height = `${missing}px`;
+  }
+
+  #content() {
+    return document.getElementById("transcript").offsetHeight;
+  }
+
+  #lowest() {
+    return Math.max(0, this.#content() - this.#box.clientHeight);
   }
 
   #distance() {
-    return this.#box.scrollHeight - this.#box.clientHeight - this.#box.scrollTop;
+    return this.#lowest() - this.#box.scrollTop;
   }
 
   #scrolled() {
-    const up = this.#box.scrollTop < this.#top - 1;
+    // Before the page is told of a new size, the browser may have scrolled to suit it.
+    const { content, view } = this.#seen;
+    if (content !== this.#content() || view !== this.#box.clientHeight) return this.#settle();
+    const moved = this.#box.scrollTop - this.#top;
+    if (Math.abs(moved) < 1) return undefined;
     this.#top = this.#box.scrollTop;
-    if (this.#distance() < NEAR && !up) this.follow();
-    else if (up && this.#distance() >= NEAR) this.read();
-    this.#show();
+    if (shift(this.#held)) this.#held = [];
+    if (moved < 0) this.read();
+    else if (this.#distance() < NEAR) this.#follow();
+    this.#makeRoom(this.#top);
+    return this.#show();
   }
 
   #selected() {
@@ -101,4 +155,21 @@ export class Scroll {
     const words = this.#unread ? text("newMessages", { count: this.#unread }) : text("jump");
     this.#jump.querySelector("span").textContent = words;
   }
+}
+
+function isShown(node) {
+  return Boolean(node?.getClientRects().length);
+}
+
+function placed(node) {
+  return { node, top: node.getBoundingClientRect().top };
+}
+
+/** How far the first of them that is still there was moved; a row that was drawn anew counts. */
+function shift(anchors, heir = null) {
+  for (const { node, top } of anchors) {
+    const same = node.isConnected ? node : (document.getElementById(node.id) ?? heir);
+    if (isShown(same)) return same.getBoundingClientRect().top - top;
+  }
+  return 0;
 }

@@ -1,22 +1,17 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
 import { dressCode } from "./code.js";
 import { collapseHidden } from "./folds.js";
+import { growCode, showBlocks } from "./stream.js";
 import { localizeTimes } from "./time.js";
 
 // A finished reply's row follows within this time; until then the streamed text stays.
 const LINGER = 1500;
+const WRITTEN = ".message-assistant:not(.is-streaming)";
 
 function parse(html) {
   const holder = document.createElement("template");
   holder.innerHTML = html.trim();
   return holder.content.firstElementChild;
-}
-
-function makeBlock(html, state) {
-  const block = document.createElement("div");
-  block.dataset.block = state;
-  block.innerHTML = html;
-  return block;
 }
 
 export class Transcript {
@@ -49,10 +44,12 @@ export class Transcript {
     const old = document.getElementById(id);
     this.#scroll.keep(() => {
       document.getElementById("empty")?.remove();
-      const finished = this.root.querySelector("[data-finished]");
+      // A fetched transcript may have had the reply's row while its text was still arriving.
+      const written = fresh.matches(WRITTEN) ? this.root.querySelector("[data-finished]") : null;
       if (old) this.#replace(old, fresh);
-      else if (finished && fresh.matches(".message-assistant")) finished.replaceWith(fresh);
+      else if (written) written.before(fresh);
       else this.root.append(fresh);
+      written?.remove();
       this.#dress(fresh.parentElement);
       return fresh;
     });
@@ -78,28 +75,22 @@ export class Transcript {
     }
   }
 
-  stream({ id, index, closed, open }) {
-    const target = document.getElementById(id)?.querySelector("[data-stream]");
+  stream(frame) {
+    const target = this.#written(frame.id);
     if (!target) return;
     this.#scroll.keep(() => {
-      while (target.children.length > index) target.lastElementChild.remove();
-      for (const html of closed) target.append(makeBlock(html, "closed"));
-      if (open) target.append(makeBlock(open, "open"));
+      showBlocks(target, frame);
       dressCode(target.parentElement);
     });
   }
 
-  /** Let an open code block grow, without reading anew what it has. */
-  streamCode({ id, index, at, text }) {
-    const target = document.getElementById(id)?.querySelector("[data-stream]");
-    const code = target?.children[index]?.matches("[data-block=open]") && target.children[index].querySelector("code");
-    if (!code) return;
-    // The browser cuts a long text into several nodes when it reads it.
-    code.normalize();
-    if (!code.firstChild) code.append("");
-    const words = code.firstChild;
-    if (words.length < at) return;
-    this.#scroll.keep(() => words.replaceData(at, words.length - at, text));
+  streamCode(frame) {
+    const target = this.#written(frame.id);
+    if (target) this.#scroll.keep(() => growCode(target, frame));
+  }
+
+  #written(id) {
+    return document.getElementById(id)?.querySelector("[data-stream]");
   }
 
   /** Fetch the rows again, from the oldest one that is shown; calls in between become one. */
@@ -193,7 +184,6 @@ export class Transcript {
     const box = event.detail.target;
     const holder = document.createElement("template");
     holder.innerHTML = html;
-    this.#scroll.read();
     this.#measure(this.root);
     this.#scroll.keep(() => {
       box.replaceWith(holder.content);

@@ -16,6 +16,11 @@ class Gate:
         self._opened = threading.Event()
         self._reached = threading.Event()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether streams go on."""
+        return self._opened.is_set()
+
     def open(self) -> None:
         """Let the stream go on."""
         self._opened.set()

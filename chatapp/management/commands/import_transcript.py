@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 import condense
 from chatapp import services
-from chatapp.importers.messages import Problem, read_transcript
+from chatapp.importers import Importer, Problem, list_formats, load_importer
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
 PROBLEMS_SHOWN = 20
@@ -24,11 +24,16 @@ class Command(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="JSON file, gzipped or not")
+        parser.add_argument(
+            "--format", choices=list_formats(), default="messages", help="default: messages"
+        )
         parser.add_argument("--user", help="owner of the conversation; default: the server's owner")
         parser.add_argument("--title", help="title; default: the file's name")
 
     @override
-    def handle(self, *, file: Path, user: str | None, title: str | None, **_options: Any) -> None:
+    def handle(
+        self, *, file: Path, format: str, user: str | None, title: str | None, **_options: Any
+    ) -> None:
         if not file.is_file():
             raise CommandError(f"There is no file {file}.")
         problems: list[Problem] = []
@@ -36,7 +41,7 @@ class Command(BaseCommand):
             imported = services.import_conversation(
                 owner=self._owner(user),
                 title=title or file.name.split(".")[0],
-                messages=_usable(file, problems),
+                messages=_usable(load_importer(format), file, problems),
             )
         except services.Refused as reason:
             self._report(problems)
@@ -62,9 +67,9 @@ class Command(BaseCommand):
             self.stderr.write(f"… and {len(problems) - PROBLEMS_SHOWN} more.")
 
 
-def _usable(file: Path, problems: list[Problem]) -> Iterator[condense.Message]:
+def _usable(importer: Importer, file: Path, problems: list[Problem]) -> Iterator[condense.Message]:
     """Yield the file's messages; what can't be used is added to ``problems``."""
-    for item in read_transcript(file):
+    for item in importer.read_transcript(file):
         if isinstance(item, Problem):
             problems.append(item)
         else:

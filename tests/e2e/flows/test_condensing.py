@@ -2,9 +2,9 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.e2e.flows.chat import HEADING, figures, texts, wants_summary
+from tests.e2e.flows.chat import HEADING, Chat, figures, texts, wants_summary
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.words import PASSWORD, SMALL, long, summary
 from tests.standin.behaviours import Gate, Reply
@@ -30,6 +30,45 @@ def test_a_long_conversation_condenses_by_itself_and_goes_on(
     assert asked[0].startswith(HEADING)
     assert PASSWORD in asked[0]
     assert asked[0].endswith(long("What is the password?"))
+
+
+def test_an_answer_stands_once_where_the_transcript_is_fetched_late(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """The rows that a condensation changed may have the reply before its text has arrived."""
+    chat = open_chat(**SMALL)
+    standin.then(Reply("Noted."), summary(), Reply("The flower is heliotrope-42."))
+    chat.ask(long(PASSWORD))
+    late, held = Gate(), list[Route]()
+
+    def hold(route: Route) -> None:
+        held.append(route) if not late.is_open else route.continue_()
+
+    page.route("**/transcript/", hold)
+    other = Chat(page.context.new_page(), chat.url)
+    chat.type(long("What is the password?"))
+    other.finished()
+    expect(other.rows("Agent").last).to_contain_text("The flower is")
+    page.evaluate(
+        """() => {
+            window.most = 0;
+            const look = () => {
+                const rows = [...document.querySelectorAll("article.message-assistant")];
+                const said = rows.filter((row) => row.textContent.includes("The flower is"));
+                window.most = Math.max(window.most, said.length);
+                requestAnimationFrame(look);
+            };
+            look();
+        }"""
+    )
+    late.open()
+    for route in held:
+        route.continue_()
+    chat.finished()
+    expect(chat.rows("Agent").last).to_contain_text("The flower is")
+    expect(chat.log.locator("[data-finished]")).to_have_count(0)
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("window.most") == 1
 
 
 def test_a_condensation_leaves_a_row_with_its_figures_and_its_summary(

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from condense.messages import Content, Message, Tags
 from condense.prompts import condense_instruction
@@ -57,6 +57,7 @@ class ByModel:
     """What strategies that have a summary written have in common."""
 
     asks_model = True
+    takes: ClassVar[tuple[str, ...]] = ()
 
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction that ends the summary request."""
@@ -67,6 +68,7 @@ class ByRule:
     """What strategies that ask no model have in common."""
 
     asks_model = False
+    takes: ClassVar[tuple[str, ...]] = ()
 
     def prompt_for(self, situation: Situation) -> str:  # noqa: ARG002 - the protocol's signature
         """Return nothing: no model is asked."""

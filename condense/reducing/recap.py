@@ -7,9 +7,9 @@ from condense.history.boundaries import unread_tail
 from condense.history.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
+from condense.reducing.base import Kit, Strategy, make_reduction
+from condense.reducing.newest_request import carry, newest_request
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
-from condense.strategies.base import Kit, Strategy, make_reduction
-from condense.strategies.newest_request import carry, newest_request
 from condense.writing import Writer
 
 HEADING = "## Conversation Summary"

@@ -1,0 +1,35 @@
+// A reply that is being written: its final blocks, and the one that still grows.
+// Their elements lie side by side, as in the finished row, so that nothing moves when it comes.
+
+// Element -> its blocks, each a list of nodes, and whether the last one is still open.
+const streams = new WeakMap();
+
+function append(target, html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  const nodes = [...holder.content.childNodes];
+  target.append(...nodes);
+  return nodes;
+}
+
+/** Show the blocks from `index` on: final ones, and the one that is open, if any. */
+export function showBlocks(target, { index, closed, open }) {
+  const { blocks } = streams.get(target) ?? { blocks: [] };
+  for (const node of blocks.splice(index).flat()) node.remove();
+  for (const html of closed) blocks.push(append(target, html));
+  if (open) blocks.push(append(target, open));
+  streams.set(target, { blocks, isOpen: Boolean(open) });
+}
+
+/** Let the open block, which is code, grow without reading anew what it has. */
+export function growCode(target, { index, at, text }) {
+  const { blocks, isOpen } = streams.get(target) ?? { blocks: [] };
+  const isLast = isOpen && index === blocks.length - 1;
+  const [code] = isLast ? blocks[index].flatMap((node) => node.querySelector?.("pre code") ?? []) : [];
+  if (!code) return;
+  // The browser cuts a long text into several nodes when it reads it.
+  code.normalize();
+  if (!code.firstChild) code.append("");
+  const words = code.firstChild;
+  if (words.length >= at) words.replaceData(at, words.length - at, text);
+}

@@ -1,0 +1,120 @@
+"""What the documents claim is true of the code."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import condense
+from chatapp.providers import provider_specs
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
+)
+
+
+def read(name: str) -> str:
+    """Return a document's text."""
+    return (ROOT / name).read_text("utf-8")
+
+
+def first_column(text: str, heading: str) -> set[str]:
+    """Return what stands in backquotes in the first column of the table that begins so."""
+    table = text[text.index(heading) :].split("\n\n", maxsplit=1)[0].splitlines()[2:]
+    return {name for row in table for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+
+
+@pytest.mark.parametrize("package", ["condense", "chatapp"])
+def test_the_architecture_names_every_folder_and_module(package: str) -> None:
+    """A folder list that leaves one out leads nobody to it."""
+    listing = read("docs/architecture.md").split(f"    {package}/ ")[1].split("\n\n")[0]
+    there = {
+        path.stem for path in (ROOT / package).iterdir()
+        if (path.is_dir() or path.suffix == ".py") and not path.name.startswith("_")
+    }  # fmt: skip
+    passing = {"migrations", "management", "templatetags", "apps", "testing", "evaluation"}
+    assert there - passing <= set(re.findall(r"\w+", listing))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_file_that_a_document_names_exists(document: str) -> None:
+    """Addresses go stale when files move."""
+    named = re.findall(
+        r"`((?:chatapp|condense|tests|docs|templates|static)/[\w./]+)`", read(document)
+    )
+    recipes = {path.strip("`") for path in re.findall(r"file=(\S+)", read("CONTRIBUTING.md"))}
+    assert not [path for path in named if not (ROOT / path).exists() and path not in recipes]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_between_documents_leads_somewhere(document: str) -> None:
+    """So do links."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", read(document))
+    assert not [link for link in links if not (ROOT / document).parent.joinpath(link).exists()]
+
+
+def test_the_table_of_tags_has_tags_that_messages_have() -> None:
+    """What hides a message is said in the architecture by the names in the code."""
+    names = {field.name for field in fields(condense.Tags)}
+    told = first_column(read("docs/architecture.md"), "| tag |")
+    assert told
+    assert told <= names
+
+
+def test_the_table_of_rungs_has_every_strategy_and_whether_it_asks_a_model() -> None:
+    """A strategy that is added is told of in the engine's guide."""
+    text = read("docs/engine.md")
+    told = first_column(text, "| rung |")
+    assert told == {one.name for one in condense.built_in_strategies()}
+    for one in condense.built_in_strategies():
+        asks = "yes" if getattr(one, "asks_model", False) else "no"
+        assert re.search(rf"\| `{one.name}` \|.*\| {asks} \|", text)
+
+
+def test_the_readme_names_every_variable_that_the_settings_read() -> None:
+    """An operator finds all there is to set in one table."""
+    told = first_column(read("README.md"), "| variable |")
+    source = (ROOT / "chatapp/settings.py").read_text("utf-8")
+    asked = set(re.findall(r'read_\w+\(\s*"([A-Z_]+)"', source))
+    for spec in provider_specs().values():
+        asked |= {name for name in (spec.key_variable, spec.url_variable) if name}
+    assert told == asked
+
+
+def test_the_readme_names_the_strategies_to_choose_from() -> None:
+    """Those that make a context smaller by themselves."""
+    row = next(line for line in read("README.md").splitlines() if "`CONDENSE_STRATEGY`" in line)
+    names = {one.name for one in condense.built_in_strategies() if one.kind != "cleared"}
+    assert names <= set(re.findall(r"`(\w+)`", row))
+
+
+def test_every_make_target_that_a_document_names_exists() -> None:
+    """Nobody should meet "No rule to make target"."""
+    targets = set(re.findall(r"^([.\w-]+):", read("Makefile"), re.MULTILINE))
+    for document in DOCUMENTS:
+        named = re.findall(
+            r"(?:^    |`)(?:\w+=\S* )*make ([a-z][\w-]*)", read(document), re.MULTILINE
+        )
+        assert set(named) <= targets, document
+
+
+def test_the_numbers_of_the_ladder_are_those_of_its_policy() -> None:
+    """Window, share, distance: as the architecture tells them."""
+    policy = condense.Policy()
+    text = " ".join(read("docs/architecture.md").split())
+    assert f"a window under {policy.small_window:,} tokens is only truncated" in text
+    assert policy.least_progress == 0.1
+    assert "Each rung must take a tenth of the history away" in text
+    assert (policy.distance_messages, policy.distance_share) == (2, 0.05)
+    assert "the next try waits for two messages and 5 % of the window" in text
+
+
+def test_commands_that_the_documents_name_exist() -> None:
+    """`manage.py` knows them all."""
+    known = {path.stem for path in (ROOT / "chatapp/management/commands").glob("[a-z]*.py")}
+    for document in DOCUMENTS:
+        assert set(re.findall(r"manage\.py (\w+)", read(document))) <= known, document
