@@ -10,7 +10,6 @@ class NewConversationForm(forms.Form):
 
     prompt = forms.CharField(required=False, max_length=LONGEST_PROMPT)
     samples = forms.BooleanField(required=False)
-    condense = forms.BooleanField(required=False)
 
 
 class RenameForm(forms.Form):

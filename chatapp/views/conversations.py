@@ -16,21 +16,19 @@ from chatapp.models import Conversation
 from chatapp.views.common import Request, own_conversation, refuse, signed_in
 from chatapp.views.sidebar import list_conversations
 
-# What the first page offers to try: a prompt, whether it needs the sample files, and whether
-# the page asks for a condensation once it is answered.
+# What the first page offers to try: a prompt, and whether it needs the sample files.
 EXAMPLES = (
     {
         "icon": "fold",
         "title": gettext_lazy("See a condensation"),
         "text": gettext_lazy(
-            "The agent reads some files, then its context is folded; you can unfold it."
+            "The agent reads until its context is full; you see it folded, and can unfold it."
         ),
         "prompt": gettext_lazy(
-            "Read every sample file, one after the other, and then tell me in five sentences "
+            "Read every sample file, one after the other, and then tell me in one sentence each "
             "what they are about."
         ),
         "samples": True,
-        "condense": True,
     },
     {
         "icon": "folder",
@@ -85,8 +83,7 @@ def create_conversation(request: Request) -> HttpResponse:
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
     if prompt := form.cleaned_data["prompt"]:
-        first = {"prompt": prompt, "condense": form.cleaned_data["condense"]}
-        request.session[f"first-{conversation.pk}"] = first
+        request.session[f"first-{conversation.pk}"] = {"prompt": prompt}
     return redirect("chat", conversation.pk)
 
 

@@ -11,9 +11,7 @@ import { refreshTitle, startTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
-const { url, signIn, thenCondense } = document.getElementById("composer").dataset;
-// One of the examples on the first page ends with a condensation.
-let condenseNext = thenCondense !== undefined;
+const { url, signIn } = document.getElementById("composer").dataset;
 const socket = new Socket(url);
 const scroll = new Scroll();
 const transcript = new Transcript(scroll);
@@ -37,10 +35,7 @@ const show = {
   "panel.changed": showPanel,
   "condensing.progressed": showWritten,
   "status.changed"({ text, running }) {
-    const ended = composer.running && !running;
     composer.show(text, running);
-    if (ended && condenseNext) socket.send({ type: "condense.start" });
-    condenseNext &&= !ended;
   },
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);

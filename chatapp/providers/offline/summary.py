@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import condense
+from chatapp.providers.offline.gist import gist
 from chatapp.providers.offline.reading import Happening, read
 from chatapp.providers.offline.recall import clip, is_canned, keywords, sentences
+from chatapp.providers.offline.tools import READ
 
 SHARE, MOST_TOKENS = 0.15, 900
 # Of a short conversation the form alone is more than its share.
@@ -166,9 +168,13 @@ def _files(happenings: Sequence[Happening]) -> list[str]:
             continue
         after = happenings[index + 1] if index + 1 < len(happenings) else None
         result = results.get(call.id) or (after if after and after.kind == "result" else None)
-        said = f": {clip(result.text, 90)}" if result and result.text else ""
+        said = f": {_said(call, result)}" if result and result.text else ""
         lines[f"{call.tool} {call.text}"] = f"{call.text or 'the workspace'} ({call.tool}){said}"
     return list(lines.values())
+
+
+def _said(call: Happening, result: Happening) -> str:
+    return gist(result.text) if call.tool == READ else clip(result.text, 90)
 
 
 def _errors(happenings: Sequence[Happening]) -> list[str]:

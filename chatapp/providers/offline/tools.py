@@ -4,12 +4,18 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chatapp.providers.offline.gist import gist
 from chatapp.providers.offline.reading import Happening
 from chatapp.providers.offline.recall import clip
 
 LIST, READ, SEARCH = "list_files", "read_file", "search_files"
 MOST_CALLS = 200
 QUOTED_LINES, LONGEST_LINE = 6, 160
+FOLDED = (
+    "My context window filled up while I read. So what I had read by then, %s, is folded: hidden "
+    "from me behind a summary, and still there for you. Open *Summary* in the fold above to see "
+    "what I know of it now; *Undo condensation* brings it all back."
+)
 
 _LIST = re.compile(r"\b(?:list|show|which|what)\b[^.?!]*\b(?:files|folder|workspace)\b", re.I)
 _READ_ALL = re.compile(r"\bread\b[^.?!]*\b(?:all|every|each)\b[^.?!]*\bfiles?\b", re.I)
@@ -23,9 +29,9 @@ _SEARCH = re.compile(
 _PATH = re.compile(r"[`'\"]?(?P<path>[\w.-]*[\w-](?:/[\w.-]+)*/?)[`'\"]?")
 _ENTRY = re.compile(r"^\s*(?:[-*•]\s+)?(?P<path>[^\s:].*?)(?:\s{2,}.*|\t.*|\s+\(.*\)|,\s.*)?$")
 _NO_ENTRY = re.compile(
-    r"^\s*(?:…|\.\.\.|\[|\(|#|no files|there (?:is|are)|\d+ (?:more|files))", re.I
+    r"^\s*(?:…|\.\.\.|\[|\(|#|no files|the folder is|there (?:is|are)|\d+ (?:more|files))", re.I
 )
-_READ_BEFORE = re.compile(r"(\S+) \(read_file\)")
+_READ_BEFORE = re.compile(r"(?P<path>\S+) \(read_file\)(?:: (?P<gist>[^\n]+))?")
 _FILLERS = frozenset({"the", "file", "files", "and", "then", "also", "please", "me", "from", "of"})
 
 
@@ -55,7 +61,7 @@ def next_step(
     """
     done = [*_answered(since)]
     if LIST in offered and READ in offered and _READ_ALL.search(question):
-        return _read_all(done, frozenset(_READ_BEFORE.findall(summary)))
+        return _read_all(done, dict(_READ_BEFORE.findall(summary)))
     if SEARCH in offered and (found := _SEARCH.search(question)):
         path = {"path": found["path"].rstrip(".")} if found["path"] else {}
         return _one(Call(SEARCH, {"pattern": found["pattern"].strip("\"'`."), **path}), done)
@@ -103,19 +109,19 @@ def _read_each(paths: Sequence[str], done: Done) -> Step:
     return Step("\n\n".join(_report(call, result) for call, result in done))
 
 
-def _read_all(done: Done, before: frozenset[str]) -> Step:
+def _read_all(done: Done, before: Mapping[str, str]) -> Step:
     listing = next((result for call, result in done if call.tool == LIST), None)
     if listing is None:
         call = Call(LIST)
         return Step(_announce(call), call)
     if listing.kind == "error":
         return Step(_report(*done[0]))
-    read = before | {call.text for call, _ in done if call.tool == READ}
+    read = before.keys() | {call.text for call, _ in done if call.tool == READ}
     waiting = [path for path in entries(listing.text) if path not in read]
     if waiting and len(done) < MOST_CALLS:
         call = Call(READ, {"path": waiting[0]})
         return Step(_announce(call), call)
-    return Step(_report_all([pair for pair in done if pair[0].tool == READ], len(before)))
+    return Step(_report_all([pair for pair in done if pair[0].tool == READ], before))
 
 
 def entries(listing: str) -> list[str]:
@@ -143,7 +149,10 @@ def _report(call: Happening, result: Happening) -> str:
         return f"`{call.tool}` answered nothing."
     match call.tool:
         case "list_files":
-            opening = f"There are {_count(len(entries(result.text)), 'file')}."
+            number = len(entries(result.text))
+            if not number:
+                return "There are no files here."
+            opening = f"There {'is' if number == 1 else 'are'} {_count(number, 'file')}."
         case "read_file":
             words = len(result.text.split())
             opening = f"`{call.text}` has {_count(len(lines), 'line')} and {_count(words, 'word')}."
@@ -152,18 +161,19 @@ def _report(call: Happening, result: Happening) -> str:
     return f"{opening} {_quote(lines)}"
 
 
-def _report_all(done: Done, before: int) -> str:
+def _report_all(done: Done, before: Mapping[str, str]) -> str:
+    """Say what each file is about, those read before a condensation by what its summary kept."""
+    read = {call.text: result.text for call, result in done if result.kind == "result"}
     failed = [call.text for call, result in done if result.kind == "error"]
-    words = sum(len(result.text.split()) for _, result in done)
-    lines = "\n".join(
-        f"- `{call.text}`: {_count(len(result.text.split()), 'word')}"
-        for call, result in done
-        if result.kind == "result"
-    )
-    text = f"I read {_count(len(done) - len(failed), 'file')}, {_count(words, 'word')} in all.\n\n"
-    earlier = f"\n\nI read {_count(before, 'file')} before the summary." if before else ""
-    problem = f"\n\nI could not read {', '.join(failed)}." if failed else ""
-    return f"{text}{lines}{earlier}{problem}".strip()
+    said = {**before, **{path: gist(text) for path, text in read.items()}}
+    words = sum(len(text.split()) for text in read.values())
+    size = "" if before else f", {_count(words, 'word')} in all"
+    lines = "\n".join(f"- `{path}`: {about}" for path, about in said.items() if about)
+    parts = [f"I read {_count(len(said), 'file')}{size}."]
+    parts += ["In one sentence each:", lines] if lines else []
+    parts += [FOLDED % _count(len(before), "file")] if before else []
+    parts += [f"I could not read {', '.join(failed)}."] if failed else []
+    return "\n\n".join(parts)
 
 
 def _quote(lines: Sequence[str]) -> str:

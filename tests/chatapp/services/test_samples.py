@@ -1,33 +1,42 @@
-"""A newcomer's first look: the samples are read to the end, whatever is condensed on the way."""
+"""A newcomer's first look tells one story: the context folds once, and the answer knows it all."""
+
+import re
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Turn
+from chatapp.models import Condensation, Conversation, Message, Turn
 from chatapp.services.samples import lay_out_samples
+from chatapp.views.conversations import EXAMPLES
 from tests.chatapp.sockets import open_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-REQUEST = "Read every sample file, one after the other, and then tell me what they are about."
 
-
-async def test_the_samples_are_read_once_each_although_the_window_is_small(
+async def test_the_first_example_folds_once_and_answers_from_all_it_read(
     conversation: Conversation, alice: User
 ) -> None:
-    """What a summary says was read is not read again."""
-    files = len([*(await sync_to_async(lay_out_samples)()).iterdir()])
+    """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten."""
+    files = {path.name for path in (await sync_to_async(lay_out_samples)()).iterdir()}
     await sync_to_async(services.choose_workspace)(
         conversation=conversation, folder=services.SAMPLES
     )
     async with open_page(conversation, alice) as page:
-        await page.say(REQUEST)
+        await page.say(str(EXAMPLES[0]["prompt"]))
         await page.until_idle()
     turn = await Turn.objects.aget()
     assert (turn.status, turn.error) == (Turn.Status.FINISHED, "")
-    condensed = await Condensation.objects.filter(status="succeeded").acount()
-    assert condensed >= 1
-    # One to list them, again after each summary, one for each file, and one to answer.
-    assert await turn.calls.acount() == 1 + files + 1 + 2 * condensed
+    folded = await Condensation.objects.aget()
+    assert (folded.status, folded.trigger) == (Condensation.Status.SUCCEEDED, "auto")
+    # One to list them, again after the summary, one for each file, the summary, and the answer.
+    assert await turn.calls.acount() == len(files) + 4
+    answer = await Message.objects.filter(role="assistant").order_by("-seq").afirst()
+    assert answer is not None
+    assert answer.seq > folded.at_seq
+    text = answer.content[0]["text"]
+    told = dict(re.findall(r"^- `(\S+)`: (.+)$", text, re.MULTILINE))
+    assert told.keys() == files
+    assert "web chat" in told["README.md"]
+    assert "Undo condensation" in text
