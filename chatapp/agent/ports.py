@@ -19,11 +19,15 @@ class Purpose(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model is told about it."""
+    """A tool as the model is told about it.
+
+    ``tally`` tells people what was done: once, and ``{count}`` times to different things.
+    """
 
     name: str
     description: str
     input_schema: Mapping[str, Any]
+    tally: tuple[str, str] | None = None
 
     def to_api(self) -> dict[str, Any]:
         """Return the tool in the Messages API's shape."""

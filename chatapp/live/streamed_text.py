@@ -57,7 +57,7 @@ class Streaming:
 
     def render(self) -> str:
         """Return the article that the text goes into."""
-        return render_to_string("chat/_streaming.html", {"id": self.id, "cards": []})
+        return render_to_string("chat/_streaming.html", {"id": self.id})
 
     def _read(self) -> None:
         """Render what has come."""

@@ -5,6 +5,8 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from chatapp.tools import WorkspaceToolbox
+
 register = template.Library()
 
 
@@ -36,6 +38,10 @@ def script_texts() -> SafeString:
                 "one": _("{count} message"),
                 "other": _("{count} messages"),
             },
+            "tally": {"one": "{name}", "other": _("{count} × {name}")},
+            **tallies(),
+            "characters": {"one": _("{count} character"), "other": _("{count} characters")},
+            "thousands": _("{count} k characters"),
             "showGroup": _("Show"),
             "hideGroup": _("Collapse"),
             "newMessages": {
@@ -65,3 +71,9 @@ def script_texts() -> SafeString:
         },
         "script-texts",
     )
+
+
+def tallies() -> dict[str, dict[str, str]]:
+    """Return for each tool what several of its calls have done."""
+    found = {spec.name: spec.tally for spec in WorkspaceToolbox.specs if spec.tally}
+    return {f"tally.{name}": {"one": _(one), "other": _(other)} for name, (one, other) in found.items()}

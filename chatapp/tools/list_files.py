@@ -29,6 +29,7 @@ SPEC = ToolSpec(
         "path to look into it."
     ),
     input_schema=schema_of(Arguments),
+    tally=("Listed {count} folder", "Listed {count} folders"),
 )
 
 

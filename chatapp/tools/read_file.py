@@ -30,6 +30,7 @@ SPEC = ToolSpec(
         "to read on."
     ),
     input_schema=schema_of(Arguments),
+    tally=("Read {count} file", "Read {count} files"),
 )
 
 

@@ -54,6 +54,7 @@ SPEC = ToolSpec(
         "and back-references are not supported."
     ),
     input_schema=schema_of(Arguments),
+    tally=("Searched once", "Searched {count} times"),
 )
 
 

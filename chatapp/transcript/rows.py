@@ -108,6 +108,11 @@ class MessageRow:
     rewindable: bool = False
     template: ClassVar[str] = "chat/rows/message.html"
 
+    @property
+    def is_step(self) -> bool:
+        """Whether the agent called tools here and went on; a turn's last message is none."""
+        return self.turn is None and any(isinstance(part, ToolCard) for part in self.parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:

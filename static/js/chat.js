@@ -69,6 +69,9 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-jump], .margin-line a");
   const id = link && (link.dataset.jump ?? link.hash.slice(1));
   if (id && goTo(id)) event.preventDefault();
+  const menu = event.target.closest(".actions:popover-open");
+  // Copying says in the menu that it worked.
+  if (menu && event.target.closest("button:not([data-copy], [popovertarget])")) menu.hidePopover();
   const more = event.target.closest("[data-show-all]");
   if (more) {
     more.closest(".tool-result").classList.remove("is-cut");

@@ -1,4 +1,5 @@
 // Groups of messages that the model no longer sees: one line above each, which collapses them.
+import { foldCalls, openCalls } from "./calls.js";
 import { session } from "./storage.js";
 import { text } from "./text.js";
 
@@ -35,7 +36,7 @@ function makeLine({ by, rows }, collapsed) {
   button.setAttribute("aria-expanded", String(!collapsed));
   button.addEventListener("click", () => {
     session.set(`collapsed-${by}`, collapsed ? null : "yes");
-    collapseHidden(line.parentElement);
+    drawFolds(line.parentElement);
     document.querySelector(`.margin-line[data-of="${by}"] button`)?.focus();
   });
   line.dataset.of = by;
@@ -43,8 +44,8 @@ function makeLine({ by, rows }, collapsed) {
   return line;
 }
 
-/** Draw the lines anew; a collapsed row is still found by the browser's search. */
-export function collapseHidden(root) {
+/** Draw all lines anew; a collapsed row is still found by the browser's search. */
+export function drawFolds(root) {
   for (const line of root.querySelectorAll(":scope > .margin-line")) line.remove();
   for (const group of groups(root)) {
     const collapsed = isCollapsed(group.by);
@@ -54,14 +55,18 @@ export function collapseHidden(root) {
     }
     group.rows[0].before(makeLine(group, collapsed));
   }
+  foldCalls(root);
 }
 
-/** Open the group of a row that is about to be shown. */
-export function reveal(row) {
-  const by = row?.dataset?.hiddenBy;
-  if (!by || !isCollapsed(by)) return;
-  session.set(`collapsed-${by}`, null);
-  collapseHidden(row.parentElement);
+/** Open what an element of the transcript is folded into, before it is shown. */
+export function reveal(element) {
+  const root = element?.closest("#transcript");
+  const by = element?.closest("#transcript > .row")?.dataset.hiddenBy;
+  if (by && isCollapsed(by)) {
+    session.set(`collapsed-${by}`, null);
+    drawFolds(root);
+  }
+  if (root) openCalls(element, root);
 }
 
-document.addEventListener("beforematch", (event) => reveal(event.target.closest("[data-hidden-by]")), true);
+document.addEventListener("beforematch", (event) => reveal(event.target), true);

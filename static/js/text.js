@@ -4,6 +4,10 @@ const locale = document.documentElement.lang;
 const plural = new Intl.PluralRules(locale);
 const numbers = new Intl.NumberFormat(locale);
 
+export function hasText(name) {
+  return Object.hasOwn(texts, name);
+}
+
 export function text(name, values = {}) {
   const entry = texts[name];
   const form = typeof entry === "string" ? entry : (entry[plural.select(values.count)] ?? entry.other);

@@ -1,6 +1,6 @@
 // The transcript: rows come, change and go; streamed text grows block by block.
 import { dressCode } from "./code.js";
-import { collapseHidden } from "./folds.js";
+import { drawFolds } from "./folds.js";
 import { growCode, showBlocks } from "./stream.js";
 import { localizeTimes } from "./time.js";
 
@@ -165,7 +165,7 @@ export class Transcript {
   #dress(root) {
     localizeTimes(root);
     dressCode(root);
-    collapseHidden(this.root);
+    drawFolds(this.root);
     window.htmx.process(root);
     this.#markNewest();
   }

@@ -1,23 +1,17 @@
 """What is being read stays where it is, whatever opens, closes, comes or is being written."""
 
-import re
-import uuid
-from datetime import UTC, datetime
-from types import SimpleNamespace
-
 import pytest
-from django.template.loader import render_to_string
-from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import Locator, Page, expect
 
 from chatapp.live import protocol
 from chatapp.live.streamed_text import Streaming
 from chatapp.rendering import render_markdown
-from chatapp.transcript import MessageRow, Part, TextPart, ToolCard
+from chatapp.transcript import TextPart
 from tests.e2e.conftest import OpenPage
+from tests.e2e.frames import Line, begin, card, message
 
 pytestmark = pytest.mark.browser
 
-PANEL = protocol.panel(bar="", condensing="", written="", notice="", now=0)
 PARAGRAPH = "Every fold of the paper keeps a word of what was written before it. "
 # Every kind of block, a heading first; 1,000 pieces of it.
 ANSWER = "\n\n".join(
@@ -70,47 +64,6 @@ WATCH = """
 """
 
 
-class Line:
-    """The page's socket, at the test's end of it."""
-
-    def __init__(self, page: Page) -> None:
-        """Stand in for the server."""
-        self.socket: WebSocketRoute | None = None
-        page.route_web_socket(re.compile("/ws/"), self._connect)
-
-    def _connect(self, socket: WebSocketRoute) -> None:
-        self.socket = socket
-
-    def show(self, *frames: protocol.Frame) -> None:
-        """Send frames as the server would."""
-        assert self.socket
-        for frame in frames:
-            self.socket.send(protocol.encode(frame))
-
-
-def begin(streaming: Streaming, revision: int) -> protocol.Frame:
-    """Return what a page is sent when an answer begins."""
-    article = (streaming.id, streaming.render())
-    return protocol.snapshot(
-        revision=revision, running=True, status="Writing…", articles=[article], panel=PANEL
-    )
-
-
-def message(*parts: Part, seq: int = 900) -> protocol.Frame:
-    """Return what a page is sent when a message of the agent is stored."""
-    row = MessageRow(
-        id=f"message-{seq}",
-        seq=seq,
-        position=seq,
-        role="assistant",
-        parts=parts,
-        created_at=datetime(2026, 11, 22, tzinfo=UTC),
-        rewindable=True,
-    )
-    context = {"row": row, "conversation": SimpleNamespace(pk=uuid.uuid4())}
-    return protocol.article_upserted(row.id, render_to_string(row.template, context))
-
-
 def pieces(text: str, count: int = 1_000) -> list[str]:
     """Return the text in ``count`` pieces, of the same length but for one."""
     size = len(text) / count
@@ -129,9 +82,8 @@ def chat(open_page: OpenPage, long_chat: str) -> tuple[Page, Line]:
 
 def write(page: Page, line: Line) -> None:
     """Have the answer written in 1,000 pieces, watched, and finished."""
-    revision = page.evaluate("Number(document.getElementById('transcript').dataset.revision)")
     streaming = Streaming()
-    line.show(begin(streaming, revision))
+    line.show(begin(page, streaming))
     page.locator("#streaming").wait_for(state="attached")
     page.evaluate(WATCH)
     for piece in pieces(ANSWER):
@@ -139,12 +91,14 @@ def write(page: Page, line: Line) -> None:
         line.show(streaming.news())
     streaming.feed("\n\n")
     line.show(streaming.news())
+    place = page.evaluate("scroller.scrollTop")
     stored = message(TextPart(html=render_markdown(ANSWER), source=ANSWER))
     line.show(protocol.article_removed(Streaming.id), stored)
     page.locator("#message-900").wait_for(state="attached")
     page.locator("#streaming, [data-finished]").wait_for(state="detached")
     # Two frames, so that the last one was painted.
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("scroller.scrollTop") == place
     assert page.evaluate("window.looks") > 1_000
 
 
@@ -155,20 +109,6 @@ def top(one: Locator) -> float:
             """one => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
                 done(one.getBoundingClientRect().top))))"""
         )
-    )
-
-
-def card(size: int) -> ToolCard:
-    """Return the card of a call that answered with so many lines."""
-    text = "One line of the file.\n" * size
-    return ToolCard(
-        id="call-900",
-        name="read_file",
-        argument="notes.md",
-        input='{"path": "notes.md"}',
-        result=text,
-        state="done",
-        size=len(text),
     )
 
 
@@ -200,7 +140,7 @@ def test_what_is_opened_at_the_end_stays_under_the_pointer(
 ) -> None:
     """Opening and closing; a record, and a tool's card as well as all of its output."""
     page, line = chat
-    line.show(message(card(300))) if name == "read_file" else None
+    line.show(message(card("notes.md", 300))) if name == "read_file" else None
     summary = page.locator("#transcript summary").filter(has_text=name).last
     summary.wait_for()
     place = top(summary)
@@ -224,7 +164,9 @@ def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> Non
     last = page.locator("#transcript > .band-failure").last
     last.click(position={"x": 400, "y": 5})
     place = top(last)
-    line.show(message(card(1)), message(TextPart(html="<p>x</p>" * 90, source="x"), seq=901))
+    line.show(
+        message(card("notes.md")), message(TextPart(html="<p>x</p>" * 90, source="x"), seq=901)
+    )
     latest = page.get_by_role("button", name="2 new messages")
     latest.wait_for()
     assert top(last) == place

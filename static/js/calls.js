@@ -1,0 +1,112 @@
+// Consecutive tool calls that are done: one line that says what they did, and opens to their cards.
+import { hasText, text } from "./text.js";
+
+const KILO = 1000;
+
+// Ids of the first cards of runs that were opened here.
+const opened = new Set();
+
+function isCall(part) {
+  return part.matches(".tool");
+}
+
+/** Lists of parts that follow each other on the page; what runs, failed or speaks ends a run. */
+function runs(root) {
+  const found = [[]];
+  let by;
+  for (const row of root.querySelectorAll(":scope > .row")) {
+    const parts = row.matches(".message-assistant") ? [...row.querySelector(".message-body").children] : [];
+    if (!parts.length || row.dataset.hiddenBy !== by) found.push([]);
+    by = row.dataset.hiddenBy;
+    for (const part of parts) {
+      if (part.matches(".tool-done, .note")) found.at(-1).push(part);
+      else found.push([]);
+    }
+    if (!row.matches(".is-step")) found.push([]);
+  }
+  return found.map(withoutLastNotes).filter((run) => run.filter(isCall).length > 1);
+}
+
+function withoutLastNotes(run) {
+  return run.slice(0, run.findLastIndex(isCall) + 1);
+}
+
+/** "Read 6 files · Searched once · 35.2 k characters" */
+function describe(calls) {
+  const things = new Map();
+  for (const call of calls) {
+    const seen = things.get(call.dataset.tool) ?? [];
+    things.set(call.dataset.tool, [...seen, call.querySelector(".tool-argument").textContent]);
+  }
+  const size = calls.reduce((sum, call) => sum + Number(call.dataset.size), 0);
+  return [...[...things].map(tally), characters(size)].join(" · ");
+}
+
+function tally([name, things]) {
+  const own = `tally.${name}`;
+  return hasText(own) ? text(own, { count: new Set(things).size }) : text("tally", { count: things.length, name });
+}
+
+function characters(count) {
+  if (count < KILO) return text("characters", { count });
+  return text("thousands", { count: Math.round((10 * count) / KILO) / 10 });
+}
+
+function makeLine(run, root) {
+  const calls = run.filter(isCall);
+  const { id } = calls[0];
+  const line = document.createElement("button");
+  line.type = "button";
+  line.className = "calls-line";
+  line.dataset.of = id;
+  line.setAttribute("aria-expanded", String(opened.has(id)));
+  const words = document.createElement("span");
+  words.textContent = describe(calls);
+  line.append(calls[0].querySelector(".icon").cloneNode(true), words);
+  line.addEventListener("click", () => {
+    if (!opened.delete(id)) opened.add(id);
+    foldCalls(root);
+    root.querySelector(`.calls-line[data-of="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
+  });
+  return line;
+}
+
+/** Hide an element so that the browser's search still finds it. */
+function fold(element, id) {
+  if (element.hidden) return;
+  element.setAttribute("hidden", "until-found");
+  element.dataset.folded = id;
+}
+
+function foldRun(run, root) {
+  const line = makeLine(run, root);
+  run[0].before(line);
+  if (opened.has(line.dataset.of)) return;
+  const rows = new Map();
+  for (const part of run) {
+    const row = part.closest(".row");
+    rows.set(row, [...(rows.get(row) ?? []), part]);
+  }
+  for (const [row, parts] of rows) {
+    const isWhole = row.querySelector(".message-body").children.length === parts.length;
+    for (const element of isWhole ? [row] : parts) fold(element, line.dataset.of);
+  }
+}
+
+/** Draw the lines anew. */
+export function foldCalls(root) {
+  for (const line of root.querySelectorAll(".calls-line")) line.remove();
+  for (const element of root.querySelectorAll("[data-folded]")) {
+    element.removeAttribute("hidden");
+    delete element.dataset.folded;
+  }
+  for (const run of runs(root)) foldRun(run, root);
+}
+
+/** Open the run that an element is folded into. */
+export function openCalls(element, root) {
+  const folded = element.closest("[data-folded]");
+  if (!folded) return;
+  opened.add(folded.dataset.folded);
+  foldCalls(root);
+}

@@ -1,0 +1,73 @@
+"""The server's end of a page's socket, held by a test: frames are sent as the server would."""
+
+import re
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+from django.template.loader import render_to_string
+from playwright.sync_api import Page, WebSocketRoute
+
+from chatapp.live import protocol
+from chatapp.live.streamed_text import Streaming
+from chatapp.transcript import MessageRow, Part, ToolCard
+
+PANEL = protocol.panel(bar="", condensing="", written="", notice="", now=0)
+LINE_OF_FILE = "One line of the file.\n"
+
+
+class Line:
+    """The page's socket, at the test's end of it."""
+
+    def __init__(self, page: Page) -> None:
+        """Stand in for the server."""
+        self.socket: WebSocketRoute | None = None
+        page.route_web_socket(re.compile("/ws/"), self._connect)
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        self.socket = socket
+
+    def show(self, *frames: protocol.Frame) -> None:
+        """Send frames as the server would."""
+        assert self.socket
+        for frame in frames:
+            self.socket.send(protocol.encode(frame))
+
+
+def begin(page: Page, streaming: Streaming) -> protocol.Frame:
+    """Return what a page is sent when an answer begins."""
+    revision = page.evaluate("Number(document.getElementById('transcript').dataset.revision)")
+    article = (streaming.id, streaming.render())
+    return protocol.snapshot(
+        revision=revision, running=True, status="Writing…", articles=[article], panel=PANEL
+    )
+
+
+def message(*parts: Part, seq: int = 900, **facts: object) -> protocol.Frame:
+    """Return what a page is sent when a message of the agent is stored."""
+    row = MessageRow(
+        id=f"message-{seq}",
+        seq=seq,
+        position=seq,
+        role="assistant",
+        parts=parts,
+        created_at=datetime(2026, 11, 22, tzinfo=UTC),
+        rewindable=True,
+    )
+    context = {"row": replace(row, **facts), "conversation": SimpleNamespace(pk=uuid.uuid4())}
+    return protocol.article_upserted(row.id, render_to_string(row.template, context))
+
+
+def card(path: str, lines: int = 1, *, name: str = "read_file", state: str = "done") -> ToolCard:
+    """Return the card of a call that answered with so many lines."""
+    text = LINE_OF_FILE * lines
+    return ToolCard(
+        id=f"call-{path}",
+        name=name,
+        argument=path,
+        input=f'{{"path": "{path}"}}',
+        result=text,
+        state=state,
+        size=len(text),
+    )
