@@ -38,7 +38,7 @@ def script_texts() -> SafeString:
                 "one": _("{count} message"),
                 "other": _("{count} messages"),
             },
-            "tally": {"one": "{name}", "other": _("{count} × {name}")},
+            "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
             **tallies(),
             "characters": {"one": _("{count} character"), "other": _("{count} characters")},
             "thousands": _("{count} k characters"),
@@ -76,4 +76,6 @@ def script_texts() -> SafeString:
 def tallies() -> dict[str, dict[str, str]]:
     """Return for each tool what several of its calls have done."""
     found = {spec.name: spec.tally for spec in WorkspaceToolbox.specs if spec.tally}
-    return {f"tally.{name}": {"one": _(one), "other": _(other)} for name, (one, other) in found.items()}
+    return {
+        f"tally.{name}": {"one": _(one), "other": _(other)} for name, (one, other) in found.items()
+    }
