@@ -10,9 +10,7 @@ NAME = 100  # characters; a longer URL is cut
 SHORTEST = 3  # characters; less names nothing
 
 # Blocks that agents' clients add to the user's messages.
-_INJECTED = re.compile(
-    r"<(system-reminder|environment_details|local-command-caveat)>.*?</\1>\s*", re.DOTALL
-)
+_INJECTED = re.compile(r"<(system-reminder|environment_details|local-command-caveat)>")
 # Texts that clients write in the user's name: summaries, results without their call, what a shell
 # command printed, that somebody pressed a key, and commands about the client itself.
 _NOT_SAID = re.compile(
@@ -22,12 +20,13 @@ _NOT_SAID = re.compile(
     r"|<command-name>/(?:exit|quit|clear|compact|resume|login|logout|model|config|help|status|cost)"
     r"</command-name>"
 )
+# Hostile texts are as long as others: each part is looked at once, from where it can begin.
 _NAMES = re.compile(
     r"https?://[^\s<>\"'`)\]]+"
     r"|(?<=`)[^`\s][^`\n]{0,58}[^`\s](?=`)"
     r"|\b[A-Z][A-Z0-9]+-\d+\b"
     r"|(?<![\w/])#\d+\b"
-    r"|(?<!\w)[~.]{0,2}/?[\w.-]+(?:/[\w.-]+)+"
+    r"|(?:(?<![\w.-])|(?<!\w)(?=~))[~.]{0,2}/?[\w.-]++(?:/[\w.-]++)++"
     r"|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b"
     r"|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\.[a-z]{1,4}\b"
 )
@@ -40,8 +39,27 @@ def said(message: Message) -> str:
     texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
     text = "\n".join(text for text in texts if not _NOT_SAID.match(text))
     if "<" in text:
-        text = _INJECTED.sub("", text)
+        text = _without_injected(text)
     return text if text.strip() else ""
+
+
+def _without_injected(text: str) -> str:
+    """Return the text without injected blocks and the space after them; one may lack its end."""
+    parts: list[str] = []
+    end = 0
+    unclosed: set[str] = set()
+    for opening in _INJECTED.finditer(text):
+        if opening.start() < end or opening[1] in unclosed:
+            continue
+        closing = f"</{opening[1]}>"
+        closed = text.find(closing, opening.end())
+        if closed < 0:
+            unclosed.add(opening[1])
+            continue
+        parts.append(text[end : opening.start()])
+        end = closed + len(closing)
+    first, *others = (*parts, text[end:])
+    return "".join((first, *map(str.lstrip, others)))
 
 
 def names_in(text: str) -> tuple[str, ...]:

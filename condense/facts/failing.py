@@ -6,7 +6,7 @@ from condense.facts.plain import one_line
 
 MESSAGE = 120  # characters
 _TAGS = re.compile(r"</?\w+>")
-_NOISE = re.compile(r"^\W*(?:exit code:? \d+|traceback \(most recent call last\):)?\W*$", re.I)
+_NOISE = re.compile(r"^\W*+(?:exit code:? \d+|traceback \(most recent call last\):)?\W*+$", re.I)
 _TELLING = re.compile(
     r"error|fail|exception|fatal|panic|not found|no such|cannot|can't|denied|conflict|undefined",
     re.IGNORECASE,

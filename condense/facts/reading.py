@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from condense.facts.ledger import Failure, Ledger, Mark, Request, Run, Todo
 from condense.facts.text import (
@@ -23,8 +24,8 @@ from condense.messages import Message, TextBlock
 
 _HEAD = re.compile(rf"{re.escape(HEADING)} (~+)\n")
 _TODO = re.compile(r"(\S*) \[([ -])\] (.*)")
-_MORE = re.compile(r"\+(\d+) characters")
-_DONE = re.compile(TODOS.format(r"(\d+)"))
+_MORE = re.compile(r"\+(\d{1,12}) characters")
+_DONE = re.compile(TODOS.format(r"(\d{1,12})"))
 _ROOT = re.compile(rf"{FILES}(?:{INSIDE}(.*))?")
 _MARKS: dict[str, Mark] = {"": "", "!": "!", "?": "?"}
 
@@ -93,7 +94,7 @@ def _requests(lines: Sequence[str], fence: str) -> tuple[Request, ...]:
     """Split at the fences: each stands alone or says how much of the request is missing."""
     starts = [index for index, line in enumerate(lines) if line.startswith(fence)]
     requests = []
-    for start, end in zip(starts, (*starts[1:], len(lines)), strict=True):
+    for start, end in pairwise((*starts, len(lines))):
         more = _MORE.fullmatch(lines[start], len(fence))
         text = "\n".join(lines[start + 1 : end])
         requests.append(Request(text, int(more[1]) if more else 0))

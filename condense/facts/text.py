@@ -22,7 +22,7 @@ NAMES = "named by the user"
 REQUESTS = "user messages"
 END = "end"
 ARROW = " ⇒ "
-COUNTED_RUN = re.compile(r"(\d+)([!?]?) (.*)")
+COUNTED_RUN = re.compile(r"(\d{1,12})([!?]?) (.*)")
 _LEADING_TILDES = re.compile(r"^~+", re.MULTILINE)
 
 

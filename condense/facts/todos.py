@@ -12,7 +12,10 @@ TEXT = 100  # characters
 _TEXTS = ("content", "text", "subject", "title", "step", "task")
 _DONE = {"completed", "complete", "done", "x", "cancelled", "canceled", "deleted"}
 _ACTIVE = {"in_progress", "in-progress", "active", "-", "~"}
-_CHECKBOX = re.compile(r"^\s*(?:[-*]\s+|\d+\.\s+)?\[([ xX~-])\]\s+(.+)$", re.MULTILINE)
+# Within one line: space that could run on to the next one would be read once for each of them.
+_CHECKBOX = re.compile(
+    r"^[^\S\n]*+(?:[-*][^\S\n]++|\d++\.[^\S\n]++)?\[([ xX~-])\][^\S\n]++(.+)$", re.MULTILINE
+)
 _NUMBER = re.compile(r"#(\w+)")
 _TOOL = re.compile(r"task|todo", re.IGNORECASE)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from condense.facts.ledger import FileUse
 
 HERE = "./"  # before a path that is not below the common folder, nor absolute
-_COUNTED = re.compile(r"(\d+)/(\d+) (.+)")
+_COUNTED = re.compile(r"(\d{1,12})/(\d{1,12}) (.+)")
 _MIN_SAVING = 8  # characters; less is not worth a common folder
 
 

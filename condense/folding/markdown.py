@@ -8,7 +8,7 @@ from condense.folding.captures import Span
 
 _ATX = re.compile(r"#{1,6}\s+.+")
 _UNDERLINE = re.compile(r"(={3,}|-{3,})\s*")
-_UNDERLINED = re.compile(r"\s*[^#<>!\[\]`\t]+[^\n]")
+_UNDERLINED = re.compile(r"(?:\s*\t)?[^#<>!\[\]`\t]+[^\n]")
 
 
 def sections(lines: Sequence[str]) -> list[Span]:

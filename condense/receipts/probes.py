@@ -25,6 +25,7 @@ Kind = Literal["edited_files", "read_files", "commands", "errors", "constraints"
 KINDS: tuple[Kind, ...] = get_args(Kind)
 HEAD = 60  # characters of a command's first line, as the field compares them
 SENTENCE = 300  # characters; a longer one is no rule but a text
+MOST = 1_000  # facts of each kind; nobody reads more, and each is looked up
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 RULES = (
     "must", "never", "always", "only", "avoid", "without", "instead", "prefer", "ensure",
@@ -32,9 +33,10 @@ RULES = (
     "no longer", "no need", "at most", "at least", "keep", "leave", "stick to",
 )  # fmt: skip
 _RULES = re.compile(rf"\b(?:{'|'.join(RULES)})\b", re.IGNORECASE)
-# Begins with the digit, not with what may not stand before it: found five times as fast.
 _WORD = re.compile(r"[A-Za-z][\w-]*-\Z")
-_NUMBERS = re.compile(r"\d(?<![\w.]\d)[\d.,_]*\d%?(?!\w)")
+# Begins with the digit, not with what may not stand before it: found five times as fast. A limit,
+# for a list of thousands of numbers may end in what makes it none.
+_NUMBERS = re.compile(r"\d(?<![\w.]\d)[\d.,_]{0,60}\d%?(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,10 @@ class Probe:
 
 
 def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
-    """Return the probes, kind by kind, each fact once and where it was said last."""
+    """Return the probes, kind by kind, each fact once and where it was said last.
+
+    Of a kind that has more than a thousand, these are the newest.
+    """
     found: dict[tuple[Kind, str], Probe] = {}
     # Everything but a call is told in the user's name, so half of the messages need no look.
     told = [message for message in hidden if message.role == "user"]
@@ -61,7 +66,8 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
             found[probe.kind, probe.text] = probe
     edited = {text for kind, text in found if kind == "edited_files"}
     kept = [p for p in found.values() if p.kind != "read_files" or p.text not in edited]
-    return tuple(_told_apart(sorted(kept, key=lambda probe: KINDS.index(probe.kind))))
+    newest = (probe for kind in KINDS for probe in [p for p in kept if p.kind == kind][-MOST:])
+    return tuple(_told_apart([*newest]))
 
 
 def _carried(told: Sequence[Message]) -> Iterator[Probe]:

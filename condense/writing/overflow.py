@@ -12,6 +12,7 @@ from typing import Any
 MAX_DEPTH = 6
 BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
+_STATUS = re.compile(r"\d{3}", re.ASCII)
 
 _STATUS_KEYS = ("status", "status_code", "http_status", "httpStatusCode", "HTTPStatusCode")
 _CODE_KEYS = (
@@ -23,6 +24,8 @@ _NESTED_KEYS = (
     "$metadata", "ResponseMetadata", "Error", "__cause__", "exceptions", "choices", "delta",
 )  # fmt: skip
 
+# An error may quote a whole prompt. So no word runs on without an end, and where one word must come
+# after another, the line is read once: atomic groups from its beginning find the first of each.
 _CODES = re.compile(
     r"context_(length|window)_exceeded|exceed_context_size|request_too_large"
     r"|prompt_tokens_exceeded|ContextWindowExceeded|^LengthFinishReasonError$"
@@ -42,25 +45,25 @@ _OTHER_CAUSE = re.compile(
 # Says it beyond doubt, whatever the status is, unless that speaks of something else.
 _PLAIN = re.compile(
     r"""
-      (prompt|input|context|conversation|message\w*)(\ (is|are))?\ too\ (long|large)\b
+      (prompt|input|context|conversation|messages?)(\ (is|are))?\ too\ (long|large)\b
     | context[_ ](length|window)[_ ]exceeded
-    | exceed\w*\ (the\ |this\ |model'?s?\ |its\ |available\ |max\w*\ |configured\ )*
+    | exceed\w{0,3}\ (the\ |this\ |model'?s?\ |its\ |available\ |max\w{0,4}\ |configured\ )*
       (context|prompt|input|token)[ _](length|window|size|limit)
-    | context\ (length|window|size|limit)\ (\w+\ ){0,2}exceed
+    | context\ (length|window|size|limit)\ (\w{1,20}\ ){0,2}exceed
     | longer\ than\ the\ (model'?s\ )?(maximum|context)
     | maximum\ (context|prompt|input|model)\ length\ (is|of)\ \d
     | \d\ maximum\ context\ length
-    | (token\ count|input\ tokens|input\ length)\b.*\bexceed(s|ed)?\b
+    | ^(?>.*?(token\ count|input\ tokens|input\ length)\b).*\bexceed(s|ed)?\b
     | input\ token\ count\ is\ \d+\ but
     | reduce\ the\ (length|size)\ of\ the\ (messages|prompt|input)
     | `?inputs`?\ tokens\ \+\ `?max_new_tokens
-    | tokens?\ to\ keep\ .*\bcontext
+    | ^(?>.*?tokens?\ to\ keep\ ).*\bcontext
     | keep\ the\ first\ \d+\ tokens\ when\ context
     | truncate\ prompt\ with\ n_keep
     | expected\ maxLength:\ \d{5,}
     | prompt:\ length:\ 1\.\.\d
     | request\ payload\ size\ exceeds
-    | exceed\w*\ model\ token\ limit
+    | exceed\w{0,3}\ model\ token\ limit
     | prompt\ exceeds\ max\ length
     | range\ of\ input\ length\ should\ be
     | too\ many\ (input|prompt)\ tokens
@@ -68,7 +71,7 @@ _PLAIN = re.compile(
     | tokens\ in\ request\ more\ than\ max
     | max_tokens\ must\ be\ at\ least\ 1,\ got\ -
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
 # Enough in an HTTP 400 or an error that carries no status at all.
 _LIKELY = re.compile(
@@ -82,7 +85,9 @@ _LIKELY = re.compile(
 )
 # Enough where an "invalid_request_error" says it.
 _INVALID_REQUEST = re.compile(
-    r"maximum.*tokens|context.*too.*long|exceeds.*context|token.*limit", re.IGNORECASE
+    r"^(?>.*?maximum).*tokens|^(?>.*?context)(?>.*?too).*long|^(?>.*?exceeds).*context"
+    r"|^(?>.*?token).*limit",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -187,7 +192,7 @@ def _numbers(values: Iterator[Any]) -> Iterator[int]:
     for value in values:
         if isinstance(value, int) and not isinstance(value, bool):
             yield value
-        elif isinstance(value, str) and value.isascii() and value.isdigit():
+        elif isinstance(value, str) and _STATUS.fullmatch(value):
             yield int(value)
 
 

