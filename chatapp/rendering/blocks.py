@@ -28,7 +28,7 @@ _SMALL = 4_000
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
 
 # A line of these may become a rule, a heading, a list or a table: it is not shown yet.
-_UNDECIDED = re.compile(r"[\s>]*(?:[-=*_+#|:~`\s]+|\d{1,9}[.)]\s*)")
+_UNDECIDED = re.compile(r"[\s>]*+(?:(?:(?<=\s)|[-=*_+#|:~`])[-=*_+#|:~`\s]*+|\d{1,9}[.)]\s*+)")
 
 
 @dataclass(frozen=True, slots=True)

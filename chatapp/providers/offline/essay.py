@@ -8,11 +8,10 @@ from itertools import islice
 DEFAULT_WORDS, MOST_WORDS = 1_200, 20_000
 SENTENCES, PARAGRAPHS = 5, 4
 
-_WISH = re.compile(
-    r"\bwrite\b(?=.*?(?:\blong\b|\bwords?\b))(?:.*?(?P<words>\d[\d,.]*)\s*words?)?"
-    r"(?:.*?\b(?:about|on)\s+(?P<topic>[^.!?\n]+))?",
-    re.IGNORECASE | re.DOTALL,
-)
+_WRITE = re.compile(r"\bwrite\b", re.IGNORECASE)
+_LONG = re.compile(r"\b(?:long|words?)\b", re.IGNORECASE)
+_WORDS = re.compile(r"(?<![\d,.])(\d[\d,.]{0,12})\s{0,3}words?", re.IGNORECASE)
+_TOPIC = re.compile(r"\b(?:about|on)\s+([^.!?\n]+)", re.IGNORECASE)
 _OPENERS = (
     "In a long conversation,",
     "When the window fills up,",
@@ -70,13 +69,14 @@ _REASONS = (
 
 def essay_wish(text: str) -> tuple[str, int] | None:
     """Return topic and number of words where a long text is asked for."""
-    found = _WISH.search(text)
-    if found is None:
+    wish = _WRITE.search(text)
+    if wish is None or not _LONG.search(text, wish.end()):
         return None
-    digits = re.sub(r"\D", "", found["words"] or "")
-    words = int(digits) if digits else DEFAULT_WORDS
-    topic = (found["topic"] or "").strip(" .\"'`")
-    return topic, max(1, min(words, MOST_WORDS))
+    number = _WORDS.search(text, wish.end())
+    words = int(re.sub(r"\D", "", number[1])) if number else DEFAULT_WORDS
+    topic = _TOPIC.search(text, (number or wish).end())
+    about = topic[1].strip(" .\"'`") if topic else ""
+    return about, max(1, min(words, MOST_WORDS))
 
 
 def write_essay(topic: str, words: int) -> str:

@@ -28,8 +28,7 @@ SECTIONS = (
 # (items per section, characters per item), from generous to scant; the first that fits is used.
 SIZES = ((14, 220), (10, 160), (8, 120), (6, 100), (5, 80), (4, 60), (3, 60), (2, 60), (1, 60))
 
-_FOCUS = re.compile(r"<focus>\s*(.*?)\s*</focus>", re.DOTALL | re.IGNORECASE)
-_HEADING = re.compile(r"^\s*(\d)\. +([A-Z][\w /]+):[ \t]*(.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^[^\S\n]*(\d)\. +([A-Z][\w /]+):[ \t]*(.*)$", re.MULTILINE)
 _CONCEPT = re.compile(r"`([^`\n]{2,40})`|\b([A-Z][a-z]+[A-Z]\w+|[A-Z]{2,}\w*|\w+_\w+)\b")
 _LASTING = re.compile(
     r"\b(?:remember|always|never|must|my \w+ is|call me|i am|i'm|we use|don't|do not)\b", re.I
@@ -110,8 +109,9 @@ def _tool_size(message: condense.Message, count: Callable[[str], int]) -> int:
 
 
 def _focus(instruction: str) -> str:
-    found = _FOCUS.findall(instruction)
-    return found[-1] if found else ""
+    _, _, after = instruction.rpartition("<focus>")
+    focus, closed, _ = after.partition("</focus>")
+    return focus.strip() if closed else ""
 
 
 def _earlier(happenings: Sequence[Happening]) -> list[list[str]]:

@@ -17,8 +17,14 @@ FOLDED = (
     "what I know of it now; *Undo condensation* brings it all back."
 )
 
-_LIST = re.compile(r"\b(?:list|show|which|what)\b[^.?!]*\b(?:files|folder|workspace)\b", re.I)
-_READ_ALL = re.compile(r"\bread\b[^.?!]*\b(?:all|every|each)\b[^.?!]*\bfiles?\b", re.I)
+# Each sentence is read once, however often it names the first of the words.
+_LIST = re.compile(
+    r"(?:\A|[.?!])(?>[^.?!]*?\b(?:list|show|which|what)\b)[^.?!]*\b(?:files|folder|workspace)\b",
+    re.I,
+)
+_READ_ALL = re.compile(
+    r"(?:\A|[.?!])(?>[^.?!]*?\bread\b)(?>[^.?!]*?\b(?:all|every|each)\b)[^.?!]*\bfiles?\b", re.I
+)
 _READ = re.compile(r"\bread\b(?P<rest>[^?!\n]+)", re.I)
 _SEARCH = re.compile(
     r"\b(?:search|grep)\b(?:\s+(?:the|all|my|in|files?|workspace|through))*"
@@ -27,11 +33,11 @@ _SEARCH = re.compile(
     re.I,
 )
 _PATH = re.compile(r"[`'\"]?(?P<path>[\w.-]*[\w-](?:/[\w.-]+)*/?)[`'\"]?")
-_ENTRY = re.compile(r"^\s*(?:[-*•]\s+)?(?P<path>[^\s:].*?)(?:\s{2,}.*|\t.*|\s+\(.*\)|,\s.*)?$")
+_ENTRY = re.compile(r"^\s*(?:[-*•]\s+)?(?P<path>[^\s:].*?)(?:\s{2,}.*|\t.*|\s\([^()]*\)|,\s.*)?$")
 _NO_ENTRY = re.compile(
     r"^\s*(?:…|\.\.\.|\[|\(|#|no files|the folder is|there (?:is|are)|\d+ (?:more|files))", re.I
 )
-_READ_BEFORE = re.compile(r"(?P<path>\S+) \(read_file\)(?:: (?P<gist>[^\n]+))?")
+_READ_BEFORE = re.compile(r"(?<!\S)(?P<path>\S++) \(read_file\)(?:: (?P<gist>[^\n]+))?")
 _FILLERS = frozenset({"the", "file", "files", "and", "then", "also", "please", "me", "from", "of"})
 
 

@@ -1,0 +1,100 @@
+"""However hostile a text is, to read it takes time in proportion to its length."""
+
+from collections.abc import Callable
+
+import condense
+from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.folding import definitions, files_read
+from condense.prompts.parsed import parse_summary
+from condense.writing.failure import describe
+from tests.hostile import Hostile, assert_linear, hostile_texts
+
+LEDGER = """## Ledger ~
+~ files, edits/reads
+{0}
+~ commands, times (!failed ?unknown)
+{0}
+~ errors
+{0}
+~ to do, 1 done
+{0}
+~ user messages
+~
+{0}
+~ end"""
+
+
+def said(text: str) -> list[Message]:
+    """Return what a user said, and an agent after that."""
+    return [Message("user", text), Message("assistant", text)]
+
+
+def done(text: str, tool: str, *, failed: bool = False, **arguments: object) -> list[Message]:
+    """Return a call with such arguments, and the text as its result."""
+    call, result = ToolUseBlock("1", tool, arguments), ToolResultBlock("1", text, is_error=failed)
+    return [Message("assistant", (call,)), Message("user", (result,))]
+
+
+def worked(text: str) -> list[Message]:
+    """Return calls that name the text wherever a call's shape tells what it is about."""
+    patch = f"*** Begin Patch\n{text}"
+    return [
+        *done(text, "bash", command=text),
+        *done(text, "bash", failed=True, command="make"),
+        *done(text, "edit", failed=True, path=text[:300], content=text),
+        *done(text, "apply_patch", input=patch),
+        *done(text, "todo", todos=text),
+        *done(text, text, **{text: text}),
+    ]
+
+
+def counted(text: str) -> None:
+    """Count the text's tokens as every counter does."""
+    for counter in (condense.PromptCounter(), condense.TiktokenCounter()):
+        counter.count((TextBlock(text),))
+
+
+def shown(text: str) -> None:
+    """Shape a request of the text, with tools and without."""
+    messages = (*said(text), *done(text, text, value=text))
+    condense.shape_request(messages)
+    condense.shape_request(tuple(map(condense.tools_to_text, messages)))
+
+
+def judged(text: str) -> None:
+    """Ask whether an error that says the text is an overflow, wherever an error says something."""
+    condense.is_context_overflow({"type": "invalid_request_error", "message": text, "code": text})
+
+
+DOORS: dict[str, Callable[[str], object]] = {
+    "ledger of words": lambda text: condense.ledger(said(text)),
+    "ledger of work": lambda text: condense.ledger(worked(text)),
+    "receipt of words": lambda text: condense.receipt(said(text), text),
+    "receipt of work": lambda text: condense.receipt(worked(text), text[::-1]),
+    "parse_ledger": lambda text: condense.parse_ledger(LEDGER.format(text)),
+    "command_blocks": lambda text: condense.command_blocks(said(text)),
+    "shape_request": shown,
+    "is_context_overflow": judged,
+    "describe": lambda text: describe(ValueError(text)),
+    "parse_summary": lambda text: (parse_summary(text), parse_summary(f"<summary>{text}")),
+    "count": counted,
+    "files_read": lambda text: files_read(said(text)),
+    "definitions": lambda text: definitions("notes.md", text),
+}
+
+
+@hostile_texts
+def test_reading_takes_time_in_proportion_to_the_length(hostile: Hostile) -> None:
+    """A hundred thousand characters are read in some twenty times the time of five thousand."""
+    for name, door in DOORS.items():
+        assert_linear(door, hostile, name)
+
+
+def test_names_of_the_same_words_are_looked_up_in_proportion() -> None:
+    """Thousands of names that differ in one word, in a text full of the other."""
+
+    def look_up(size: int) -> None:
+        hidden = " ".join(f"word-{number}" for number in range(size // 10))
+        condense.receipt([Message("user", hidden)], "word " * (size // 5))
+
+    assert_linear(lambda text: look_up(len(text)), Hostile("x"), "receipt")

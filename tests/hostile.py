@@ -1,0 +1,77 @@
+"""Long texts that take whoever starts over at each character very long to read."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+SMALL, LARGE = 5_000, 100_000  # characters
+SECONDS = 0.3  # of processor time: what is faster needs no comparison
+
+
+class Hostile(NamedTuple):
+    """A text of a piece that is repeated, between what makes a reader begin and what it misses."""
+
+    piece: str
+    before: str = ""
+    after: str = ""
+
+    def text(self, size: int) -> str:
+        """Return the text with about ``size`` characters."""
+        return f"{self.before}{self.piece * (size // len(self.piece))}{self.after}"
+
+
+_REPEATED = (
+    # Signs, one by one.
+    *r"""./\`'"[](){}<>|&$#@%^~*+=-_!?,:;""", " ", "\t", "\n", "\r\n", "\0", "\x85", "\xa0",
+    "\u2028",
+    # Letters, digits and what is neither.
+    "7", "a", "A", "z9", "漢", "שלום", "\u200b", "a\u0301", "😀", "\ud800", "\udfff", "\u202e",
+    # Words and lines.
+    "lorem ipsum ", "x\n", "a.", "a/", "/a", "../", "./", "~/", "a-", "-1 ", "1-", "1.", "1,",
+    "1_,", "a_", "aB", "A1-", "#1", "QUJD", "a1b2c3d", "Ab\n===\n", "# ", "> ", "\\ ", "{[(", "\"'",
+    "${", "$(", "&&", "||", "; ", "- [ ] ", "[ ]\n", "1. ", "~\n", "```\n", "[a](", "![](", "*a ",
+    "|-",
+    # What is looked for, without its end.
+    "http://", "https://a.", "@/", "<a", "<a>", "</a>", "<command", "<command>", '<command name="',
+    "name=", "<analysis>", "</analysis>", "<analysis", "<summary>", "</summary>", "<focus>",
+    "<system-reminder>", "<environment_details>", '<file_content path="', "[Tool Use: ",
+    "*** Update File: ", "## Ledger ~\n", "exit code 1 ", "Traceback (most recent call last):\n",
+    "must ", "never. ", "sk-", "bearer ", '"x-api-key": "', "exceed", "exceed the ", "exceeds ",
+    "message", "maximum ", "token", "input tokens ", "context too ", "context length a ", "per ",
+)  # fmt: skip
+_MISSED = (
+    Hostile(".", after="x"), Hostile("-", after="x"), Hostile(" ", "[ ] a", "x"),
+    Hostile("\n", "[ ] a", "x"), Hostile(" ", "\n", "#x\n---\n"), Hostile("1,", after="x"),
+    Hostile("a", "<command name=", "></command>"), Hostile(" ", "name", "="),
+    Hostile("<analysis>", "<summary>", "</summary>"), Hostile("<summary>", "<analysis>"),
+    Hostile("a-1 ", "must "), Hostile("~", "## Ledger "), Hostile("9", "+", " characters"),
+)  # fmt: skip
+
+HOSTILE = (*map(Hostile, _REPEATED), *_MISSED)
+
+hostile_texts = pytest.mark.parametrize(
+    "hostile", HOSTILE, ids=lambda one: "…".join(map(ascii, one)).strip("…'")
+)
+
+
+def assert_linear(read: Callable[[str], object], hostile: Hostile, name: str) -> None:
+    """Fail where a text twenty times as long takes far more than twenty times as long to read."""
+    small = None
+    for size in (2 * SMALL, LARGE):
+        text = hostile.text(size)
+        spent = _seconds(read, text)
+        if spent <= SECONDS:
+            continue
+        small = small or min(_seconds(read, hostile.text(SMALL)) for _ in range(3))
+        allowed = max(SECONDS, 3 * small * size / SMALL)
+        spent = min(spent, *(_seconds(read, text) for _ in range(2)))
+        said = f"{name}: {size:,} characters take {spent:.2f} s, {SMALL:,} {small:.4f} s"
+        assert spent <= allowed, said
+
+
+def _seconds(read: Callable[[str], object], text: str) -> float:
+    started = time.process_time()
+    read(text)
+    return time.process_time() - started
