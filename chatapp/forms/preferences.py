@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.conf import settings
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.forms.conversations import LONGEST_PROMPT
 from chatapp.forms.thresholds import threshold_field
 from chatapp.models import Preferences
-from chatapp.models.accounts import HIGHEST_THRESHOLD, LOWEST_THRESHOLD
 
 if TYPE_CHECKING:
     PreferencesModelForm = forms.ModelForm[Preferences]
@@ -45,10 +43,7 @@ class PreferencesForm(PreferencesModelForm):
         label=_("Strategy"), choices=strategy_choices, widget=forms.RadioSelect, required=False
     )
 
-    threshold = threshold_field(
-        label=_("Threshold (%)"),
-        validators=[MinValueValidator(LOWEST_THRESHOLD), MaxValueValidator(HIGHEST_THRESHOLD)],
-    )
+    threshold = threshold_field(label=_("Threshold (%)"))
 
     class Meta:
         model = Preferences

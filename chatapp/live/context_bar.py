@@ -1,14 +1,13 @@
 """The context bar's numbers: how full the window is, and where and why it will condense."""
 
-import math
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context import budgets, sizes
+from chatapp.context.thresholds import Threshold
 from chatapp.models import Conversation, Preferences, Profile, store
-from chatapp.rendering.numbers import number
 from chatapp.services import preferences_of
 
 # The bar turns amber this many points of the window before condensing starts.
@@ -66,7 +65,7 @@ def _state(
     preferences: Preferences,
 ) -> ContextState:
     budget = budgets.budget_for(profile, preferences)
-    starts = _starts_at(budget, preferences)
+    starts = Threshold.of_budget(budget, automatic=preferences.auto_condense)
     window = budget.window
     available = max(0, window - tokens.value - budget.reserved)
     percent = budget.percent(tokens.value)
@@ -79,42 +78,12 @@ def _state(
         percent=percent,
         reserved_percent=100 * budget.reserved / window,
         available_percent=100 * available / window,
-        condenses_at=starts,
-        condenses_at_percent=max(0.0, 100 * starts / window),
-        reason=describe_start(budget, preferences),
+        condenses_at=starts.at,
+        condenses_at_percent=starts.percent,
+        reason=str(starts),
         segments=_segments(tokens.value, history, profile, window),
-        warn=percent >= 100 * starts / window - WARN_POINTS,
+        warn=percent >= starts.percent - WARN_POINTS,
     )
-
-
-def _starts_at(budget: condense.Budget, preferences: Preferences) -> int:
-    if preferences.auto_condense:
-        return budget.condenses_at
-    return math.floor(budget.allowed) + 1
-
-
-def describe_start(budget: condense.Budget, preferences: Preferences) -> str:
-    """Say where condensing starts, and which rule sets that point."""
-    names = {
-        "at": number(_starts_at(budget, preferences)),
-        "percent": number(budget.effective_threshold),
-        "reserved": number(budget.reserved),
-    }
-    if not preferences.auto_condense:
-        return (
-            _(
-                "truncates at %(at)s tokens: 90 %% of the window less %(reserved)s reserved "
-                "(automatic condensing is off)"
-            )
-            % names
-        )
-    if budget.window * budget.effective_threshold / 100 > budget.allowed:
-        text = _("condenses at %(at)s tokens: 90 %% of the window less %(reserved)s reserved")
-    elif budget.threshold_source == "profile":
-        text = _("condenses at %(at)s tokens: %(percent)s %% of the window, set in the profile")
-    else:
-        text = _("condenses at %(at)s tokens: %(percent)s %% of the window, set in Settings")
-    return text % names
 
 
 def _segments(

@@ -11,6 +11,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chatapp.context.thresholds import Threshold
+from chatapp.models import Condensation
 from chatapp.rendering.numbers import number
 
 register = template.Library()
@@ -116,3 +118,9 @@ def moment(when: datetime | None, style: str = "full") -> SafeString:
         style,
         when.strftime("%Y-%m-%d %H:%M UTC"),
     )
+
+
+@register.filter
+def threshold(attempt: Condensation) -> str:
+    """Say where condensing started when an attempt was made."""
+    return str(Threshold.of_attempt(attempt))

@@ -5,6 +5,7 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from chatapp.context.thresholds import CONDENSES, TRUNCATES
 from chatapp.tools import WorkspaceToolbox
 
 register = template.Library()
@@ -54,17 +55,15 @@ def script_texts() -> SafeString:
             "save": _("Save"),
             "cancel": _("Cancel"),
             "noChanges": _("No changes: this is the default."),
-            "fromGlobal": _("{name}: condenses at {percent} %, from the global setting"),
-            "fromOwn": _("{name}: condenses at {percent} %, its own value"),
-            "switchedOff": _("{name}: condenses only when you ask for it"),
-            "atTokens": _("{words} ({tokens} tokens)"),
-            "atLimit": _("{words} ({tokens} tokens: the rest is kept free for the answer)"),
+            "condensesAt": str(CONDENSES),
+            "truncatesAt": str(TRUNCATES),
+            "ofWindow": _("Condenses at {percent} % of the window"),
+            "outOfRange": _("Enter a number from {least} to {most}."),
             "globally": _(
                 "Condenses at {percent} % of the window, or before a request no longer fits, in "
                 "every profile that inherits."
             ),
             "neverGlobally": _("Nothing condenses by itself."),
-            "thisProfile": _("This profile"),
             "light": _("Light theme"),
             "dark": _("Dark theme"),
             "system": _("Theme of the system"),

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp import services
 from chatapp.context.budgets import budget_for
+from chatapp.context.thresholds import Threshold
 from chatapp.forms import ProfileForm, model_defaults, provider_traits
-from chatapp.live.context_bar import describe_start
 from chatapp.models import Preferences, Profile
 from chatapp.views.common import Request, signed_in
 
@@ -21,8 +21,9 @@ from chatapp.views.common import Request, signed_in
 def list_profiles(request: Request) -> HttpResponse:
     """List the user's profiles with where condensing starts in each."""
     preferences = services.preferences_of(request.user)
+    automatic = preferences.auto_condense
     profiles = [
-        (profile, describe_start(budget_for(profile, preferences), preferences))
+        (profile, Threshold.of_budget(budget_for(profile, preferences), automatic=automatic))
         for profile in request.user.profiles.all()
     ]
     context = {"profiles": profiles, "preferences": preferences}

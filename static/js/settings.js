@@ -14,29 +14,36 @@ function link(slider) {
   });
 }
 
+const globalNumber = form.querySelector("[name=threshold]");
+
 function globalThreshold() {
-  return Number(form.querySelector("[name=threshold]")?.value ?? form.dataset.globalThreshold);
+  return Number(globalNumber?.value ?? form.dataset.globalThreshold);
 }
 
 function isAutomatic() {
   return form.querySelector("[name=auto_condense]")?.checked ?? form.dataset.auto !== "off";
 }
 
-function effect(set, name, percent, source) {
-  if (!isAutomatic()) return text("switchedOff", { name });
-  const words = text(source, { name, percent });
-  const { window: size, allowed } = set.dataset;
-  if (!size) return words;
-  const wanted = Math.ceil((Number(size) * percent) / 100);
-  const limit = Number(allowed) + 1;
-  const tokens = Math.min(wanted, limit);
-  return text(wanted > limit ? "atLimit" : "atTokens", { words, tokens });
+// The same sentence as chatapp/context/thresholds.py, for values that are not saved yet.
+function sentence({ window: size, allowed }, threshold) {
+  if (!size) return text("ofWindow", { percent: threshold });
+  const wanted = isAutomatic() ? Math.ceil((Number(size) * threshold) / 100) : Infinity;
+  const at = Math.min(wanted, Number(allowed));
+  const percent = Math.round((100 * at) / Number(size));
+  return text(isAutomatic() ? "condensesAt" : "truncatesAt", { at, percent, free: Number(size) - at });
+}
+
+// What a number that can't be saved comes to is not said; why it can't, is.
+function effect(number, words) {
+  const valid = !number || number.value === "" || number.checkValidity();
+  return valid ? words : text("outOfRange", { least: Number(number.min), most: Number(number.max) });
 }
 
 function showGlobalEffect() {
   const line = form.querySelector("[data-global-effect]");
   if (!line) return;
-  line.textContent = text(isAutomatic() ? "globally" : "neverGlobally", { percent: globalThreshold() });
+  const words = text(isAutomatic() ? "globally" : "neverGlobally", { percent: globalThreshold() });
+  line.textContent = effect(globalNumber, words);
 }
 
 function showEffects() {
@@ -44,11 +51,11 @@ function showEffects() {
   for (const set of form.querySelectorAll("[data-threshold]")) {
     const owns = set.querySelector("[value=own]").checked;
     const number = set.querySelector("[type=number]");
-    const name = set.dataset.name || form.querySelector("[name=name]")?.value || text("thisProfile");
     set.classList.toggle("inherits", !owns);
     if (owns && number.value === "") number.value = set.querySelector("[type=range]").value;
-    const percent = owns ? Number(number.value) : globalThreshold();
-    set.querySelector("[data-effect]").textContent = effect(set, name, percent, owns ? "fromOwn" : "fromGlobal");
+    const deciding = owns ? number : globalNumber;
+    const words = sentence(set.dataset, owns ? Number(number.value) : globalThreshold());
+    set.querySelector("[data-effect]").textContent = effect(deciding, words);
   }
 }
 

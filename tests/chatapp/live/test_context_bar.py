@@ -9,7 +9,6 @@ from chatapp.models import Conversation, Preferences, Profile
 from tests.chatapp.conftest import Say, summarise
 
 WINDOW, OUTPUT = 100_000, 10_000
-TENTH = "80,001 tokens: 90 % of the window less 10,000 reserved"
 
 
 @pytest.fixture
@@ -32,29 +31,25 @@ def state_of(conversation: Conversation, **wishes: object) -> ContextState:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "own", "reason"),
+    ("wishes", "own", "at"),
     [
-        ({}, -1, f"condenses at {TENTH}"),
-        ({"threshold": 50}, -1, "condenses at 50,000 tokens: 50 % of the window, set in Settings"),
-        (
-            {"threshold": 50},
-            30,
-            "condenses at 30,000 tokens: 30 % of the window, set in the profile",
-        ),
-        (
-            {"auto_condense": False, "threshold": 50},
-            30,
-            f"truncates at {TENTH} (automatic condensing is off)",
-        ),
+        ({}, -1, 80_000),
+        ({"threshold": 50}, -1, 50_000),
+        ({"threshold": 50}, 30, 30_000),
+        ({"auto_condense": False, "threshold": 50}, 30, 80_000),
     ],
 )
-def test_it_says_where_condensing_starts_and_which_rule_sets_that_point(
-    conversation: Conversation, profile: Profile, wishes: dict[str, object], own: int, reason: str
+def test_it_says_where_condensing_starts(
+    conversation: Conversation, profile: Profile, wishes: dict[str, object], own: int, at: int
 ) -> None:
-    """In words, with the numbers that count."""
+    """The profile's own threshold before the user's, and what a request may hold before both."""
     profile.threshold = own
     profile.save()
-    assert state_of(conversation, **wishes).reason == reason
+    state = state_of(conversation, **wishes)
+    assert state.condenses_at == at
+    assert (
+        f"{at:,} tokens ({at // 1_000} % of the window; {WINDOW - at:,} kept free)" in state.reason
+    )
 
 
 def test_it_warns_ten_points_before(conversation: Conversation, profile: Profile, say: Say) -> None:

@@ -1,0 +1,72 @@
+"""Where condensing starts is said in one sentence, with one number, wherever it is said."""
+
+import json
+import re
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp import services
+from chatapp.context.thresholds import Threshold
+from chatapp.models import Condensation, Conversation
+from chatapp.templatetags.scripts import script_texts
+
+SENTENCE = "Condenses at 10,400 tokens (65 % of the window; 5,600 kept free)"
+
+
+def budget(threshold: float = 100) -> condense.Budget:
+    """A window of 16,000 tokens with 1,600 of headroom and 4,000 for the reply's sake."""
+    return condense.Budget(window=16_000, max_output=4_000, threshold=threshold)
+
+
+def test_where_a_request_would_be_too_long_decides_unless_the_threshold_is_lower() -> None:
+    """The number is what is allowed, not the one after it."""
+    whole = Threshold.of_budget(budget(), automatic=True)
+    assert whole.at == int(budget().allowed)
+    assert Threshold.of_budget(budget(30), automatic=True).at == 4_800
+    assert str(Threshold.of_budget(budget(30), automatic=True)) == (
+        "Condenses at 4,800 tokens (30 % of the window; 11,200 kept free)"
+    )
+
+
+def test_without_automatic_condensing_the_sentence_says_what_happens_instead() -> None:
+    """Only what no longer fits is hidden then, whatever the threshold."""
+    said = str(Threshold.of_budget(budget(30), automatic=False))
+    assert said.startswith(f"Truncates at {int(budget().allowed):,} tokens")
+    assert said.endswith("automatic condensing is off")
+
+
+def test_an_attempt_says_what_held_when_it_was_made() -> None:
+    """Its record keeps window, threshold and what was allowed."""
+    attempt = Condensation(context_window=16_000, threshold=100.0, allowed=10_400)
+    assert str(Threshold.of_attempt(attempt)) == SENTENCE
+
+
+def test_the_bar_the_profiles_and_scripts_say_the_same(
+    conversation: Conversation, alice: User, browser: Client
+) -> None:
+    """Scripts fill the same words with numbers that are not saved yet."""
+    profile = alice.profiles.get()
+    said = str(
+        Threshold.of_budget(
+            condense.Budget(window=profile.context_window, max_output=profile.max_output),
+            automatic=True,
+        )
+    )
+    assert said.startswith("Condenses at ")
+    for name, args in (("chat", [conversation.pk]), ("profiles", [])):
+        assert said in browser.get(reverse(name, args=args)).content.decode()
+    found = re.search(r"<script[^>]*>(.*)</script>", str(script_texts()), re.DOTALL)
+    assert found
+    words = json.loads(found[1])["condensesAt"]
+    assert re.sub(r"\{\w+\}", "#", words) == re.sub(r"\d[\d,]*", "#", said)
+
+
+def test_a_threshold_out_of_range_is_refused_once(browser: Client, alice: User) -> None:
+    """One mistake, one sentence."""
+    services.preferences_of(alice)
+    answer = browser.post(reverse("settings"), {"threshold": "200"})
+    assert answer.status_code == 422
+    assert answer.content.decode().count("less than or equal to 100") == 1
