@@ -14,7 +14,7 @@ from chatapp.models import Conversation
 from chatapp.routing import websocket_urlpatterns
 
 # Seconds: generous, as the machine may be busy; a test that waits this long has failed.
-PATIENCE = 20
+PATIENCE = 60
 
 
 class Page:

@@ -31,8 +31,8 @@ def test_importing_the_engine_loads_no_vocabulary_grammar_sdk_or_framework() -> 
 
 
 def test_importing_the_engine_is_quick() -> None:
-    """The best of five, since a busy machine is no fault of the engine."""
-    code = "import time; s = time.perf_counter(); import condense; print(time.perf_counter() - s)"
+    """In processor time, the best of five: a busy machine is no fault of the engine."""
+    code = "import time; s = time.process_time(); import condense; print(time.process_time() - s)"
     assert min(float(in_fresh_python(code)) for _ in range(5)) < LIMIT
 
 

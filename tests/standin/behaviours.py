@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Gate:

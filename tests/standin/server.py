@@ -30,7 +30,7 @@ from tests.standin.writing import Written
 NO_KEY = Failure(401, "authentication_error", "x-api-key header is required")
 WRONG_KEY = Failure(401, "authentication_error", "invalid x-api-key")
 VERSIONS = {"2023-06-01", "2026-10-21"}
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class ConnectionCut(Exception):

@@ -12,6 +12,8 @@ from chatapp.agent import ports
 from chatapp.tools import WorkspaceToolbox, list_files
 from chatapp.tools.workspace import Workspace
 
+PATIENCE = 60  # seconds
+
 
 @pytest.fixture
 def toolbox(folder: Path) -> WorkspaceToolbox:
@@ -106,16 +108,27 @@ async def test_an_unexpected_error_is_logged_and_not_shown(
     assert "A tool failed" in caplog.text
 
 
+class Slow:
+    """A tool on a slow disk: it says that it runs, and waits to be released."""
+
+    def __init__(self) -> None:
+        self.started, self.release = threading.Event(), threading.Event()
+
+    def run(self, *_arguments: object) -> str:
+        self.started.set()
+        return "late" if self.release.wait(PATIENCE) else "stuck"
+
+
 async def test_tools_run_outside_the_event_loop(
     toolbox: WorkspaceToolbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow disk does not stop the server."""
-    release = threading.Event()
-    monkeypatch.setattr(list_files, "run", lambda *_: "late" if release.wait(10) else "stuck")
+    slow = Slow()
+    monkeypatch.setattr(list_files, "run", slow.run)
     call = asyncio.create_task(toolbox.run("list_files", {}))
-    await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(slow.started.wait, PATIENCE)
     assert not call.done()
-    release.set()
+    slow.release.set()
     assert (await call).text == "late"
 
 
@@ -123,14 +136,14 @@ async def test_cancelling_a_call_is_not_an_outcome(
     toolbox: WorkspaceToolbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stop ends the wait at once."""
-    release = threading.Event()
-    monkeypatch.setattr(list_files, "run", lambda *_: str(release.wait(10)))
+    slow = Slow()
+    monkeypatch.setattr(list_files, "run", slow.run)
     call = asyncio.create_task(toolbox.run("list_files", {}))
-    await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(slow.started.wait, PATIENCE)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    release.set()
+    slow.release.set()
 
 
 def test_nothing_is_looked_at_before_a_call(folder: Path) -> None:

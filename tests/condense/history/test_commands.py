@@ -44,7 +44,7 @@ def test_a_summarys_reminder_carries_the_blocks_on() -> None:
 
 def test_a_hostile_message_is_read_in_one_pass() -> None:
     """A hundred thousand openings without an end take no time."""
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("<command>" * 100_000, "<command" * 100_000, "<command></command" * 50_000):
         extract_command_blocks(Message("user", text))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

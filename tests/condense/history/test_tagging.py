@@ -234,7 +234,7 @@ def test_messages_since_the_last_summary_start_with_it(condensed: History) -> No
 
 def test_a_hundred_thousand_messages_take_a_moment() -> None:
     """Each operation is one pass, and the view of a condensed history far less."""
-    started = time.perf_counter()
+    started = time.process_time()
     history = talk(100_000)
     result = truncate(history)
     end = unread_tail(effective_history(result.messages))
@@ -242,8 +242,8 @@ def test_a_hundred_thousand_messages_take_a_moment() -> None:
     made = hide_behind(tuple(result.messages), hidden, summary("s"))
     assert seen(undo_rewind(rewind(made, "m50000", rewind_id="r"), "r")) == seen(made)
     undo(made, "s")
-    assert time.perf_counter() - started < 15
-    started = time.perf_counter()
+    assert time.process_time() - started < 15
+    started = time.process_time()
     for _ in range(1000):
         effective_history(made)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

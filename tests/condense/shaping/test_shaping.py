@@ -272,11 +272,11 @@ def test_a_message_without_tools_is_the_same_as_text() -> None:
 
 def test_a_hundred_thousand_messages_of_one_role_take_a_moment() -> None:
     """Merging a run is linear, as are ids that are used again."""
-    started = time.perf_counter()
+    started = time.process_time()
     shape_request([GO] * 100_000)
     turn = (reply(use("call_0")), user(result("call_0")))
     shape_request((GO, *turn * 20_000))
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def weighing(size: int) -> ImageBlock:

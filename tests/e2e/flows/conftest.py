@@ -20,7 +20,7 @@ from tests.e2e.flows.serving import Desk, Server, serving
 from tests.standin.server import Standin
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
-PATIENCE = 20_000  # milliseconds; the machine may be busy
+PATIENCE = 60_000  # milliseconds; the machine may be busy
 NETWORK = ("Failed to load resource", "WebSocket connection")
 
 expect.set_options(timeout=PATIENCE)
