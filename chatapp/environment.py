@@ -52,6 +52,15 @@ def read_list(name: str, default: list[str]) -> list[str]:
     return entries
 
 
+def read_names(name: str) -> list[str]:
+    """Return comma-separated names of folders, none of them a path."""
+    names = read_list(name, [])
+    for entry in names:
+        if "/" in entry or entry in {".", ".."}:
+            raise BadEnvironment(f"{name} must list names of folders, not {entry!r}.")
+    return names
+
+
 def read_origins(name: str) -> list[str]:
     """Return comma-separated origins, each a scheme and a host without a path."""
     origins = read_list(name, [])

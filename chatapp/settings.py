@@ -9,6 +9,7 @@ from chatapp.environment import (
     read_flag,
     read_folder,
     read_list,
+    read_names,
     read_or_create_secret,
     read_origins,
     read_port,
@@ -24,6 +25,10 @@ DATA_DIR = make_folder("DATA_DIR", read_folder("DATA_DIR", BASE_DIR / "var"))
 
 # The agent's tools work in one folder per conversation, below this one.
 WORKSPACES_ROOT = read_folder("WORKSPACES_ROOT", DATA_DIR / "workspaces")
+
+# Of the folders there, those that every user may choose; others belong to one user (users/NUMBER),
+# to one conversation, or to the superusers.
+SHARED_WORKSPACES = read_names("SHARED_WORKSPACES")
 
 # Where the server listens; PORT 0 takes any free port.
 HOST = read_text("HOST", "127.0.0.1")
@@ -82,6 +87,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "chatapp.middleware.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

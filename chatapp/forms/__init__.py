@@ -9,13 +9,12 @@
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults, plain, provider_traits
-from chatapp.forms.thresholds import ProfileThresholds, ThresholdChoice
+from chatapp.forms.thresholds import ThresholdChoice
 
 __all__ = [
     "NewConversationForm",
     "PreferencesForm",
     "ProfileForm",
-    "ProfileThresholds",
     "RenameForm",
     "RewindForm",
     "ThresholdChoice",

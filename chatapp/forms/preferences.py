@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.conf import settings
+from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
@@ -76,6 +77,7 @@ class PreferencesForm(PreferencesModelForm):
         super().__init__(*args, **kwargs)
         if not self.initial.get("condensing_prompt"):
             self.initial["condensing_prompt"] = default_prompt()
+        self.fields["condensing_prompt"].validators.append(MaxLengthValidator(LONGEST_PROMPT))
         # Hidden, and so perhaps empty, unless the strategy asks for it.
         self.fields["messages_kept"].required = False
         self.initial["strategy"] = self.instance.strategy or settings.CONDENSE_STRATEGY

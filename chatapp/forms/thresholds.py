@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.forms import modelformset_factory
 from django.utils.translation import gettext_lazy as _
 
 import condense
@@ -68,6 +67,3 @@ class ThresholdChoice(ProfileModelForm):
         elif "own_threshold" not in self.errors:
             self.add_error("own_threshold", _("Enter a number from 5 to 100."))
         return cleaned
-
-
-ProfileThresholds = modelformset_factory(Profile, form=ThresholdChoice, extra=0)

@@ -3,6 +3,7 @@
 ``accounts``       the owner, sign-in links, profiles and preferences
 ``conversations``  starting, naming, deleting; the life of a turn
 ``imports``        a transcript file becomes a conversation
+``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
 """
 
@@ -13,7 +14,6 @@ from chatapp.services.accounts import (
     redeem_sign_in_token,
 )
 from chatapp.services.conversations import (
-    choose_workspace,
     close_interrupted,
     delete_conversation,
     finish_turn,
@@ -35,6 +35,7 @@ from chatapp.services.history import (
 )
 from chatapp.services.imports import Imported, import_conversation
 from chatapp.services.samples import SAMPLES
+from chatapp.services.workspaces import choose_workspace
 
 __all__ = [
     "SAMPLES",

@@ -2,10 +2,8 @@
 
 import uuid
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -32,33 +30,6 @@ def start_conversation(
         workspace=workspace,
         title=title[:TITLE_LENGTH],
     )
-
-
-def choose_workspace(*, conversation: Conversation, folder: str) -> None:
-    """Let the tools read another folder below WORKSPACES_ROOT; "" is the conversation's own.
-
-    Refused when there is no such folder, or when it belongs to another conversation.
-    """
-    if folder:
-        _refuse_foreign_folder(folder)
-    Conversation.objects.filter(pk=conversation.pk).update(workspace=folder)
-
-
-def _refuse_foreign_folder(folder: str) -> None:
-    root = Path(settings.WORKSPACES_ROOT).resolve()
-    path = (root / folder).resolve()
-    if root not in path.parents or not path.is_dir():
-        raise Refused(_("There is no folder %(folder)s for workspaces.") % {"folder": folder})
-    if Conversation.objects.filter(pk__in=_ids_in(path.relative_to(root))).exists():
-        raise Refused(_("This folder belongs to a conversation. Choose another."))
-
-
-def _ids_in(path: Path) -> list[uuid.UUID]:
-    """Return the conversation that a path's first folder is named after, if any."""
-    try:
-        return [uuid.UUID(path.parts[0])]
-    except ValueError:
-        return []
 
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:

@@ -1,5 +1,6 @@
 """One page of rows, in a number of queries that does not depend on its length."""
 
+import re
 import uuid
 
 from django.db.models import Q
@@ -11,6 +12,7 @@ from chatapp.transcript.rows import MessageRow, Page
 
 PAGE = 50
 _SHOWN_WITH = ("call", "condensation", "turn")
+_CURSOR = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 
 def revision(conversation_id: uuid.UUID) -> int:
@@ -32,8 +34,8 @@ def page(
 
 def parse_cursor(text: str) -> Cursor | None:
     """Return a cursor from a URL; anything malformed is the newest page."""
-    position, _dot, seq = text.partition(".")
-    return (int(position), int(seq)) if position.isdecimal() and seq.isdecimal() else None
+    found = _CURSOR.fullmatch(text)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _read(

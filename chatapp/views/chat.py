@@ -20,6 +20,7 @@ from chatapp.views.common import (
     Request,
     done,
     own_conversation,
+    read_number,
     refuse,
     resting_conversation,
     signed_in,
@@ -106,8 +107,8 @@ def undo_rewind(request: Request, pk: uuid.UUID, rewind_pk: uuid.UUID) -> HttpRe
 def choose_profile(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Let another of the user's profiles answer from now on."""
     conversation = own_conversation(request, pk)
-    chosen = request.POST.get("profile", "")
-    profile = get_object_or_404(request.user.profiles, pk=int(chosen) if chosen.isdecimal() else 0)
+    chosen = read_number(request.POST.get("profile", ""))
+    profile = get_object_or_404(request.user.profiles, pk=chosen)
     if profile != conversation.profile:
         # What one tokenizer measured says little about another's.
         Conversation.objects.filter(pk=pk).update(
@@ -135,6 +136,4 @@ def announce(request: Request, conversation: Conversation) -> HttpResponse:
 
 def read_page(request: Request, conversation: Conversation) -> transcript.Page:
     """Return the newest rows, as many as it takes to include the place ``at``."""
-    place = request.GET.get("at", "")
-    at = int(place) if place.isdecimal() else None
-    return transcript.page(conversation, at=at)
+    return transcript.page(conversation, at=read_number(request.GET.get("at", "")))

@@ -24,6 +24,9 @@ from chatapp.models import Conversation
 # htmx shows the text of this answer instead of swapping it in.
 REFUSED = 422
 
+# Digits; what is counted or numbered here has fewer.
+LONGEST_NUMBER = 9
+
 
 class Request(HttpRequest):
     """A request of someone who is signed in."""
@@ -49,6 +52,11 @@ def signed_in[**P](
             return refuse(own, str(refusal))
 
     return guarded
+
+
+def read_number(text: str) -> int | None:
+    """Return the whole number that a part of an address or a form spells, if one can be meant."""
+    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
 
 
 def send_to_sign_in(request: HttpRequest) -> HttpResponse:

@@ -14,7 +14,14 @@ from chatapp import services, transcript
 from chatapp.models import Condensation, Message
 from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
-from chatapp.views.common import Request, own_conversation, refuse, resting_conversation, signed_in
+from chatapp.views.common import (
+    Request,
+    own_conversation,
+    read_number,
+    refuse,
+    resting_conversation,
+    signed_in,
+)
 from chatapp.views.sidebar import read_cursor, write_cursor
 
 PAGE = 30
@@ -77,10 +84,10 @@ def put_back(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResp
     """Tell the model a fact again that the condensation lost."""
     conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
-    index = request.POST.get("fact", "")
-    if not index.isdecimal():
+    index = read_number(request.POST.get("fact", ""))
+    if index is None:
         return refuse(request, _("There is no such fact in this record."))
-    services.put_back(condensation=attempt, index=int(index))
+    services.put_back(condensation=attempt, index=index)
     return announce(request, conversation)
 
 

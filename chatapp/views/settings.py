@@ -1,14 +1,21 @@
 """How condensing and the agent work for the user: one page, one Save."""
 
+import re
+from collections.abc import Sequence
+
 from django.contrib import messages
-from django.http import HttpResponse
+from django.db import transaction
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from chatapp import services
-from chatapp.forms import PreferencesForm, ProfileThresholds, default_prompt
+from chatapp.forms import PreferencesForm, ThresholdChoice, default_prompt
+from chatapp.models import Profile
 from chatapp.views.common import Request, signed_in
+
+CHOICE = re.compile(r"profile-\d+-mode")
 
 
 @require_http_methods(["GET", "POST"])
@@ -16,14 +23,33 @@ from chatapp.views.common import Request, signed_in
 def show_settings(request: Request) -> HttpResponse:
     """Show every setting with its effect, and save them all at once."""
     preferences = services.preferences_of(request.user)
-    form = PreferencesForm(request.POST or None, instance=preferences)
-    thresholds = ProfileThresholds(
-        request.POST or None, queryset=request.user.profiles.all(), prefix="profiles"
-    )
-    if request.method == "POST" and form.is_valid() and thresholds.is_valid():
-        form.save()
-        thresholds.save()
-        messages.success(request, _("Settings saved."))
+    sent = request.POST if request.method == "POST" else None
+    form = PreferencesForm(sent, instance=preferences)
+    thresholds = [make_choice(profile, sent) for profile in request.user.profiles.all()]
+    chosen = [one for one in thresholds if one.is_bound]
+    # Each says what is wrong with it, so that nobody mends one mistake after the other.
+    if sent is not None and all([form.is_valid(), *[one.is_valid() for one in chosen]]):
+        save(request, form, chosen)
         return redirect("settings")
     context = {"form": form, "thresholds": thresholds, "default_prompt": default_prompt()}
-    return render(request, "settings/page.html", context, status=422 if form.errors else 200)
+    return render(request, "settings/page.html", context, status=200 if sent is None else 422)
+
+
+def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:
+    """Return the profile's form; one that was made in another tab since is not in what was sent."""
+    prefix = f"profile-{profile.pk}"
+    return ThresholdChoice(
+        sent if sent and f"{prefix}-mode" in sent else None, instance=profile, prefix=prefix
+    )
+
+
+@transaction.atomic
+def save(request: Request, form: PreferencesForm, chosen: Sequence[ThresholdChoice]) -> None:
+    """Save all of it, and say what can't be saved any more."""
+    form.save()
+    for one in chosen:
+        request.user.profiles.filter(pk=one.instance.pk).update(threshold=one.instance.threshold)
+    messages.success(request, _("Settings saved."))
+    if {*filter(CHOICE.fullmatch, request.POST)} - {one.add_prefix("mode") for one in chosen}:
+        text = _("A profile was removed in another tab. There was no threshold of its own to save.")
+        messages.info(request, text)

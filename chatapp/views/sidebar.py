@@ -2,7 +2,7 @@
 
 import functools
 import uuid
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any
 
 from django.db.models import Q
@@ -44,4 +44,7 @@ def read_cursor(text: str) -> tuple[datetime, str] | None:
         when, key = parse_datetime(stamp), uuid.UUID(pk)
     except ValueError:
         return None
-    return (when, str(key)) if found and when else None
+    if not (found and when and when.tzinfo):
+        return None
+    # The first and the last year are an error in some time zone.
+    return (when, str(key)) if MINYEAR < when.year < MAXYEAR else None

@@ -52,7 +52,7 @@ def standin(transactional_db: None) -> Iterator[Standin]:
 @pytest.fixture
 def conversation(alice: User, standin: Standin) -> Conversation:
     """A conversation whose workspace holds source and notes."""
-    folder = Path(settings.WORKSPACES_ROOT) / "project"
+    folder = Path(settings.WORKSPACES_ROOT) / "users" / str(alice.pk) / "project"
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "lexer.py").write_text(LEXER)
     (folder / "notes.txt").write_text(NOTES)

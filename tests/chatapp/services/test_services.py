@@ -1,7 +1,5 @@
 """What services change, and what they refuse."""
 
-from pathlib import Path
-
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
@@ -268,41 +266,6 @@ def test_a_blank_title_is_refused(conversation: Conversation) -> None:
     """A conversation without a name could not be found again."""
     with pytest.raises(services.Refused):
         services.rename_conversation(conversation=conversation, title="  ")
-
-
-@pytest.mark.parametrize("folder", ["..", "../outside", "/etc", "missing", "link"])
-def test_a_workspace_outside_the_root_is_refused(
-    conversation: Conversation, settings: LazySettings, folder: str
-) -> None:
-    """Also through a symbolic link."""
-    root = Path(settings.WORKSPACES_ROOT)
-    root.mkdir(parents=True)
-    (root / "link").symlink_to("/etc")
-    with pytest.raises(services.Refused, match="no folder"):
-        services.choose_workspace(conversation=conversation, folder=folder)
-
-
-def test_another_conversations_folder_is_refused(
-    conversation: Conversation, bob: User, settings: LazySettings
-) -> None:
-    """Bob's files are not for Alice's agent."""
-    other = services.start_conversation(owner=bob)
-    (Path(settings.WORKSPACES_ROOT) / other.pk.hex).mkdir(parents=True)
-    with pytest.raises(services.Refused, match="belongs to"):
-        services.choose_workspace(conversation=conversation, folder=other.pk.hex)
-
-
-def test_a_folder_below_the_root_can_be_the_workspace(
-    conversation: Conversation, settings: LazySettings
-) -> None:
-    """And be given up again."""
-    (Path(settings.WORKSPACES_ROOT) / "project" / "src").mkdir(parents=True)
-    services.choose_workspace(conversation=conversation, folder="project/src")
-    conversation.refresh_from_db()
-    assert conversation.workspace == "project/src"
-    services.choose_workspace(conversation=conversation, folder="")
-    conversation.refresh_from_db()
-    assert conversation.workspace == ""
 
 
 def test_preferences_are_one_row_a_user(alice: User) -> None:

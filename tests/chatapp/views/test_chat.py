@@ -168,13 +168,16 @@ def test_an_unknown_conversation_is_not_found(browser: Client) -> None:
     assert "belongs to someone else" in answer.text
 
 
-def test_the_workspace_is_chosen_in_the_menu(browser: Client, conversation: Conversation) -> None:
+def test_the_workspace_is_chosen_in_the_menu(
+    browser: Client, conversation: Conversation, alice: User
+) -> None:
     """A folder that is not there is refused, and nothing changes."""
-    (Path(settings.WORKSPACES_ROOT) / "project").mkdir(parents=True)
+    own = f"users/{alice.pk}/project"
+    (Path(settings.WORKSPACES_ROOT) / own).mkdir(parents=True)
     address = reverse("choose_workspace", args=[conversation.pk])
     page = browser.post(address, {"folder": "project/"}, follow=True)
     assert "The agent reads project from now on." in page.content.decode()
     page = browser.post(address, {"folder": "../etc"}, follow=True)
-    assert "There is no folder" in page.content.decode()
+    assert "You have no workspace folder ../etc" in page.content.decode()
     conversation.refresh_from_db()
-    assert conversation.workspace == "project"
+    assert conversation.workspace == own

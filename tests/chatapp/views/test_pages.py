@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from chatapp import services
 from chatapp.models import Conversation, Profile
+from chatapp.models.accounts import INHERIT
 from tests.chatapp.test_forms import PROFILE
 
 PAGES = ["conversations", "condensations", "profiles", "new_profile", "settings", "search"]
@@ -118,11 +119,8 @@ def test_settings_are_saved_together(browser: Client, alice: User) -> None:
         "threshold": 75,
         "step_limit": 20,
         "condensing_prompt": "Be brief.",
-        "profiles-TOTAL_FORMS": 1,
-        "profiles-INITIAL_FORMS": 1,
-        "profiles-0-id": profile.pk,
-        "profiles-0-mode": "own",
-        "profiles-0-own_threshold": 60,
+        f"profile-{profile.pk}-mode": "own",
+        f"profile-{profile.pk}-own_threshold": 60,
     }
     assert browser.post(reverse("settings"), form).status_code == 302
     alice.preferences.refresh_from_db()
@@ -131,6 +129,53 @@ def test_settings_are_saved_together(browser: Client, alice: User) -> None:
     assert not alice.preferences.auto_condense
     wrong = browser.post(reverse("settings"), form | {"threshold": 3})
     assert wrong.status_code == 422
+
+
+def test_a_profile_that_was_removed_in_another_tab_is_said(browser: Client, alice: User) -> None:
+    """All else is saved, and a profile that came in between keeps what it has."""
+    services.preferences_of(alice)
+    form = {
+        "threshold": 75,
+        "step_limit": 20,
+        "condensing_prompt": "Be brief.",
+        "profile-4711-mode": "own",
+        "profile-4711-own_threshold": 60,
+    }
+    page = browser.post(reverse("settings"), form, follow=True).text
+    assert "Settings saved." in page
+    assert "A profile was removed in another tab." in page
+    alice.preferences.refresh_from_db()
+    assert alice.preferences.threshold == 75
+    assert [*Profile.objects.values_list("threshold", flat=True)] == [INHERIT]
+
+
+def test_a_wrong_threshold_of_a_profile_is_said_where_it_was_entered(
+    browser: Client, alice: User
+) -> None:
+    """And nothing of the rest is lost or saved."""
+    profile = services.preferences_of(alice).default_profile
+    assert profile
+    form = {
+        "threshold": 75,
+        "step_limit": 20,
+        "condensing_prompt": "Be brief.",
+        f"profile-{profile.pk}-mode": "own",
+        f"profile-{profile.pk}-own_threshold": 3,
+    }
+    answer = browser.post(reverse("settings"), form)
+    assert answer.status_code == 422
+    assert "Ensure this value is greater than or equal to 5." in answer.text
+    assert "Be brief." in answer.text
+    assert services.preferences_of(alice).condensing_prompt == ""
+
+
+def test_a_condensing_prompt_has_a_limit_that_is_named(browser: Client, alice: User) -> None:
+    """Two megabytes of it are no instruction."""
+    form = {"threshold": 75, "step_limit": 20, "condensing_prompt": "x" * 2_000_000}
+    answer = browser.post(reverse("settings"), form)
+    assert answer.status_code == 422
+    assert "at most 200000 characters (it has 2000000)" in answer.text
+    assert services.preferences_of(alice).condensing_prompt == ""
 
 
 def test_profiles_are_made_changed_and_removed(browser: Client, alice: User) -> None:

@@ -1,0 +1,112 @@
+"""Whose folders a conversation may read."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+
+from chatapp import bootstrap, services
+from chatapp.models import Conversation
+
+ODD = [
+    "..", ".", "../outside", "/etc", "missing", "link", "a\0b", "x" * 5_000, "x/" * 3_000, "users",
+    "users/../..",
+]  # fmt: skip
+
+
+@pytest.fixture
+def root(settings: LazySettings) -> Path:
+    """The folder of all workspaces."""
+    root = Path(settings.WORKSPACES_ROOT)
+    root.mkdir(parents=True)
+    return root
+
+
+def choose(conversation: Conversation, folder: str) -> Path:
+    """Let the conversation read the folder; return where that is, below all workspaces."""
+    services.choose_workspace(conversation=conversation, folder=folder)
+    conversation.refresh_from_db()
+    return bootstrap.workspace_of(conversation)
+
+
+def refuse(conversation: Conversation, folder: str) -> None:
+    """Expect that the folder is refused, and that nothing changes."""
+    before = conversation.workspace
+    with pytest.raises(services.Refused, match="no workspace folder"):
+        services.choose_workspace(conversation=conversation, folder=folder)
+    conversation.refresh_from_db()
+    assert conversation.workspace == before
+
+
+@pytest.mark.parametrize("folder", ODD)
+@pytest.mark.parametrize("rank", ["user", "superuser"])
+def test_what_is_no_workspace_is_refused(
+    conversation: Conversation, alice: User, root: Path, folder: str, rank: str
+) -> None:
+    """Also through a symbolic link, and whoever asks."""
+    User.objects.filter(pk=alice.pk).update(is_superuser=rank == "superuser")
+    (root / "users").mkdir()
+    (root / "link").symlink_to("/etc")
+    refuse(conversation, folder)
+
+
+def test_a_user_s_own_folders_are_chosen_by_name(
+    conversation: Conversation, alice: User, root: Path
+) -> None:
+    """And given up again."""
+    own = root / "users" / str(alice.pk) / "project" / "src"
+    own.mkdir(parents=True)
+    assert choose(conversation, "project/src") == own
+    assert choose(conversation, conversation.workspace) == own
+    assert choose(conversation, "") == root / conversation.pk.hex
+
+
+@pytest.mark.parametrize("rank", ["user", "superuser"])
+def test_another_user_s_folders_are_refused(
+    conversation: Conversation, alice: User, bob: User, root: Path, rank: str
+) -> None:
+    """Bob's files are not for Alice's agent, whatever way leads there."""
+    User.objects.filter(pk=alice.pk).update(is_superuser=rank == "superuser")
+    other = services.start_conversation(owner=bob)
+    bobs = root / "users" / str(bob.pk)
+    for folder in (bobs / "project", root / other.pk.hex, root / "users" / str(alice.pk)):
+        folder.mkdir(parents=True)
+    (root / "users" / str(alice.pk) / "link").symlink_to(bobs)
+    for name in (
+        f"users/{bob.pk}",
+        f"users/{bob.pk}/project",
+        f"../{bob.pk}",
+        other.pk.hex,
+        "link",
+    ):
+        refuse(conversation, name)
+
+
+def test_other_folders_are_the_operator_s_to_share(
+    conversation: Conversation, alice: User, root: Path, settings: LazySettings
+) -> None:
+    """A superuser, who runs the server, reads them anyhow."""
+    (root / "project" / "src").mkdir(parents=True)
+    refuse(conversation, "project")
+    settings.SHARED_WORKSPACES = ["project"]
+    assert choose(conversation, "project/src") == root / "project" / "src"
+    settings.SHARED_WORKSPACES = []
+    refuse(conversation, "project")
+    User.objects.filter(pk=alice.pk).update(is_superuser=True)
+    conversation.refresh_from_db()
+    assert choose(conversation, "project") == root / "project"
+
+
+def test_a_folder_that_was_chosen_before_stays(conversation: Conversation, root: Path) -> None:
+    """Who had it goes on reading it."""
+    (root / "project").mkdir()
+    Conversation.objects.update(workspace="project")
+    conversation.refresh_from_db()
+    assert bootstrap.workspace_of(conversation) == root / "project"
+
+
+def test_the_samples_are_everybody_s(conversation: Conversation, root: Path) -> None:
+    """They are Palimpsest's own documentation."""
+    services.start_conversation(owner=conversation.owner, workspace=services.SAMPLES)
+    assert choose(conversation, services.SAMPLES) == root / services.SAMPLES

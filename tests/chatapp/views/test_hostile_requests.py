@@ -1,0 +1,146 @@
+"""Every address, asked with what no browser sends: the answer is never an error of the server."""
+
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from chatapp.models import Condensation, Conversation, Profile, Rewind
+from tests.chatapp.conftest import Say, summarise
+
+pytestmark = pytest.mark.django_db
+
+# Every name that a view or a form reads.
+KEYS = (
+    *("after", "at", "before", "condensation", "condense", "current", "deleted", "fact", "folder"),
+    *("next", "outcome", "password", "profile", "prompt", "q", "samples", "title", "to_seq"),
+    *("username", "csrfmiddlewaretoken", "auto_condense", "threshold", "strategy", "messages_kept"),
+    *("clear_tool_output", "condensing_prompt", "step_limit", "shortcuts", "name", "provider"),
+    *("model", "base_url", "context_window", "max_output", "price_input", "price_output"),
+    *("price_cache_read", "price_cache_write", "mode", "own_threshold", "key", "remove_key"),
+    *("profile-1-mode", "profile-1-own_threshold", "profile-99999999999999999999-mode"),
+)
+SOMEBODY = uuid.UUID(int=7)
+HOSTILE = {
+    "nothing": "",
+    "5,000 digits": "9" * 5_000,
+    "20 digits": "9" * 20,
+    "one": "1",
+    "other digits": "\u0663\u00b2",
+    "infinity": "1e999",
+    "two endless places": f"{'9' * 5_000}.{'9' * 5_000}",
+    "the first moment": f"0001-01-01T00:00:00+14:00_{SOMEBODY}",
+    "the last moment": f"9999-12-31T23:59:59-14:00_{SOMEBODY}",
+    "a moment without a zone": f"2026-01-01T00:00:00_{SOMEBODY}",
+    "NUL": "a\0b",
+    "a long name": "x" * 5_000,
+    "a long path": "x/" * 2_000,
+    "markup": "<script>alert(1)</script>{{ 7 }}%s{}",
+}
+BODIES = {
+    "an unknown charset": ("application/x-www-form-urlencoded; charset=nothing", b"to_seq=1"),
+    "UTF-7": ("application/x-www-form-urlencoded; charset=utf-7", b"to_seq=+2AA-"),
+    "UTF-16": ("application/x-www-form-urlencoded; charset=utf-16", b"\xff"),
+    "no UTF-8": ("application/x-www-form-urlencoded", b"to_seq=%ff\xff&\xfe=1"),
+    "no boundary": ("multipart/form-data", b"--x"),
+    "a broken part": ("multipart/form-data; boundary=x", b"--x\r\nContent-Dis\xff\r\n\r\n1"),
+    "a part in UTF-7": (
+        "multipart/form-data; boundary=x; charset=utf-7",
+        b"--x\r\nContent-Disposition: form-data; name=to_seq\r\n\r\n+2AA-\r\n--x--\r\n",
+    ),
+    "JSON": ("application/json", b"[" * 10_000),
+    "2,000 fields": ("application/x-www-form-urlencoded", b"a=1&" * 2_000),
+    "6 MB": ("application/x-www-form-urlencoded", b"prompt=" + b"x" * 6_000_000),
+}
+ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(name, str))
+# They would take away what the other addresses are about.
+LAST = {"delete", "delete_profile", "sign_out"}
+
+
+@pytest.fixture
+def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
+    """Every address of the application but the admin's, each naming something of Alice's."""
+    for number in range(4):
+        say("user", f"Message {number}.")
+    attempt = Condensation.objects.create(
+        conversation=conversation,
+        message=summarise(conversation),
+        status=Condensation.Status.SUCCEEDED,
+        kind=Condensation.Kind.CONDENSED,
+        strategy="fresh_start",
+        trigger="manual",
+        at_seq=4,
+        threshold=90,
+        threshold_source="global",
+        context_window=1_000,
+        allowed=900,
+        tokens_before=100,
+        tokens_before_measured=False,
+        receipt=[{"kind": "file", "text": "a.py", "state": "missing"}],
+    )
+    rewind = Rewind.objects.create(
+        conversation=conversation,
+        to_seq=9,
+        last_seq=9,
+        messages_hidden=0,
+        condensations_hidden=0,
+    )
+    known = {"attempt_pk": attempt.pk, "rewind_pk": rewind.pk, "token": "x" * 300, "seq": 1}
+
+    def fill(name: str) -> str:
+        [([(path, wanted)], *_)] = get_resolver().reverse_dict.getlist(name)
+        owned = conversation if path.startswith("c/") else Profile.objects.get(owner=alice)
+        return reverse(name, kwargs={one: (known | {"pk": owned.pk})[one] for one in wanted})
+
+    return [fill(name) for name in sorted(ADDRESSES, key=lambda name: (name in LAST, name))]
+
+
+@pytest.fixture
+def outsider(alice: User) -> Client:
+    """Somebody who is signed in and sends whatever they like."""
+    client = Client(raise_request_exception=False)
+    client.force_login(alice)
+    return client
+
+
+@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+def test_no_value_is_an_error_of_the_server(
+    value: str, places: list[str], outsider: Client
+) -> None:
+    """Neither in an address nor in a form."""
+    fields = dict.fromkeys(KEYS, value)
+    for place in places:
+        assert outsider.get(place, fields).status_code < 500, f"GET {place}"
+        answer = outsider.post(place, fields, headers={"HX-Request": "true"})
+        assert answer.status_code < 500, f"POST {place}"
+
+
+@pytest.mark.parametrize(("kind", "body"), BODIES.values(), ids=BODIES)
+def test_no_body_is_an_error_of_the_server(
+    kind: str, body: bytes, places: list[str], outsider: Client
+) -> None:
+    """Whatever it says that it is."""
+    for place in places:
+        answer = outsider.generic("POST", place, body, kind)
+        assert answer.status_code < 500, f"POST {place}"
+    assert outsider.generic("GET", "/search/?q=+2AA-%ff", body, kind).status_code < 500
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"/profiles/{'9' * 20}/",
+        f"/profiles/{'9' * 5_000}/",
+        f"/c/{SOMEBODY}/",
+        "/sign-in/%ff%00/",
+        "/%ff",
+        "/static/../../etc/passwd",
+        "/static/%00",
+        f"/{'x' * 100_000}",
+    ],
+)
+def test_no_address_is_an_error_of_the_server(place: str, outsider: Client) -> None:
+    """It is not found, or leads on."""
+    assert outsider.get(place).status_code < 500
