@@ -11,7 +11,14 @@
 
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
 from chatapp.transcript.labels import outcome_name
-from chatapp.transcript.page import live_row, page, revision
+from chatapp.transcript.page import (
+    live_row,
+    page,
+    page_after,
+    page_around,
+    page_between,
+    revision,
+)
 from chatapp.transcript.rows import (
     CallCost,
     CondensationRow,
@@ -51,5 +58,8 @@ __all__ = [
     "live_row",
     "outcome_name",
     "page",
+    "page_after",
+    "page_around",
+    "page_between",
     "revision",
 ]

@@ -231,7 +231,9 @@ def _reaches(attempt: Condensation, message: Message) -> bool:
 
 
 def _hider(attempt: Condensation) -> HiddenBy:
-    return HiddenBy(labels.kind_words(attempt.kind).hidden, f"condensation-{attempt.pk}")
+    made = attempt.message
+    at = f"{made.position}.{made.seq}" if made else ""
+    return HiddenBy(labels.kind_words(attempt.kind).hidden, f"condensation-{attempt.pk}", at)
 
 
 def _age(rewind: Rewind) -> datetime:

@@ -1,18 +1,21 @@
-"""One page of rows, in a number of queries that does not depend on its length."""
+"""Pages of rows, each in a number of queries that does not depend on its length.
+
+A cut, "<position>.<seq>" of a message, is where one page ends and the next begins.
+"""
 
 import re
 import uuid
-
-from django.db.models import Q
+from itertools import islice
 
 from chatapp.models import Conversation, Message
+from chatapp.models.conversations import MessageQuerySet
 from chatapp.transcript.builder import Builder, Cursor
 from chatapp.transcript.parts import LiveTools
 from chatapp.transcript.rows import MessageRow, Page
 
 PAGE = 50
+_CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 _SHOWN_WITH = ("call", "condensation", "turn")
-_CURSOR = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 
 def revision(conversation_id: uuid.UUID) -> int:
@@ -21,47 +24,89 @@ def revision(conversation_id: uuid.UUID) -> int:
     return rows.values_list("revision", flat=True).get()
 
 
-def page(
-    conversation: Conversation, *, before: str = "", at: int | None = None, limit: int = PAGE
-) -> Page:
-    """Return the rows before a cursor, or the newest; ``at`` reaches back to a position."""
-    fresh = revision(conversation.pk)
+def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> Page:
+    """Return the rows before a cut, or the newest."""
     upper = parse_cursor(before)
-    messages, older = _read(conversation, upper, at, limit)
-    rows = Builder(conversation, messages).rows(upper, is_first=not older)
-    return Page(rows, older, fresh)
+    messages, older = _read_back(_rows(conversation, upper=upper), limit)
+    return _page(conversation, messages, older, _cut(upper))
+
+
+def page_after(conversation: Conversation, cut: str, *, limit: int = PAGE) -> Page:
+    """Return the rows from a cut on."""
+    lower = parse_cursor(cut)
+    messages, newer = _read_on(_rows(conversation, lower=lower), limit)
+    return _page(conversation, messages, _cut(lower), newer)
+
+
+def page_around(conversation: Conversation, place: str, *, limit: int = PAGE) -> Page:
+    """Return the rows around a position or cut, twice as many from it on as before it."""
+    middle = parse_cursor(place)
+    if not middle:
+        return page(conversation, limit=limit)
+    before, older = _read_back(_rows(conversation, upper=middle), 1 + limit // 3)
+    after, newer = _read_on(_rows(conversation, lower=middle), 1 + limit * 2 // 3)
+    return _page(conversation, before + after, older, newer)
+
+
+def page_between(conversation: Conversation, lower: str, upper: str) -> Page:
+    """Return all rows between two cuts; "" is the beginning or the end."""
+    span = parse_cursor(lower), parse_cursor(upper)
+    messages, _end = _read_on(_rows(conversation, *span), None)
+    return _page(conversation, messages, *map(_cut, span))
 
 
 def parse_cursor(text: str) -> Cursor | None:
-    """Return a cursor from a URL; anything malformed is the newest page."""
+    """Return the cut or position that a URL names; None where it is malformed."""
     found = _CURSOR.fullmatch(text)
-    return (int(found[1]), int(found[2])) if found else None
+    return (int(found[1]), int(found[2] or 0)) if found else None
 
 
-def _read(
-    conversation: Conversation, upper: Cursor | None, at: int | None, limit: int
-) -> tuple[list[Message], str]:
-    """Return messages in reading order, and the cursor of the page before."""
-    query = Message.objects.filter(conversation=conversation).select_related(*_SHOWN_WITH)
+def _cut(cursor: Cursor | None) -> str:
+    return f"{cursor[0]}.{cursor[1]}" if cursor else ""
+
+
+def _page(conversation: Conversation, messages: list[Message], older: str, newer: str) -> Page:
+    rows = Builder(conversation, messages).rows(parse_cursor(newer), is_first=not older)
+    return Page(rows, older, newer, conversation.revision)
+
+
+def _rows(
+    conversation: Conversation, lower: Cursor | None = None, upper: Cursor | None = None
+) -> MessageQuerySet:
+    rows = Message.objects.filter(conversation=conversation).select_related(*_SHOWN_WITH)
+    if lower:
+        position, seq = lower
+        rows = rows.filter(position__gte=position).exclude(position=position, seq__lt=seq)
     if upper:
-        query = query.filter(_is_before(upper))
-    if at is not None:
-        limit += query.filter(position__gte=at).count()
-    newest_first = list(query.order_by("-position", "-seq")[: limit + 2])
-    # A page never begins with results whose calls stand on the page before.
-    while len(newest_first) > limit and _only_results(newest_first[limit - 1]):
-        limit += 1
-    messages = newest_first[:limit][::-1]
-    more = len(newest_first) > limit
-    return messages, f"{messages[0].position}.{messages[0].seq}" if more else ""
+        position, seq = upper
+        rows = rows.filter(position__lte=position).exclude(position=position, seq__gte=seq)
+    return rows
 
 
-def _is_before(cursor: Cursor) -> Q:
-    position, seq = cursor
-    return Q(position__lt=position) | Q(position=position, seq__lt=seq)
+def _read_back(rows: MessageQuerySet, limit: int) -> tuple[list[Message], str]:
+    """Return the last of some messages, and the cut before them, "" at the beginning."""
+    newest_first = rows.order_by("-position", "-seq").iterator(chunk_size=limit + 1)
+    messages = list(islice(newest_first, limit))
+    for older in newest_first:
+        if not _answers_calls(messages[-1]):
+            return messages[::-1], _cut((messages[-1].position, messages[-1].seq))
+        messages.append(older)
+    return messages[::-1], ""
 
 
-def _only_results(message: Message) -> bool:
+def _read_on(rows: MessageQuerySet, limit: int | None) -> tuple[list[Message], str]:
+    """Return the first of some messages, and the cut after them, "" at the end."""
+    oldest_first = rows.in_reading_order().iterator(chunk_size=(limit or PAGE) + 1)
+    messages = list(islice(oldest_first, limit))
+    for newer in oldest_first:
+        if not _answers_calls(newer):
+            return messages, _cut((newer.position, newer.seq))
+        messages.append(newer)
+    return messages, ""
+
+
+def _answers_calls(message: Message) -> bool:
+    """Whether a page must not begin here: the calls would stand on the page before."""
     content = message.content
     return isinstance(content, list) and any(
         block.get("type") == "tool_result" for block in content

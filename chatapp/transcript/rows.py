@@ -34,10 +34,11 @@ class NotePart:
 
 @dataclass(frozen=True, slots=True)
 class HiddenBy:
-    """Why the model does not see something: ``reason`` in words, ``row_id`` where to jump to."""
+    """Why the model does not see something: ``reason`` in words, ``row_id`` and ``at`` where."""
 
     reason: str
     row_id: str
+    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,13 @@ Row = MessageRow | CondensationRow | FailureRow | RewindRow
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows in reading order; ``older`` is the cursor of the page before, "" when there is none."""
+    """Rows in reading order, as they stood at a revision of the conversation.
+
+    ``older`` is the cut where the page before it ends, ``newer`` the one where the page after it
+    begins; "" when there is none.
+    """
 
     rows: Sequence[Row]
     older: str
+    newer: str
     revision: int

@@ -1,7 +1,6 @@
 """One conversation: the page, its transcript in parts, and going back in it."""
 
 import uuid
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -52,14 +51,13 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
 @never_cache
 @signed_in
 def show_transcript(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Return the rows before a cursor, or the transcript anew."""
+    """Return the rows before or after a cut, or the transcript anew, whole or between two cuts."""
     conversation = own_conversation(request, pk)
-    context: dict[str, Any] = {"conversation": conversation}
-    if before := request.GET.get("before", ""):
-        context["page"] = transcript.page(conversation, before=before)
-        return render(request, "chat/_rows.html", context)
-    context["page"] = read_page(request, conversation)
-    return render(request, "chat/_transcript.html", context)
+    cuts = request.GET.keys() & {"before", "after"}
+    part = cuts.pop() if len(cuts) == 1 else ""
+    template = "chat/_rows.html" if part else "chat/_transcript.html"
+    page = read_page(request, conversation)
+    return render(request, template, {"conversation": conversation, "page": page, "part": part})
 
 
 @require_GET
@@ -135,5 +133,14 @@ def announce(request: Request, conversation: Conversation) -> HttpResponse:
 
 
 def read_page(request: Request, conversation: Conversation) -> transcript.Page:
-    """Return the newest rows, as many as it takes to include the place ``at``."""
-    return transcript.page(conversation, at=read_number(request.GET.get("at", "")))
+    """Return the rows that the address asks for, the newest ones where it asks for none."""
+    match request.GET.dict():
+        case {"after": after, "before": before}:
+            return transcript.page_between(conversation, after, before)
+        case {"after": after}:
+            return transcript.page_after(conversation, after)
+        case {"before": before}:
+            return transcript.page(conversation, before=before)
+        case {"at": place}:
+            return transcript.page_around(conversation, place)
+    return transcript.page(conversation)

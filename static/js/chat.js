@@ -2,8 +2,8 @@
 import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
-import { reveal } from "./folds.js";
 import { closeContext, showPanel, showWritten, startPanel } from "./panel.js";
+import { Places } from "./places.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
 import { Socket } from "./socket.js";
@@ -13,9 +13,10 @@ import { Transcript } from "./transcript.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
 const socket = new Socket(url);
-const scroll = new Scroll();
+const scroll = new Scroll(toLatest);
 const transcript = new Transcript(scroll);
-const composer = new Composer(socket, () => scroll.toEnd());
+const places = new Places(transcript, scroll);
+const composer = new Composer(socket, toLatest);
 const editing = new Editing(composer, scroll);
 
 const show = {
@@ -47,28 +48,34 @@ const show = {
   },
 };
 
-// Frames are shown in order: one that waits for the transcript holds the next ones back.
+// Frames are shown in order: one that waits for the transcript holds the next ones back. Whatever
+// fetches rows takes its turn too, so that none is replaced by an older state.
 let queue = Promise.resolve();
-socket.addEventListener("frame", ({ detail }) => {
-  queue = queue.then(() => show[detail.type]?.(detail)).catch((error) => console.error(error));
-});
 
-function goTo(id) {
-  const row = document.getElementById(id);
-  if (!row) return false;
-  reveal(row);
-  row.closest(".rewound")?.closest("details").setAttribute("open", "");
-  scroll.read();
-  row.scrollIntoView({ block: "start" });
-  row.setAttribute("tabindex", "-1");
-  row.focus({ preventScroll: true });
-  return true;
+function inTurn(work) {
+  const done = queue.then(work);
+  queue = done.catch((error) => console.error(error));
+  return done;
+}
+
+socket.addEventListener("frame", ({ detail }) => inTurn(() => show[detail.type]?.(detail)));
+
+async function toLatest() {
+  if (transcript.goesOn) await inTurn(() => transcript.showLatest());
+  scroll.toEnd();
+}
+
+/** Go where an address leads in this conversation: its hash names a row, `at` a place. */
+function goTo({ hash, search }) {
+  return inTurn(() => places.go(hash.slice(1), new URLSearchParams(search).get("at")));
 }
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-jump], .margin-line a");
-  const id = link && (link.dataset.jump ?? link.hash.slice(1));
-  if (id && goTo(id)) event.preventDefault();
+  if (link) {
+    event.preventDefault();
+    goTo(link);
+  }
   const menu = event.target.closest(".actions:popover-open");
   // Copying says in the menu that it worked.
   if (menu && event.target.closest("button:not([data-copy], [popovertarget])")) menu.hidePopover();
@@ -92,10 +99,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-document.body.addEventListener("transcript-changed", () => transcript.refetch());
+document.body.addEventListener("transcript-changed", () => inTurn(() => transcript.refetch()));
 
 startTitle();
 startPanel(socket);
 showConnection(socket, signIn);
-if (!location.hash || !goTo(location.hash.slice(1))) scroll.toEnd();
+if (!(await goTo(location))) scroll.toEnd();
 socket.open();

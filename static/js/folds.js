@@ -27,7 +27,7 @@ function makeLine({ by, rows }, collapsed) {
   words.textContent = text("hiddenGroup", { count: rows.length });
   words.title = rows[0].dataset.reason;
   const link = document.createElement("a");
-  link.href = `#${by}`;
+  link.href = `?at=${rows[0].dataset.hiddenAt}#${by}`;
   link.textContent = rows[0].dataset.reason;
   const button = document.createElement("button");
   button.type = "button";

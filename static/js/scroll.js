@@ -16,12 +16,13 @@ export class Scroll {
   #top = 0;
   #seen = { content: 0, view: 0 };
 
-  constructor() {
+  /** `toLatest` brings the newest rows onto the page, if need be, and shows the end. */
+  constructor(toLatest) {
     this.#box.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.#box.addEventListener("wheel", (event) => event.deltaY < 0 && this.read(), { passive: true });
     this.#box.addEventListener("click", (event) => this.#hold(event.target), { capture: true });
     document.addEventListener("selectionchange", () => this.#selected());
-    this.#jump.addEventListener("click", () => this.#leap());
+    this.#jump.addEventListener("click", () => this.#leap(toLatest));
     // What grows or folds by itself (images, a record that opens, a taller composer) counts too.
     const resized = new ResizeObserver(() => this.#settle());
     resized.observe(this.#box);
@@ -35,8 +36,17 @@ export class Scroll {
   /** Leave the end, and let go of what was clicked: someone else moves the page now. */
   read() {
     this.#held = [];
-    if (this.#content() - this.#box.clientHeight < 1) return;
+    if (this.#content() - this.#box.clientHeight < 1 && !this.#goesOn()) return;
     this.#following = false;
+    this.#show();
+  }
+
+  /** Bring a row to the top; it stays there while those around it take their size. */
+  show(row) {
+    this.read();
+    row.scrollIntoView({ block: "start" });
+    this.#moveTo(this.#box.scrollTop);
+    this.#held = [placed(row)];
     this.#show();
   }
 
@@ -69,9 +79,9 @@ export class Scroll {
     this.#unread = 0;
   }
 
-  #leap() {
+  async #leap(toLatest) {
     const focused = document.activeElement === this.#jump;
-    this.toEnd();
+    await toLatest();
     // A hidden button can't keep the focus.
     if (focused) document.getElementById("message").focus({ preventScroll: true });
   }
@@ -127,8 +137,13 @@ export class Scroll {
     return Math.max(0, this.#content() - this.#box.clientHeight);
   }
 
-  #distance() {
-    return this.#lowest() - this.#box.scrollTop;
+  /** Whether there are later rows than the page has. */
+  #goesOn() {
+    return Boolean(this.#box.querySelector(".newer"));
+  }
+
+  #isAtEnd() {
+    return this.#lowest() - this.#box.scrollTop < NEAR && !this.#goesOn();
   }
 
   #scrolled() {
@@ -140,7 +155,7 @@ export class Scroll {
     this.#top = this.#box.scrollTop;
     if (shift(this.#held)) this.#held = [];
     if (moved < 0) this.read();
-    else if (this.#distance() < NEAR) this.#follow();
+    else if (this.#isAtEnd()) this.#follow();
     this.#makeRoom(this.#top);
     return this.#show();
   }
@@ -151,7 +166,7 @@ export class Scroll {
   }
 
   #show() {
-    this.#jump.hidden = this.#following || this.#distance() < NEAR;
+    this.#jump.hidden = this.#following || this.#isAtEnd();
     const words = this.#unread ? text("newMessages", { count: this.#unread }) : text("jump");
     this.#jump.querySelector("span").textContent = words;
   }

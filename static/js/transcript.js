@@ -7,6 +7,8 @@ import { localizeTimes } from "./time.js";
 // A finished reply's row follows within this time; until then the streamed text stays.
 const LINGER = 1500;
 const WRITTEN = ".message-assistant:not(.is-streaming)";
+// Where the page goes on above and below; what is written meanwhile stands under the latter.
+const LOADER = ".older, .newer";
 
 function parse(html) {
   const holder = document.createElement("template");
@@ -14,16 +16,25 @@ function parse(html) {
   return holder.content.firstElementChild;
 }
 
+/** Return the position and the number in a cut; a bare position comes before all that stands there. */
+function numbers(cut) {
+  const [position, seq = 0] = cut.split(".").map(Number);
+  return [position, seq];
+}
+
+function isBefore(one, other) {
+  const [[position, seq], [otherPosition, otherSeq]] = [numbers(one), numbers(other)];
+  return position < otherPosition || (position === otherPosition && seq < otherSeq);
+}
+
 export class Transcript {
   #scroll;
-  #loading = null;
-  #again = false;
 
   constructor(scroll) {
     this.#scroll = scroll;
     this.#dress(this.root);
     document.body.addEventListener("htmx:afterSwap", (event) => {
-      if (event.detail.target.classList.contains("older")) this.#dress(this.root);
+      if (event.detail.target.matches(LOADER)) this.#dress(this.root);
     });
     document.body.addEventListener("htmx:beforeSwap", (event) => this.#keepPlace(event));
   }
@@ -93,27 +104,50 @@ export class Transcript {
     return document.getElementById(id)?.querySelector("[data-stream]");
   }
 
-  /** Fetch the rows again, from the oldest one that is shown; calls in between become one. */
-  async refetch() {
-    if (this.#loading) {
-      this.#again = true;
-      return this.#loading;
-    }
-    this.#loading = this.#fetch();
-    try {
-      await this.#loading;
-    } finally {
-      this.#loading = null;
-    }
-    if (!this.#again) return undefined;
-    this.#again = false;
-    return this.refetch();
+  /** Whether a place lies between the first and the last of the rows that are here. */
+  covers(at) {
+    const [older, newer] = this.#cuts();
+    return !(older && isBefore(at, older)) && !(newer && !isBefore(at, newer));
   }
 
-  async #fetch() {
-    const first = this.root.querySelector("[data-position]");
-    const place = first && !this.#scroll.isFollowing ? `?at=${first.dataset.position}` : "";
-    const answer = await fetch(this.root.dataset.url + place, { headers: { "HX-Request": "true" } });
+  /** Return the row at a place; results of tools stand in the row of their calls. */
+  rowAt(at) {
+    const [position, seq] = numbers(at);
+    const exact = seq && this.root.querySelector(`[data-seq="${seq}"]:not(.band-failure)`);
+    const before = (row) => Number(row.dataset.position) <= position;
+    return exact || [...this.root.querySelectorAll(".message[data-position]")].findLast(before);
+  }
+
+  /** Whether there are later rows than those that are here. */
+  get goesOn() {
+    return Boolean(this.#cuts()[1]);
+  }
+
+  showAround(at) {
+    return this.#fetch(`?at=${at}`);
+  }
+
+  showLatest() {
+    return this.#fetch("");
+  }
+
+  /** Fetch the rows that are here again. */
+  refetch() {
+    return this.#fetch(this.#span());
+  }
+
+  /** Return the cuts before the first and after the last row; "" at the beginning and the end. */
+  #cuts() {
+    return [".older", ".newer"].map((name) => this.root.querySelector(`:scope > ${name}`)?.dataset.cut ?? "");
+  }
+
+  #span() {
+    const [older, newer] = this.#cuts();
+    return newer || !this.#scroll.isFollowing ? `?after=${older}&before=${newer}` : "";
+  }
+
+  async #fetch(query) {
+    const answer = await fetch(this.root.dataset.url + query, { headers: { "HX-Request": "true" } });
     if (!answer.ok || answer.redirected) return;
     const fresh = parse(await answer.text());
     if (fresh?.id !== "transcript") return;
@@ -178,7 +212,7 @@ export class Transcript {
   }
 
   #keepPlace(event) {
-    if (!event.detail.target.classList.contains("older")) return;
+    if (!event.detail.target.matches(LOADER)) return;
     event.detail.shouldSwap = false;
     const html = event.detail.serverResponse;
     const box = event.detail.target;
@@ -186,6 +220,8 @@ export class Transcript {
     holder.innerHTML = html;
     this.#measure(this.root);
     this.#scroll.keep(() => {
+      // What was written while the page ended further up is among what comes now.
+      for (const row of holder.content.querySelectorAll(".row")) document.getElementById(row.id)?.remove();
       box.replaceWith(holder.content);
       this.#dress(this.root);
     });

@@ -15,10 +15,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
+from chatapp import services, transcript
 from chatapp.live import protocol, turns
 from chatapp.live.rooms import hub
-from chatapp.models import Condensation, Conversation, Profile, Turn, store
+from chatapp.models import Condensation, Conversation, Message, Profile, Turn, store
 from tests.standin.server import Standin
 
 OPENS_WITHIN = 1.0  # seconds
@@ -75,6 +75,19 @@ def test_a_recorded_session_opens_within_a_second(
     seconds = time.process_time() - began
     assert response.status_code == 200
     assert seconds < OPENS_WITHIN
+
+
+def test_every_message_of_a_recorded_session_is_reached_page_by_page(
+    imported: Conversation,
+) -> None:
+    """From the newest to the first; what has no row of its own stands in the row of its calls."""
+    page = transcript.page(imported)
+    rows = list(page.rows)
+    while page.older:
+        page = transcript.page(imported, before=page.older)
+        rows = [*page.rows, *rows]
+    messages = Message.objects.filter(conversation=imported).in_reading_order()
+    assert [row.seq for row in rows] == [one.seq for one in messages if not one.holds_results]
 
 
 @pytest.mark.usefixtures("transactional_db")

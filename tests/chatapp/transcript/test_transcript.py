@@ -275,23 +275,6 @@ def test_a_page_never_separates_a_call_from_its_result(conversation: Conversatio
     assert [card.state for card in cards if isinstance(card, ToolCard)] == ["done"] * 3
 
 
-def test_a_page_can_reach_back_to_a_place(conversation: Conversation, say: Say) -> None:
-    """For links into the middle of a long conversation."""
-    talk(say, 40)
-    rows = transcript.page(conversation, at=12, limit=5).rows
-    assert rows[0].position <= 12
-    assert rows[-1].position == 40
-
-
-@pytest.mark.parametrize("cursor", ["", "x", "3", "3.x", "-1.2", "9" * 40 + ".1"])
-def test_a_malformed_cursor_is_the_newest_page(
-    conversation: Conversation, say: Say, cursor: str
-) -> None:
-    """It comes from a URL that anybody can type."""
-    talk(say, 3)
-    assert [row.seq for row in transcript.page(conversation, before=cursor).rows] == [1, 2, 3]
-
-
 def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
     conversation: Conversation, say: Say
 ) -> None:

@@ -82,10 +82,29 @@ def test_earlier_messages_come_page_by_page(
 def test_a_link_to_an_old_place_opens_there(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
-    """However far up it is."""
-    for number in range(60):
+    """However far up it is; what was said before and after it is fetched on demand."""
+    for number in range(200):
         say("user", f"Number {number}.")
-    assert "Number 3." in browser.get(f"/c/{conversation.pk}/?at=4").text
+    page = browser.get(f"/c/{conversation.pk}/?at=100").text
+    assert "Number 99." in page
+    assert "Number 199." not in page
+    after = page.partition("?after=")[2].partition('"')[0]
+    later = browser.get(f"/c/{conversation.pk}/transcript/?after={after}").text
+    assert int(after.partition(".")[0]) == later.count("<article") + 84
+    assert "Show later messages" in later
+    assert "Show earlier messages" not in later
+
+
+def test_what_a_page_shows_can_be_fetched_again(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Between the same two cuts."""
+    for number in range(200):
+        say("user", f"Number {number}.")
+    part = browser.get(f"/c/{conversation.pk}/transcript/?after=3.3&before=153.153").text
+    assert part.count("<article") == 150
+    assert 'data-cut="3.3"' in part
+    assert 'data-cut="153.153"' in part
 
 
 def test_the_transcript_alone_carries_its_revision(

@@ -1,0 +1,224 @@
+"""Pages of the transcript: together they are the whole of it, in whichever direction one reads."""
+
+import uuid
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import condense
+from chatapp import services, transcript
+from chatapp.models import Condensation, Conversation, Message, store
+from chatapp.transcript import MessageRow, Page, RewindRow, Row, ToolCard
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.services.test_services import record_for
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), st.integers(1, 4)),
+        st.tuples(st.just("use_tools"), st.integers(0, 4)),
+        st.tuples(st.just("condense"), st.integers(0, 3)),
+        st.tuples(st.just("fail"), st.just(0)),
+        st.tuples(st.just("rewind"), st.integers(0, 30)),
+        st.tuples(st.just("undo_rewind"), st.just(0)),
+    ),
+    max_size=20,
+)
+
+
+class Session:
+    """A stored conversation in which things happen."""
+
+    def __init__(self, owner: User) -> None:
+        """Begin with nothing."""
+        self.conversation = Conversation.objects.create(owner=owner)
+
+    def do(self, operation: str, argument: Any) -> None:
+        """Let one thing happen."""
+        getattr(self, operation)(argument)
+        self.conversation.refresh_from_db()
+
+    def say(self, count: int) -> None:
+        """Append a few messages, the roles in turn."""
+        for number in range(count):
+            append(
+                self.conversation, "assistant" if number % 2 else "user", condense.TextBlock(".")
+            )
+
+    def use_tools(self, count: int) -> None:
+        """Append a call of several tools, each answered in a message of its own."""
+        names = [uuid.uuid4().hex for _ in range(count)]
+        calls = [condense.ToolUseBlock(name, "read_file", {}) for name in names]
+        append(self.conversation, "assistant", condense.TextBlock("Look:"), *calls)
+        for name in names:
+            append(self.conversation, "user", condense.ToolResultBlock(name, "text"))
+
+    def condense(self, keep: int) -> None:
+        """Hide all but the last visible messages behind a summary that is on record."""
+        if len(store.read_effective(self.conversation.pk)) > keep:
+            record_for(self.conversation, summarise(self.conversation, keep=keep))
+
+    def fail(self, _argument: int) -> None:
+        """Put an attempt on record that came to nothing."""
+        attempt = Condensation.objects.filter(conversation=self.conversation).first()
+        if attempt:
+            attempt.pk, attempt.message = uuid.uuid4(), None
+            attempt.at_seq = self.conversation.last_seq
+            attempt.status = Condensation.Status.FAILED
+            attempt.save(force_insert=True)
+
+    def rewind(self, place: int) -> None:
+        """Go back to one of the messages that were not rewound."""
+        there = Message.objects.filter(conversation=self.conversation, rewind_parent=None)
+        if there:
+            store.rewind(self.conversation.pk, to_seq=there[place % len(there)].seq)
+
+    def undo_rewind(self, _argument: int) -> None:
+        """Take the last rewind back where nothing was written since."""
+        record = self.conversation.rewinds.undoable().order_by("-created_at").first()
+        if record:
+            store.undo_rewind(record)
+
+
+def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> None:
+    """Store a message made of blocks."""
+    message = condense.Message(role=role, content=blocks)
+    store.append_message(conversation.pk, message, tokens=1)
+
+
+def flat(rows: tuple[Row, ...] | list[Row]) -> Iterator[Row]:
+    """Yield rows, those of a rewind in its place."""
+    for row in rows:
+        if isinstance(row, RewindRow):
+            yield from flat(list(row.rows))
+        else:
+            yield row
+
+
+def ids(*pages: Page) -> list[str]:
+    """Return the ids of all rows of some pages."""
+    return [row.id for page in pages for row in flat(list(page.rows))]
+
+
+def upwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
+    """Return the pages before a page, in reading order, with it."""
+    pages = [first]
+    while pages[0].older:
+        pages.insert(0, transcript.page(conversation, before=pages[0].older, limit=limit))
+    return pages
+
+
+def downwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
+    """Return the pages after a page, with it."""
+    pages = [first]
+    while pages[-1].newer:
+        pages.append(transcript.page_after(conversation, pages[-1].newer, limit=limit))
+    return pages
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    # The owner is the only thing examples share.
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(operations=OPERATIONS, limit=st.integers(1, 6), place=st.integers(0, 60))
+def test_every_row_is_reached_once_and_in_order(
+    alice: User, operations: list[tuple[str, Any]], limit: int, place: int
+) -> None:
+    """By paging up from the newest page, and both ways from any place."""
+    session = Session(alice)
+    for operation, argument in operations:
+        session.do(operation, argument)
+    conversation = session.conversation
+    whole = transcript.page_between(conversation, "", "")
+    assert len(set(ids(whole))) == len(ids(whole))
+    spoken = [
+        f"message-{message.seq}"
+        for message in Message.objects.filter(conversation=conversation).in_reading_order()
+        if not (message.is_summary or message.holds_results)
+    ]
+    assert [name for name in ids(whole) if name.startswith("message")] == spoken
+    newest = transcript.page(conversation, limit=limit)
+    assert ids(*upwards(conversation, newest, limit)) == ids(whole)
+    around = transcript.page_around(conversation, str(place), limit=limit)
+    above = upwards(conversation, around, limit)
+    below = downwards(conversation, around, limit)
+    assert ids(*above, *below[1:]) == ids(whole)
+    for one, other in pairwise([*above, *below[1:]]):
+        assert one.newer == other.older
+    assert transcript.page_between(conversation, around.older, around.newer) == around
+
+
+def test_results_in_a_row_at_a_border_are_no_end(conversation: Conversation) -> None:
+    """However many answer one call, each in a message of its own."""
+    append(conversation, "user", condense.TextBlock("The first."))
+    names = [f"c{number}" for number in range(9)]
+    calls = [condense.ToolUseBlock(name, "read_file", {}) for name in names]
+    append(conversation, "assistant", *calls)
+    for name in names:
+        append(conversation, "user", condense.ToolResultBlock(name, "text"))
+    page = transcript.page(conversation, limit=3)
+    (agent,) = page.rows
+    assert isinstance(agent, MessageRow)
+    assert [card.state for card in agent.parts if isinstance(card, ToolCard)] == ["done"] * 9
+    assert ids(transcript.page(conversation, before=page.older, limit=3)) == ["message-1"]
+
+
+def test_a_page_around_a_place_has_what_stands_before_and_after_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Not all that was said since."""
+    for number in range(1, 41):
+        say("user" if number % 2 else "assistant", f"message {number}")
+    page = transcript.page_around(conversation, "20", limit=9)
+    assert [row.seq for row in page.rows] == list(range(16, 27))
+    assert (page.older, page.newer) == ("16.16", "27.27")
+
+
+@pytest.mark.parametrize("place", ["", "x", "-1", "3.x", "1.2.3", "\uff19", "9" * 40, "9" * 5_000])
+def test_a_place_that_is_none_is_the_newest_page(
+    conversation: Conversation, say: Say, place: str
+) -> None:
+    """It comes from a URL that anybody can type."""
+    for number in range(3):
+        say("user", f"message {number}")
+    assert [row.seq for row in transcript.page_around(conversation, place).rows] == [1, 2, 3]
+    assert [row.seq for row in transcript.page(conversation, before=place).rows] == [1, 2, 3]
+    assert [row.seq for row in transcript.page_after(conversation, place).rows] == [1, 2, 3]
+    assert [row.seq for row in transcript.page_between(conversation, place, place).rows] == [
+        1,
+        2,
+        3,
+    ]
+
+
+def test_a_place_after_the_end_is_the_end(conversation: Conversation, say: Say) -> None:
+    """What stood there may have been in another conversation."""
+    for number in range(3):
+        say("user", f"message {number}")
+    page = transcript.page_around(conversation, "999999999.999999999")
+    assert ([row.seq for row in page.rows], page.newer) == ([1, 2, 3], "")
+
+
+def test_a_page_takes_as_many_queries_wherever_it_is(conversation: Conversation, say: Say) -> None:
+    """In a long conversation as in a short one."""
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            transcript.page_around(conversation, "5", limit=6)
+        return len(captured)
+
+    for number in range(20):
+        say("user" if number % 2 else "assistant", f"message {number}")
+    few = queries()
+    for number in range(100):
+        say("user" if number % 2 else "assistant", f"message {number}")
+    services.rewind_conversation(conversation=conversation, to_seq=100)
+    assert queries() == few
