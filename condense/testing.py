@@ -125,17 +125,17 @@ class RecordingLog:
         """Remember the attempt."""
         self.events.append(("started", attempt))
 
-    async def progressed(self, attempt_id: str, tokens_written: int) -> None:  # noqa: ARG002
+    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:  # noqa: ARG002
         """Remember how far it got."""
         self.events.append(("progressed", tokens_written))
 
-    async def succeeded(self, attempt_id: str, reduction: Reduction) -> None:  # noqa: ARG002
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:  # noqa: ARG002
         """Remember the reduction."""
         self.events.append(("succeeded", reduction))
 
     async def failed(
         self,
-        attempt_id: str,  # noqa: ARG002
+        attempt: Attempt,  # noqa: ARG002
         error: CondenseError,
         *,
         fell_back_to: str | None = None,
@@ -143,6 +143,6 @@ class RecordingLog:
         """Remember the error and what is tried next."""
         self.events.append(("failed", (error, fell_back_to)))
 
-    async def cancelled(self, attempt_id: str) -> None:
+    async def cancelled(self, attempt: Attempt) -> None:
         """Remember which attempt was taken back."""
-        self.events.append(("cancelled", attempt_id))
+        self.events.append(("cancelled", attempt))

@@ -6,14 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from condense.condenser.hooks import (
-    After,
-    AttemptFailed,
-    AttemptStarted,
-    AttemptSucceeded,
-    FellBack,
-    HookRun,
-)
+from condense.condenser.hooks import After, HookRun
 from condense.condenser.ladder import Ladder, rungs_after
 from condense.condenser.log import Attempt, CondensationLog
 from condense.errors import CondenseError, DidNotShrink
@@ -22,7 +15,7 @@ from condense.situation import Addition, Reduction
 from condense.strategies import Kit, Strategy
 from condense.tokens import TokenCounter
 from condense.writing.failure import describe
-from condense.writing.summarizer import Summarizer
+from condense.writing.summarizer import Bill, Summarizer
 
 logger = logging.getLogger(__name__)
 
@@ -47,24 +40,28 @@ class AttemptRunner:
         self.situation = ladder.situation
         self.hooks = hooks
         self.log = log
-        self.kit = Kit(summarizer=summarizer, counter=counter, new_id=new_id, on_text=self._on_text)
-        self.attempt = self._describe()
+        self.attempt = self._describe(new_id())
+        self.kit = Kit(
+            summarizer=summarizer,
+            counter=counter,
+            new_id=new_id,
+            on_text=self._on_text,
+            bill=Bill(self.attempt.id),
+        )
         self._characters = 0
 
     async def run(self, rest: Sequence[Strategy]) -> Reduction:
         """Return the reduction that was applied, or raise why there is none."""
         try:
             await self.log.started(self.attempt)
-            self.hooks.tell(AttemptStarted(self.attempt))
             reduction = await self._reduce_or_fail()
         except asyncio.CancelledError:
-            await asyncio.shield(self.log.cancelled(self.attempt.id))
+            await asyncio.shield(self.log.cancelled(self.attempt))
             raise
         except CondenseError as error:
             await self._failed(error, rest)
             raise
-        await self.log.succeeded(self.attempt.id, reduction)
-        self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
+        await self.log.succeeded(self.attempt, reduction)
         return reduction
 
     async def _reduce_or_fail(self) -> Reduction:
@@ -114,15 +111,12 @@ class AttemptRunner:
         if self.hooks.troubles:
             error.details = "\n".join((error.details, *self.hooks.troubles)).strip()
         following = next((one.name for one in rungs_after(rest, error)), None)
-        await self.log.failed(self.attempt.id, error, fell_back_to=following)
-        self.hooks.tell(AttemptFailed(self.attempt, error))
-        if following:
-            self.hooks.tell(FellBack(self.attempt, following))
+        await self.log.failed(self.attempt, error, fell_back_to=following)
 
-    def _describe(self) -> Attempt:
+    def _describe(self, id_: str) -> Attempt:
         budget = self.situation.budget
         return Attempt(
-            id=self.kit.new_id(),
+            id=id_,
             strategy=self.strategy.name,
             kind=self.strategy.kind,
             trigger=self.situation.trigger,
@@ -130,6 +124,7 @@ class AttemptRunner:
             threshold_source=budget.threshold_source,
             tokens_before=self.situation.tokens,
             prompt=self._prompt(),
+            effective=self.situation.effective,
         )
 
     def _prompt(self) -> str:
@@ -142,4 +137,4 @@ class AttemptRunner:
     async def _on_text(self, text: str) -> None:
         self._characters += len(text)
         # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
-        await self.log.progressed(self.attempt.id, math.ceil(self._characters / 4))
+        await self.log.progressed(self.attempt, math.ceil(self._characters / 4))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from condense.condenser.attempt import AttemptRunner
-from condense.condenser.hooks import HookRun, Hooks, Plan, Veto
+from condense.condenser.hooks import HookRun, Hooks, Plan, ToldLog, Veto
 from condense.condenser.ladder import Ladder, ladder_from, rungs_after
 from condense.condenser.log import CondensationLog, NullLog
 from condense.errors import CannotFit, CondenseError, Vetoed
@@ -106,7 +106,7 @@ class Condenser:
             strategy,
             ladder=ladder,
             hooks=hooks,
-            log=self.log,
+            log=ToldLog(self.log, hooks),
             summarizer=self.summarizer,
             counter=self.counter,
             new_id=self.new_id,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from condense.condenser.log import Attempt
+from condense.condenser.log import Attempt, CondensationLog
 from condense.errors import CondenseError
 from condense.messages import Block
 from condense.situation import Addition, Reduction, Situation, Verdict
@@ -149,6 +149,41 @@ class HookRun:
             log.warning("the hook %s failed", _name(hook), exc_info=True)
             reason = str(error) or type(error).__name__
             self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLog:
+    """A log whose listeners are told of what went on record, once it is there."""
+
+    log: CondensationLog
+    hooks: HookRun
+
+    async def started(self, attempt: Attempt) -> None:
+        """Record it, and tell it."""
+        await self.log.started(attempt)
+        self.hooks.tell(AttemptStarted(attempt))
+
+    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
+        """Record it; listeners are not kept busy with every word."""
+        await self.log.progressed(attempt, tokens_written)
+
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
+        """Record it, and tell it."""
+        await self.log.succeeded(attempt, reduction)
+        self.hooks.tell(AttemptSucceeded(attempt, reduction))
+
+    async def failed(
+        self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
+    ) -> None:
+        """Record it, and tell it, with what comes next."""
+        await self.log.failed(attempt, error, fell_back_to=fell_back_to)
+        self.hooks.tell(AttemptFailed(attempt, error))
+        if fell_back_to:
+            self.hooks.tell(FellBack(attempt, fell_back_to))
+
+    async def cancelled(self, attempt: Attempt) -> None:
+        """Record it; whoever took it back knows."""
+        await self.log.cancelled(attempt)
 
 
 def _is_cancelled() -> bool:

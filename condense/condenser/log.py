@@ -1,16 +1,21 @@
 """The record of every try to make the context smaller, failures and their cost included."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from condense.errors import CondenseError
+from condense.messages import Message
 from condense.situation import Kind, Reduction, Trigger
 from condense.tokens import TokenCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window."""
+    """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window.
+
+    ``effective`` is what the model sees when it begins.
+    """
 
     id: str
     strategy: str
@@ -20,6 +25,7 @@ class Attempt:
     threshold_source: str
     tokens_before: TokenCount
     prompt: str = ""
+    effective: Sequence[Message] = field(default=(), repr=False)
 
 
 class CondensationLog(Protocol):
@@ -32,21 +38,21 @@ class CondensationLog(Protocol):
         """A strategy begins."""
         ...
 
-    async def progressed(self, attempt_id: str, tokens_written: int) -> None:
+    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
         """The summary has grown to about so many tokens."""
         ...
 
-    async def succeeded(self, attempt_id: str, reduction: Reduction) -> None:
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
         """The reduction holds: apply it, in one transaction with its record."""
         ...
 
     async def failed(
-        self, attempt_id: str, error: CondenseError, *, fell_back_to: str | None = None
+        self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
         """The try came to nothing; ``fell_back_to`` names the strategy tried next."""
         ...
 
-    async def cancelled(self, attempt_id: str) -> None:
+    async def cancelled(self, attempt: Attempt) -> None:
         """The user, or a shutdown, took the try back."""
         ...
 
@@ -57,16 +63,16 @@ class NullLog:
     async def started(self, attempt: Attempt) -> None:
         """Do nothing."""
 
-    async def progressed(self, attempt_id: str, tokens_written: int) -> None:
+    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
         """Do nothing."""
 
-    async def succeeded(self, attempt_id: str, reduction: Reduction) -> None:
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
         """Do nothing."""
 
     async def failed(
-        self, attempt_id: str, error: CondenseError, *, fell_back_to: str | None = None
+        self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
         """Do nothing."""
 
-    async def cancelled(self, attempt_id: str) -> None:
+    async def cancelled(self, attempt: Attempt) -> None:
         """Do nothing."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Protocol
 
@@ -21,7 +21,8 @@ class SummaryRequest:
     ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs)
     where it is ``aligned``: then it is one of the conversation's own calls plus the instruction,
     to be sent as those are, so that the provider reads the history from its cache. ``max_output``
-    is the most tokens the answer may take, 0 where the model's own limit applies.
+    is the most tokens the answer may take, 0 where the model's own limit applies, ``attempt_id``
+    what the attempt that asks is called in the log.
     """
 
     system: str
@@ -29,6 +30,7 @@ class SummaryRequest:
     max_output: int = 0
     tools: tuple[Json, ...] = ()
     aligned: bool = False
+    attempt_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class Transcription:
 class Bill:
     """All calls of one attempt, failed and unfinished ones included."""
 
+    attempt_id: str = ""
     calls: list[Transcription] = field(default_factory=list)
 
     @property
@@ -145,7 +148,7 @@ async def _chunks(
     """Yield the call's chunks; whatever happens to the listener, the call is closed."""
     stream: AsyncIterator[Chunk] | None = None
     try:
-        stream = summarizer.stream(request)
+        stream = summarizer.stream(replace(request, attempt_id=bill.attempt_id))
         async for chunk in stream:
             yield chunk
     except Exception as error:

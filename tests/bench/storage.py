@@ -9,6 +9,8 @@ from asgiref.sync import sync_to_async
 import condense
 from chatapp.context import budgets, sizes
 from chatapp.context.journal import StoredJournal
+from chatapp.context.runs import Run
+from chatapp.context.saving import Saver
 from chatapp.models import Conversation, Preferences, Profile, Rewind, store
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
@@ -39,9 +41,17 @@ def measure_appending(long: Conversation, longest: Conversation) -> Iterator[Row
     yield Row("… against 10,000", here[1] / here[0], ALIKE, "times")
 
 
+class Nobody:
+    """An audience that hears nothing."""
+
+    def publish(self, event: object) -> None:
+        """Do nothing."""
+
+
 def _appending(conversation: Conversation) -> float:
     assert conversation.profile is not None
-    journal = StoredJournal(conversation, conversation.profile, budgets.COUNTER)
+    run = Run(conversation=conversation, profile=conversation.profile, preferences=Preferences())
+    journal = StoredJournal(run, sizes.Scale(overhead=0), Saver(Nobody()))
     message = condense.Message("user", (condense.TextBlock(WORDS),))
     with asyncio.Runner() as runner:
         return typical(lambda: runner.run(journal.append(message)))
@@ -88,7 +98,7 @@ class Committing(condense.NullLog):
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
 
-    async def succeeded(self, _attempt_id: str, reduction: condense.Reduction) -> None:
+    async def succeeded(self, _attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         """Insert the summary, hide what it stands for, commit."""
         self.made = await sync_to_async(store.apply_reduction)(self.conversation.pk, reduction)
 

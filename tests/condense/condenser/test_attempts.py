@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from condense import (
+    Attempt,
     Chunk,
     Condenser,
     Kit,
@@ -106,10 +107,27 @@ async def test_cancelling_is_on_record_and_closes_the_call() -> None:
     assert summarizer.closed
 
 
+async def test_every_summary_call_says_which_attempt_makes_it() -> None:
+    """Whoever pays for it can put it on that attempt's record."""
+    bench = Bench([OSError("no")], "S")
+    for _ in range(2):
+        await bench.fit(talk(12))
+    attempts = [one.id for one in bench.log.of("started") if one.strategy == "fresh_start"]
+    assert [one.attempt_id for one in bench.summarizer.requests] == attempts
+    assert len(set(attempts)) == 2
+
+
+async def test_an_attempt_knows_what_the_model_sees_when_it_begins() -> None:
+    """What is hidden can be checked against it without reading it once more."""
+    bench, messages = Bench("S"), talk(12)
+    await bench.fit(messages)
+    assert bench.log.of("started")[0].effective == situation(messages).effective
+
+
 class BrokenLog(RecordingLog):
     """Cannot keep up with progress."""
 
-    async def progressed(self, attempt_id: str, tokens_written: int) -> None:
+    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
         """Fail."""
         raise RuntimeError("database is gone")
 

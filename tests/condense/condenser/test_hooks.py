@@ -210,6 +210,15 @@ async def test_verdicts_are_on_the_reduction_under_the_validators_name() -> None
     assert made.verdicts == (Verdict(issues=("too short",), score=0.25, name="judge"),)
 
 
+async def test_listeners_hear_of_an_attempt_once_it_is_on_record() -> None:
+    """Never of one that the record knows nothing of."""
+    bench = Bench("S")
+    known: list[list[str]] = []
+    bench.condenser.hooks = Hooks(listeners=(lambda _event: known.append(bench.log.names),))
+    await bench.fit(talk(12))
+    assert known == [["started"], ["started", "succeeded"]]
+
+
 async def test_listeners_hear_each_event_with_its_data() -> None:
     """Started, failed, fell back, succeeded."""
     heard: list[Event] = []
