@@ -10,14 +10,15 @@ from django.utils.module_loading import import_string
 import condense
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience, Model, Provider
-from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.attempts import StoredLog
-from chatapp.context.budgets import COUNTER, budget_for
+from chatapp.context.budgets import COUNTER
 from chatapp.context.journal import StoredJournal
-from chatapp.context.keeper import Keeper, Wishes
+from chatapp.context.keeper import Keeper
+from chatapp.context.runs import Run
+from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
-from chatapp.models import Conversation, Preferences, Profile, Turn
+from chatapp.models import Conversation, Preferences, Profile
 from chatapp.models.accounts import KeySource, server_key, server_url
 from chatapp.providers import create_provider
 from chatapp.tools import WorkspaceToolbox
@@ -88,50 +89,30 @@ def workspace_of(conversation: Conversation) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What one turn, or one manual condensation, works with."""
+    """What works on one run: the loop that answers, and the keeper that condenses."""
 
-    journal: StoredJournal
     keeper: Keeper
     loop: AgentLoop
 
 
-def assemble(
-    conversation: Conversation,
-    profile: Profile,
-    preferences: Preferences,
-    audience: Audience,
-    *,
-    turn: Turn | None = None,
-    focus: str = "",
-) -> Parts:
-    """Build the parts for a conversation that ``profile`` answers."""
-    provider = provider_for(profile)
-    workspace = workspace_of(conversation)
+def assemble(run: Run, audience: Audience) -> Parts:
+    """Build the parts for a run; ``audience`` is told what they do."""
+    provider = provider_for(run.profile)
+    workspace = workspace_of(run.conversation)
     toolbox = WorkspaceToolbox(workspace)
-    journal = StoredJournal(conversation, profile, COUNTER, turn)
-    budget = budget_for(profile, preferences)
-    log = StoredLog(
-        conversation, profile, budget, audience, on_disk=toolbox.holds, turn=turn, focus=focus
-    )
+    scale = Scale.read(run.conversation, run.profile)
+    saver = Saver(audience)
+    journal = StoredJournal(run, scale, saver)
+    log = StoredLog(run, scale=scale, saver=saver, audience=audience, on_disk=toolbox.holds)
     summarizer = ProviderSummarizer(provider, journal, audience)
     keeper = Keeper(
-        condenser=condenser_for(summarizer, log, preferences, workspace),
+        run,
+        condenser=condenser_for(summarizer, log, run.preferences, workspace),
         log=log,
         journal=journal,
         toolbox=toolbox,
-        budget=budget,
-        system=SYSTEM_PROMPT,
-        scale=Scale(
-            conversation=conversation,
-            profile=profile,
-            provider=provider,
-            budget=budget,
-            system=SYSTEM_PROMPT,
-            tools=toolbox.specs,
-        ),
-        wishes=Wishes(
-            automatic=preferences.auto_condense, prompt=preferences.condensing_prompt, focus=focus
-        ),
+        provider=provider,
+        scale=scale,
     )
     loop = AgentLoop(
         provider=provider,
@@ -139,7 +120,7 @@ def assemble(
         journal=journal,
         keeper=keeper,
         audience=audience,
-        system=SYSTEM_PROMPT,
-        step_limit=preferences.step_limit,
+        system=run.system,
+        step_limit=run.preferences.step_limit,
     )
-    return Parts(journal, keeper, loop)
+    return Parts(keeper, loop)

@@ -3,6 +3,7 @@
 ``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,13 @@ import condense
 @dataclass(frozen=True, slots=True)
 class TextStreamed:
     """The model wrote some text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputStreamed:
+    """The model wrote something besides its text: thinking, or a tool call's input."""
 
     text: str
 
@@ -33,7 +41,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
-    """A call failed and will be made again in ``seconds``; ``attempt`` counts from 1."""
+    """Something failed and is tried again in ``seconds``; ``attempt`` counts from 1."""
 
     reason: str
     seconds: float
@@ -50,7 +58,9 @@ class ReplyCompleted:
     usage: condense.Usage
 
 
-StreamEvent = TextStreamed | ToolUseStarted | UsageReported | RetryScheduled | ReplyCompleted
+StreamEvent = (
+    TextStreamed | OutputStreamed | ToolUseStarted | UsageReported | RetryScheduled | ReplyCompleted
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,14 @@ class MessageAppended:
     """A message was stored; it replaces what was streamed of it."""
 
     message: condense.Message
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChanged:
+    """What the model sees is now ``history``, which takes ``tokens`` with all a request repeats."""
+
+    history: Sequence[condense.Message]
+    tokens: condense.TokenCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +146,7 @@ TurnEvent = (
     | RetryScheduled
     | StepStarted
     | MessageAppended
+    | ContextChanged
     | StreamDiscarded
     | ToolStarted
     | ToolFinished

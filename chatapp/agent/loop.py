@@ -2,45 +2,28 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.errors import ContextOverflow, ProviderError, StepLimitReached
+from chatapp.agent.calls import Call
+from chatapp.agent.errors import ContextOverflow, StepLimitReached
+from chatapp.agent.finishing import finish
 from chatapp.agent.ports import (
     Audience,
-    CallRecord,
     ContextKeeper,
     Journal,
     ModelRequest,
     Provider,
-    Purpose,
     Toolbox,
     ToolOutcome,
 )
-from chatapp.agent.prompts import INTERRUPTED_RESULT
+from chatapp.agent.prompts import INTERRUPTED_RESULT, NOT_RUN_RESULT
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
 
 STOPPED, BROKEN_OFF = "stopped", "error"
-
-
-@dataclass(slots=True)
-class Draft:
-    """A reply while it is written."""
-
-    started: float
-    text: list[str] = field(default_factory=list)
-    usage: condense.Usage = field(default_factory=condense.Usage)
-    reply: events.ReplyCompleted | None = None
-
-    @property
-    def partial(self) -> tuple[condense.Block, ...]:
-        """What is worth keeping of a reply that broke off."""
-        text = "".join(self.text).strip()
-        return (condense.TextBlock(text),) if text else ()
+_SHOWN = events.TextStreamed | events.ToolUseStarted | events.RetryScheduled
 
 
 class AgentLoop:
@@ -65,104 +48,84 @@ class AgentLoop:
         self.audience = audience
         self.system = system
         self.step_limit = step_limit
+        self._history: tuple[condense.Message, ...] = ()
+        # Of the last reply's calls: the one that runs, and the results so far.
+        self._running: condense.ToolUseBlock | None = None
+        self._results: list[condense.ToolResultBlock] = []
 
     async def run(self) -> None:
         """Work until the model calls no tool any more.
 
-        Raises ProviderError, StepLimitReached or condense.CannotFit; when cancelled, it first
-        stores what was written so far.
+        Raises ProviderError, StepLimitReached or condense.CannotFit. However it ends, a
+        cancellation included, what was written so far is stored first, and every call answered.
         """
+        try:
+            await self._work()
+        except BaseException:
+            await finish(self._answer_rest())
+            raise
+
+    async def _work(self) -> None:
+        self._history = tuple(await self.journal.effective_history())
+        self._tell_context()
         for step in range(1, self.step_limit + 1):
             self.audience.publish(events.StepStarted(step))
-            reply = await self._ask()
-            if not reply.tool_uses:
+            await self._ask()
+            if not self._history[-1].tool_uses:
                 return
-            await self._answer(reply)
+            await self._answer()
         raise StepLimitReached(self.step_limit)
 
-    async def _ask(self) -> condense.Message:
-        """Return the model's stored reply, making the context smaller where it must."""
-        history = await self.journal.effective_history()
-        history = await self.keeper.fit(history, condense.Trigger.AUTO)
+    async def _ask(self) -> None:
+        """Get the model's reply, making the context smaller where it must."""
+        await self._fit(condense.Trigger.AUTO)
         for _ in range(FORCED_TRIES):
             try:
-                return await self._call(history)
+                return await self._call()
             except ContextOverflow:
-                history = await self.keeper.fit(history, condense.Trigger.FORCED)
-        return await self._call(history)
+                await self._fit(condense.Trigger.FORCED)
+        return await self._call()
 
-    async def _call(self, history: Sequence[condense.Message]) -> condense.Message:
+    async def _fit(self, trigger: condense.Trigger) -> None:
+        self._history = tuple(await self.keeper.fit(self._history, trigger))
+
+    async def _call(self) -> None:
         """Make one model call and store what came of it, also when it breaks off."""
         images = self.provider.model.supports_images
-        messages = condense.shape_request(history, supports_images=images)
+        messages = condense.shape_request(self._history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
-        draft = Draft(time.monotonic())
+        call = Call(self.provider, request, self.journal, sent=self._history)
         try:
-            reply = await self._listen(request, draft)
-        except asyncio.CancelledError:
-            await self._keep_partial(draft, STOPPED, "stopped by the user")
+            async for event in call.listen():
+                if isinstance(event, _SHOWN):
+                    self.audience.publish(event)
+        except BaseException as error:
+            stopped = isinstance(error, asyncio.CancelledError)
+            reason = "stopped" if stopped else str(error) or type(error).__name__
+            await finish(self._keep(call, STOPPED if stopped else BROKEN_OFF, reason))
             raise
-        except ProviderError as error:
-            await self._keep_partial(draft, BROKEN_OFF, str(error))
-            raise
-        return await self._store(reply.content, reply.stop_reason, draft)
+        await finish(self._keep(call))
 
-    async def _listen(self, request: ModelRequest, draft: Draft) -> events.ReplyCompleted:
-        async for event in self.provider.stream(request):
-            match event:
-                case events.ReplyCompleted(usage=usage):
-                    draft.reply, draft.usage = event, usage
-                    continue
-                case events.UsageReported(usage):
-                    draft.usage = usage
-                    continue
-                case events.TextStreamed(text):
-                    draft.text.append(text)
-                case events.RetryScheduled(reason, seconds):
-                    await self.journal.record_call(self._account(draft, reason))
-                    draft.usage, draft.started = condense.Usage(), time.monotonic() + seconds
-            self.audience.publish(event)
-        if draft.reply is None:
-            raise ProviderError("The stream ended before the reply was complete.")
-        return draft.reply
-
-    async def _store(
-        self, content: tuple[condense.Block, ...], stop_reason: str, draft: Draft, error: str = ""
-    ) -> condense.Message:
-        call = self._account(draft, error)
-        message = condense.Message(role="assistant", content=content)
-        message = await self.journal.append(message, stop_reason=stop_reason, call=call)
-        self.audience.publish(events.MessageAppended(message))
-        return message
-
-    async def _keep_partial(self, draft: Draft, stop_reason: str, error: str) -> None:
-        """Store what was streamed, or at least that the call was made."""
-        if draft.partial:
-            await self._store(draft.partial, stop_reason, draft, error)
+    async def _keep(self, call: Call, stop_reason: str = "", error: str = "") -> None:
+        """Store the reply, or what was streamed of it, or at least that the call was made."""
+        content = call.partial
+        if call.reply:
+            content, stop_reason, error = call.reply.content, call.reply.stop_reason, ""
+        record = call.record(error)
+        if content or call.reply:
+            message = condense.Message(role="assistant", content=content)
+            stored = await self.journal.append(message, stop_reason=stop_reason, call=record)
+            self._tell_stored(stored)
         else:
-            await self.journal.record_call(self._account(draft, error))
+            await self.journal.record_call(record)
             self.audience.publish(events.StreamDiscarded())
 
-    def _account(self, draft: Draft, error: str = "") -> CallRecord:
-        return CallRecord(
-            purpose=Purpose.CHAT,
-            usage=draft.usage,
-            cost=self.provider.model.prices.cost(draft.usage),
-            seconds=time.monotonic() - draft.started,
-            error=error,
-        )
-
-    async def _answer(self, reply: condense.Message) -> None:
+    async def _answer(self) -> None:
         """Run the reply's tool calls, one after the other, and store their results."""
-        results: list[condense.Block] = []
-        try:
-            for call in reply.tool_uses:
-                results.append(await self._run_tool(call))  # noqa: PERF401 - kept when stopped
-        except asyncio.CancelledError:
-            unanswered = reply.tool_uses[len(results) :]
-            await self._append_results([*results, *map(_interrupted, unanswered)])
-            raise
-        await self._append_results(results)
+        for call in self._history[-1].tool_uses:
+            self._running = call
+            self._results.append(await self._run_tool(call))
+        await finish(self._answer_rest())
 
     async def _run_tool(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
         self.audience.publish(events.ToolStarted(call.id, call.name, call.input))
@@ -177,10 +140,26 @@ class AgentLoop:
             return ToolOutcome("The tool's input must be a JSON object.", is_error=True)
         return await self.toolbox.run(call.name, call.input)
 
-    async def _append_results(self, results: Sequence[condense.Block]) -> None:
-        message = condense.Message(role="user", content=tuple(results))
-        self.audience.publish(events.MessageAppended(await self.journal.append(message)))
+    async def _answer_rest(self) -> None:
+        """Store the results of the last reply's calls; those that did not finish say so."""
+        calls = self._history[-1].tool_uses if self._history else ()
+        if not calls:
+            return
+        rest = map(self._interrupted, calls[len(self._results) :])
+        message = condense.Message(role="user", content=(*self._results, *rest))
+        stored = await self.journal.append(message)
+        self._results.clear()
+        self._tell_stored(stored)
 
+    def _interrupted(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
+        text = INTERRUPTED_RESULT if call is self._running else NOT_RUN_RESULT
+        return condense.ToolResultBlock(call.id, text, is_error=True)
 
-def _interrupted(call: condense.ToolUseBlock) -> condense.ToolResultBlock:
-    return condense.ToolResultBlock(call.id, INTERRUPTED_RESULT, is_error=True)
+    def _tell_stored(self, message: condense.Message) -> None:
+        self._history = (*self._history, message)
+        self.audience.publish(events.MessageAppended(message))
+        self._tell_context()
+
+    def _tell_context(self) -> None:
+        size = self.keeper.weigh(self._history)
+        self.audience.publish(events.ContextChanged(self._history, size))

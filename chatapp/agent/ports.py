@@ -3,7 +3,6 @@
 import enum
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Protocol
 
 import condense
@@ -107,13 +106,21 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One finished model call, successful or not, for the accounts."""
+    """One finished model call, successful or not, for the accounts.
+
+    ``usage`` is what the provider reported. Of a call that broke off it is not the whole truth:
+    ``streamed`` is what the model wrote in it. ``sent`` is the part of the conversation that the
+    request showed; ``attempt_id`` names the attempt to condense that made the call.
+    """
 
     purpose: Purpose
     usage: condense.Usage
-    cost: Decimal
     seconds: float
     error: str = ""
+    is_whole: bool = True
+    streamed: str = ""
+    sent: Sequence[condense.Message] = ()
+    attempt_id: str = ""
 
 
 class Journal(Protocol):
@@ -148,6 +155,10 @@ class ContextKeeper(Protocol):
 
         Raises condense.CannotFit when nothing more may be hidden.
         """
+        ...
+
+    def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
+        """Return the size of ``history``, as far as it is known here."""
         ...
 
 

@@ -1,21 +1,13 @@
 """Lets the engine's summaries be written by a provider, and accounts for every such call."""
 
-import asyncio
-import time
 from collections.abc import AsyncIterator
 from decimal import Decimal
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import (
-    Audience,
-    CallRecord,
-    Journal,
-    ModelRequest,
-    Provider,
-    Purpose,
-    ToolSpec,
-)
+from chatapp.agent.calls import Call
+from chatapp.agent.finishing import finish
+from chatapp.agent.ports import Audience, Journal, ModelRequest, Provider, Purpose, ToolSpec
 
 
 class ProviderSummarizer:
@@ -43,40 +35,33 @@ class ProviderSummarizer:
         An aligned request goes the same way as the chat's calls, its tools included, so that the
         provider knows its beginning again.
         """
-        usage, started, failure = condense.Usage(), time.monotonic(), "broken off"
-        spent, paid = condense.Usage(), Decimal(0)  # in calls that were made again
-        prices = self.provider.model.prices
         tools = tuple(ToolSpec(**spec) for spec in request.tools)
         model_request = ModelRequest(request.system, request.messages, tools, Purpose.SUMMARY)
+        call = Call(self.provider, model_request, self.journal, attempt_id=request.attempt_id)
+        failure = "broken off"
         try:
-            async for event in self.provider.stream(model_request):
-                match event:
-                    case events.TextStreamed(text):
-                        yield condense.TextChunk(text)
-                    case events.ToolUseStarted(name=name):
-                        yield condense.ToolCallChunk(name)
-                    case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
-                        yield condense.UsageChunk(spent + usage, paid + prices.cost(usage))
-                    case events.RetryScheduled(reason, wait):
-                        self.audience.publish(event)
-                        await self._account(usage, time.monotonic() - started, reason)
-                        spent, paid = spent + usage, paid + prices.cost(usage)
-                        usage = condense.Usage()
-                        started = time.monotonic() + wait
+            async for chunk in self._chunks(call):
+                yield chunk
             failure = ""
         except Exception as error:
             failure = str(error)
             raise
         finally:
-            await self._account(usage, time.monotonic() - started, failure)
+            await finish(self.journal.record_call(call.record(failure)))
 
-    async def _account(self, usage: condense.Usage, seconds: float, error: str) -> None:
-        """Record the call, also when it is cancelled while that is done."""
-        cost = self.provider.model.prices.cost(usage)
-        record = CallRecord(Purpose.SUMMARY, usage, cost, seconds, error)
-        recording = asyncio.ensure_future(self.journal.record_call(record))
-        try:
-            await asyncio.shield(recording)
-        except asyncio.CancelledError:
-            await recording
-            raise
+    async def _chunks(self, call: Call) -> AsyncIterator[condense.Chunk]:
+        prices = self.provider.model.prices
+        # In calls that were made again.
+        spent, paid, usage = condense.Usage(), Decimal(0), condense.Usage()
+        async for event in call.listen():
+            match event:
+                case events.TextStreamed(text):
+                    yield condense.TextChunk(text)
+                case events.ToolUseStarted(name=name):
+                    yield condense.ToolCallChunk(name)
+                case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
+                    yield condense.UsageChunk(spent + usage, paid + prices.cost(usage))
+                case events.RetryScheduled():
+                    self.audience.publish(event)
+                    spent, paid = spent + usage, paid + prices.cost(usage)
+                    usage = condense.Usage()

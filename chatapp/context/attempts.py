@@ -5,16 +5,18 @@ import uuid
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from asgiref.sync import sync_to_async
 from django.db import transaction
-from django.db.models import Max, Sum
+from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.finishing import finish
 from chatapp.agent.ports import Audience
-from chatapp.context import sizes
-from chatapp.models import Condensation, Conversation, ModelCall, Profile, Turn, store
+from chatapp.context.runs import Run
+from chatapp.context.saving import Saver
+from chatapp.context.sizes import Scale
+from chatapp.models import Condensation, Conversation, ModelCall, store
 
 PROGRESS_INTERVAL = 0.5  # seconds
 
@@ -24,151 +26,161 @@ class StoredLog:
 
     def __init__(
         self,
-        conversation: Conversation,
-        profile: Profile,
-        budget: condense.Budget,
-        audience: Audience,
+        run: Run,
         *,
+        scale: Scale,
+        saver: Saver,
+        audience: Audience,
         on_disk: Callable[[str], bool] | None = None,
-        turn: Turn | None = None,
-        focus: str = "",
     ) -> None:
-        """Take what every attempt of this run has in common.
+        """Take the run whose attempts are kept.
 
         ``on_disk`` says whether a file that the agent knew can still be read.
         """
-        self.conversation = conversation
-        self.profile = profile
-        self.budget = budget
+        self.run = run
+        self.scale = scale
+        self.saver = saver
         self.audience = audience
         self.on_disk = on_disk
-        self.turn = turn
-        self.focus = focus
-        self.model_failed = False
-        # What the model sees when a run begins, so that it need not be read once more.
-        self.effective: Sequence[condense.Message] = ()
+        self.asked_in_vain = False
+        self._condensed_at: int | None = None
         self._told = 0.0
-        self._kind = ""
 
     async def condensed_at(self) -> int:
         """Return the newest message's seq when it was last tried, 0 where it never was."""
-        tried = Condensation.objects.filter(conversation=self.conversation)
-        found = await tried.aaggregate(seq=Max("at_seq"))
-        return found["seq"] or 0
+        if self._condensed_at is None:
+            tried = Condensation.objects.filter(conversation=self.run.conversation)
+            found = await tried.aaggregate(seq=Max("at_seq"))
+            self._condensed_at = found["seq"] or 0
+        return self._condensed_at
 
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done."""
-        self._kind = attempt.kind
-        await sync_to_async(self._create)(attempt)
+        self._condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(attempt.trigger))
 
-    def _create(self, attempt: condense.Attempt) -> None:
+    def _create(self, attempt: condense.Attempt) -> int:
+        run = self.run
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
-        Condensation.objects.create(
+        row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
-            conversation=self.conversation,
-            turn=self.turn,
-            at_seq=last_seq.get(pk=self.conversation.pk),
+            conversation=run.conversation,
+            turn=run.turn,
+            at_seq=last_seq.get(pk=run.conversation.pk),
             kind=attempt.kind,
             strategy=attempt.strategy,
             trigger=attempt.trigger,
             threshold=attempt.threshold,
             threshold_source=attempt.threshold_source,
-            context_window=self.budget.window,
-            allowed=int(self.budget.allowed),
-            profile_name=self.profile.name,
-            model=self.profile.model,
+            context_window=run.budget.window,
+            allowed=int(run.budget.allowed),
+            profile_name=run.profile.name,
+            model=run.profile.model,
             prompt=attempt.prompt,
-            focus=self.focus,
+            focus=run.focus,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
         )
+        return row.at_seq
 
-    async def progressed(self, _attempt_id: str, tokens_written: int) -> None:
+    async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
         """Tell the watchers how far the summary is, a few times a second at most."""
         now = time.monotonic()
         if now - self._told >= PROGRESS_INTERVAL:
             self._told = now
             self.audience.publish(events.CondensingProgressed(tokens_written))
 
-    async def succeeded(self, attempt_id: str, reduction: condense.Reduction) -> None:
+    async def succeeded(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         """Apply the reduction and complete its record, in one transaction."""
-        await sync_to_async(self._apply)(attempt_id, reduction)
-        self._announce(Condensation.Status.SUCCEEDED)
+        await finish(self._succeed(attempt, reduction))
 
-    def _apply(self, attempt_id: str, reduction: condense.Reduction) -> None:
-        receipt = self._receipt(reduction)
+    async def _succeed(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
+        self.scale.forget()
+        history, size = await self.saver.save(self._apply, attempt, reduction)
+        self.audience.publish(events.ContextChanged(history, size))
+        self._announce(attempt, Condensation.Status.SUCCEEDED)
+
+    def _apply(
+        self, attempt: condense.Attempt, reduction: condense.Reduction
+    ) -> tuple[Sequence[condense.Message], condense.TokenCount]:
+        """Return what the model sees from now on, and its size."""
+        receipt = self._receipt(attempt, reduction)
         with transaction.atomic():
-            message = store.apply_reduction(self.conversation.pk, reduction, turn=self.turn)
+            conversation_id = self.run.conversation.pk
+            message = store.apply_reduction(conversation_id, reduction, turn=self.run.turn)
+            history = store.read_effective(conversation_id)
+            size = self.scale.weigh(history)
             self._finish(
-                attempt_id,
+                attempt,
                 Condensation.Status.SUCCEEDED,
                 message=message,
                 prompt=reduction.prompt,
-                tokens_after=self._size().value,
+                tokens_after=size.value,
                 messages_hidden=reduction.count,
-                cost=reduction.cost,
                 summary=reduction.summary,
                 analysis=reduction.analysis,
                 notes=[*reduction.notes, *_said_by_validators(reduction)],
                 receipt=receipt.to_json(),
                 folded=reduction.folded.to_json() if reduction.folded else {},
             )
+        return history, size
 
-    def _size(self) -> condense.TokenCount:
-        """Return the size that the context bar shows from now on."""
-        fresh = Conversation.objects.get(pk=self.conversation.pk)
-        return sizes.context_size(fresh, self.profile, store.read_effective(fresh.pk))
-
-    def _receipt(self, reduction: condense.Reduction) -> condense.Receipt:
+    def _receipt(
+        self, attempt: condense.Attempt, reduction: condense.Reduction
+    ) -> condense.Receipt:
         """Check what the model still reads of the facts in what is about to be hidden."""
         ids = frozenset(reduction.hidden)
-        effective = self.effective or store.read_effective(self.conversation.pk)
-        hidden = [message for message in effective if message.id in ids]
-        kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
+        hidden = [message for message in attempt.effective if message.id in ids]
+        kept = condense.replace_hidden(attempt.effective, reduction.hidden, reduction.message)
         # The agent has no tool that searches the history, so only files can be found again.
         return condense.receipt(hidden, kept, searchable=False, on_disk=self.on_disk)
 
     async def failed(
-        self, attempt_id: str, error: condense.CondenseError, *, fell_back_to: str | None = None
+        self,
+        attempt: condense.Attempt,
+        error: condense.CondenseError,
+        *,
+        fell_back_to: str | None = None,
     ) -> None:
         """Complete the record of an attempt that came to nothing, its cost included."""
-        self.model_failed = self.model_failed or error.calls > 0
-        await sync_to_async(self._give_up)(
-            attempt_id,
-            Condensation.Status.FAILED,
-            error=str(error),
-            fell_back_to=fell_back_to or "",
-            details=error.details,
-            cost=error.cost,
-        )
+        self.asked_in_vain = self.asked_in_vain or error.calls > 0
+        said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
+        status = Condensation.Status.FAILED
+        await finish(self.saver.save(self._give_up, attempt, status, **said))
         if fell_back_to:
             self.audience.publish(events.CondensingFellBack())
         else:
-            self._announce(Condensation.Status.FAILED)
+            self._announce(attempt, Condensation.Status.FAILED)
 
-    async def cancelled(self, attempt_id: str) -> None:
+    async def cancelled(self, attempt: condense.Attempt) -> None:
         """Complete the record of an attempt that was taken back."""
-        await sync_to_async(self._cancel)(attempt_id)
-        self._announce(Condensation.Status.CANCELLED)
+        await self.saver.save(self._give_up, attempt, Condensation.Status.CANCELLED)
+        self._announce(attempt, Condensation.Status.CANCELLED)
 
-    def _announce(self, status: Condensation.Status) -> None:
-        self.audience.publish(events.CondensingEnded(self._kind, status))
+    def _announce(self, attempt: condense.Attempt, status: Condensation.Status) -> None:
+        self.audience.publish(events.CondensingEnded(attempt.kind, status))
 
-    def _cancel(self, attempt_id: str) -> None:
-        spent = ModelCall.objects.filter(condensation=uuid.UUID(attempt_id))
-        cost = spent.aggregate(cost=Sum("cost", default=Decimal(0)))["cost"]
-        self._give_up(attempt_id, Condensation.Status.CANCELLED, cost=cost)
-
-    def _give_up(self, attempt_id: str, status: Condensation.Status, **columns: object) -> None:
+    def _give_up(
+        self, attempt: condense.Attempt, status: Condensation.Status, **columns: object
+    ) -> None:
         with transaction.atomic():
-            self._finish(attempt_id, status, **columns)
-            store.note_record(self.conversation.pk)
+            self._finish(attempt, status, **columns)
+            store.note_record(self.run.conversation.pk)
 
     @staticmethod
-    def _finish(attempt_id: str, status: Condensation.Status, **columns: object) -> None:
-        Condensation.objects.filter(pk=attempt_id).update(
-            status=status, finished_at=timezone.now(), **columns
+    def _finish(attempt: condense.Attempt, status: Condensation.Status, **columns: object) -> None:
+        """Close the record; what the attempt cost is what its calls cost."""
+        calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
+        guessed = Q(usage_measured=False)
+        spent = calls.aggregate(
+            cost=Sum("cost", default=Decimal(0)), guesses=Count("pk", filter=guessed)
+        )
+        Condensation.objects.filter(pk=attempt.id).update(
+            status=status,
+            finished_at=timezone.now(),
+            cost=spent["cost"],
+            cost_measured=not spent["guesses"],
+            **columns,
         )
 
 

@@ -1,43 +1,54 @@
 """The agent's journal, kept in the database: what was said, and every model call."""
 
 import asyncio
+import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
 import condense
 from chatapp.agent.ports import CallRecord, Purpose
-from chatapp.context import budgets, sizes
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn, store
+from chatapp.context import budgets
+from chatapp.context.runs import Run
+from chatapp.context.saving import Saver
+from chatapp.context.sizes import Scale, sum_tokens
+from chatapp.models import Message, ModelCall, store
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A call as it goes into the accounts.
+
+    ``usage`` is ``measured`` where the provider reported all of it; ``estimate`` is what the prompt
+    was thought to take, before calibration, and ``media`` what images and PDFs took of that.
+    """
+
+    call: CallRecord
+    usage: condense.Usage
+    measured: bool
+    estimate: int | None = None
+    media: int = 0
+
+    @property
+    def tells_size(self) -> bool:
+        """Whether the context's size is known from it."""
+        return self.call.is_whole and self.measured and self.usage.total > 0
 
 
 class StoredJournal:
-    """The agent's ``Journal`` over one conversation."""
+    """The agent's ``Journal`` over one conversation; ``scale`` learns from each call."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        profile: Profile,
-        counter: condense.TokenCounter,
-        turn: Turn | None = None,
-    ) -> None:
-        """Take the conversation, the profile that answers, and the running turn, if any."""
-        self.conversation_id = conversation.pk
-        self.profile_name = profile.name
-        self.model = profile.model
-        self.counter = counter
-        self.turn = turn
-        self._overhead = budgets.overhead_for(profile.provider).total
-        self._estimate: int | None = None
-        self._media = 0
+    def __init__(self, run: Run, scale: Scale, saver: Saver) -> None:
+        """Take the run whose calls and messages are kept."""
+        self.run = run
+        self.scale = scale
+        self.saver = saver
 
     async def effective_history(self) -> Sequence[condense.Message]:
-        """Return what the model sees, in reading order; it is what the next call sends."""
-        history = await sync_to_async(store.read_effective)(self.conversation_id)
-        self._estimate = self._overhead + sizes.sum_tokens(history)
-        self._media = condense.count_media(history)
-        return history
+        """Return what the model sees, in reading order."""
+        return await sync_to_async(store.read_effective)(self.run.conversation.pk)
 
     async def append(
         self,
@@ -47,50 +58,72 @@ class StoredJournal:
         call: CallRecord | None = None,
     ) -> condense.Message:
         """Store a message, with the call that wrote it, and return it with its seq."""
-        counted = await asyncio.to_thread(condense.count_message, message, self.counter)
-        return await sync_to_async(self._append)(message, counted, stop_reason, call)
+        tokens = await asyncio.to_thread(condense.count_message, message, budgets.COUNTER)
+        entry = await self._entry(call) if call else None
+        row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
+        if entry and entry.tells_size:
+            self._learn(entry, row.seq)
+        return store.to_engine(row)
 
     def _append(
-        self, message: condense.Message, tokens: int, stop_reason: str, call: CallRecord | None
-    ) -> condense.Message:
+        self, message: condense.Message, tokens: int, stop_reason: str, entry: _Entry | None
+    ) -> Message:
+        run = self.run
         with transaction.atomic():
             row = store.append_message(
-                self.conversation_id,
-                message,
-                tokens=tokens,
-                turn=self.turn,
-                stop_reason=stop_reason,
+                run.conversation.pk, message, tokens=tokens, turn=run.turn, stop_reason=stop_reason
             )
-            if call:
-                self._record(call, message=row)
-        return store.to_engine(row)
+            if entry:
+                self._record(entry, row)
+                if entry.tells_size:
+                    store.remember_measurement(
+                        run.conversation.pk, run.profile.pk, entry.usage.total, row.seq
+                    )
+        return row
 
     async def record_call(self, call: CallRecord) -> None:
         """Account for a call that left no message."""
-        await sync_to_async(self._record)(call)
+        await self.saver.save(self._record, await self._entry(call))
 
-    def _record(self, call: CallRecord, message: Message | None = None) -> None:
+    def _record(self, entry: _Entry, message: Message | None = None) -> None:
+        run, call = self.run, entry.call
         ModelCall.objects.create(
-            **store.usage_columns(call.usage),
-            conversation_id=self.conversation_id,
-            turn=self.turn,
+            **store.usage_columns(entry.usage),
+            usage_measured=entry.measured,
+            conversation_id=run.conversation.pk,
+            turn=run.turn,
             message=message,
-            condensation=self._running_attempt() if call.purpose is Purpose.SUMMARY else None,
+            condensation_id=uuid.UUID(call.attempt_id) if call.attempt_id else None,
             purpose=call.purpose,
-            profile_name=self.profile_name,
-            model=self.model,
-            tokens_estimated=self._estimate if call.purpose is Purpose.CHAT else None,
-            tokens_media=self._media if call.purpose is Purpose.CHAT else 0,
-            cost=call.cost,
+            profile_name=run.profile.name,
+            model=run.profile.model,
+            tokens_estimated=entry.estimate,
+            tokens_media=entry.media,
+            cost=run.profile.prices.cost(entry.usage),
             seconds=call.seconds,
             error=call.error,
         )
-        if message and call.usage.total and not call.error:
-            store.remember_measurement(
-                self.conversation_id, tokens=call.usage.total, seq=message.seq
-            )
 
-    def _running_attempt(self) -> Condensation | None:
-        return Condensation.objects.filter(
-            conversation=self.conversation_id, status=Condensation.Status.RUNNING
-        ).first()
+    async def _entry(self, call: CallRecord) -> _Entry:
+        """Return a call with what has to be estimated: the prompt, and an unreported reply."""
+        usage = call.usage
+        measured = _is_measured(call)
+        if call.streamed and not measured:
+            written = await asyncio.to_thread(budgets.COUNTER.count, call.streamed)
+            usage = replace(usage, output=max(usage.output, written))
+        if call.purpose is not Purpose.CHAT:
+            return _Entry(call, usage, measured)
+        estimate = self.scale.overhead + sum_tokens(call.sent)
+        return _Entry(call, usage, measured, estimate, condense.count_media(call.sent))
+
+    def _learn(self, entry: _Entry, seq: int) -> None:
+        self.scale.measure(entry.usage.total, seq)
+        if entry.estimate is not None:
+            self.scale.observe(entry.estimate, entry.usage.prompt, media=entry.media)
+
+
+def _is_measured(call: CallRecord) -> bool:
+    """Whether the provider reported all that a call used; a call that got nowhere used nothing."""
+    if not call.is_whole:
+        return not (call.usage.total or call.streamed)
+    return bool(call.usage.output) or not call.streamed

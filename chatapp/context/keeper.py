@@ -2,59 +2,62 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from asgiref.sync import sync_to_async
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.errors import AgentError
-from chatapp.agent.ports import Journal, Toolbox
+from chatapp.agent.ports import Journal, ModelRequest, Provider, Toolbox
 from chatapp.agent.prompts import describe_environment
 from chatapp.context.attempts import StoredLog
+from chatapp.context.runs import Run
 from chatapp.context.sizes import Scale
+from chatapp.models import store
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the user set: the automatic switch, an own prompt, and a focus for this run."""
-
-    automatic: bool
-    prompt: str = ""
-    focus: str = ""
+# From this share of the point where condensing starts, the vendor is asked for the size: before
+# its first report an estimate may be wrong by half, and above it the answer may decide something.
+CLOSE = 0.5
 
 
 class CondensingCancelled(AgentError):
     """The user cancelled a condensation without which the turn can't go on."""
 
 
+class _Declined(Exception):
+    """The user cancelled a condensation, and nothing else."""
+
+
 class Keeper:
-    """The agent's ``ContextKeeper`` over ``condense.Condenser``; one per turn or manual run."""
+    """The agent's ``ContextKeeper`` over ``condense.Condenser``; one per run."""
 
     def __init__(
         self,
+        run: Run,
         *,
         condenser: condense.Condenser,
         log: StoredLog,
         journal: Journal,
         toolbox: Toolbox,
-        budget: condense.Budget,
-        system: str,
+        provider: Provider,
         scale: Scale,
-        wishes: Wishes,
     ) -> None:
         """Take the parts."""
+        self.run = run
         self.condenser = condenser
         self.log = log
         self.journal = journal
         self.toolbox = toolbox
-        self.budget = budget
-        self.system = system
+        self.provider = provider
         self.scale = scale
-        self.wishes = wishes
-        self._running: asyncio.Task[condense.Reduction | None] | None = None
+        self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
-        self.made: condense.Reduction | None = None
+        self._may_count = True
+
+    def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
+        """Return the size of ``history``, as far as it is known here."""
+        return self.scale.weigh(history)
 
     async def fit(
         self, history: Sequence[condense.Message], trigger: condense.Trigger
@@ -65,50 +68,91 @@ class Keeper:
         user cancelled what was needed.
         """
         situation = await self._situation(history, trigger)
-        self.log.effective = situation.effective
-        self._running = asyncio.ensure_future(self.condenser.fit(situation))
         try:
-            self.made = await self._running
-        except asyncio.CancelledError:
-            if _is_cancelled_itself():
-                raise
-            return self._after_cancel(situation)
-        finally:
-            self._running = None
-        return history if self.made is None else await self.journal.effective_history()
+            if await self._reduce(situation) is None:
+                return history
+        except _Declined:
+            history = await self.journal.effective_history()
+            # It may have been applied at that very moment.
+            if situation.is_over and self.weigh(history).value >= situation.tokens.value:
+                raise CondensingCancelled(
+                    _("Condensing was cancelled, and the context is too large to go on without it.")
+                ) from None
+            return history
+        return await self.journal.effective_history()
+
+    async def condense_now(self) -> condense.Reduction | None:
+        """Condense because the user asked for it, and return what was made of it.
+
+        Raises a condense.CondenseError where it fails; None where it was cancelled.
+        """
+        history = await self.journal.effective_history()
+        try:
+            return await self._reduce(await self._situation(history, condense.Trigger.MANUAL))
+        except _Declined:
+            return None
 
     def cancel(self) -> bool:
         """Cancel the condensation that runs; the turn goes on. False when none runs."""
-        if self._running is None:
+        if self._reducing is None:
             return False
         self._declined = True
-        return self._running.cancel()
+        return self._reducing.cancel()
 
-    def _after_cancel(self, situation: condense.Situation) -> Sequence[condense.Message]:
-        if situation.is_over:
-            raise CondensingCancelled(
-                _("Condensing was cancelled, and the context is too large to go on without it.")
-            )
-        return situation.effective
+    async def _reduce(self, situation: condense.Situation) -> condense.Reduction | None:
+        self._reducing = asyncio.ensure_future(self.condenser.fit(situation))
+        try:
+            return await self._reducing
+        except asyncio.CancelledError:
+            if _is_cancelled_itself():
+                raise
+            raise _Declined from None
+        finally:
+            self._reducing = None
 
     async def _situation(
         self, history: Sequence[condense.Message], trigger: condense.Trigger
     ) -> condense.Situation:
-        manual = trigger is condense.Trigger.MANUAL
+        run, manual = self.run, trigger is condense.Trigger.MANUAL
         return condense.Situation(
             effective=tuple(history),
-            tokens=await self.scale.weigh(history),
-            budget=self.budget,
+            tokens=await self._measure(history),
+            budget=run.budget,
             trigger=trigger,
-            system=self.system,
+            system=run.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            automatic=self.wishes.automatic,
-            prompt=self.wishes.prompt,
-            focus=self.wishes.focus,
+            automatic=run.preferences.auto_condense,
+            prompt=run.preferences.condensing_prompt,
+            focus=run.focus,
             environment=self._describe_environment,
             condensed_at=await self.log.condensed_at(),
             # A summary that failed or was declined is not tried again in the same turn.
-            may_ask=manual or not (self.log.model_failed or self._declined),
+            may_ask=manual or not (self.log.asked_in_vain or self._declined),
+        )
+
+    async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
+        """Return the size of the next request, at the vendor's word where that may matter."""
+        size = self.scale.weigh(history)
+        known = self.scale.measured_tokens is not None
+        if known or not self._may_count or size.value < CLOSE * self.run.budget.condenses_at:
+            return size
+        self._may_count = False
+        tokens = await self._count(history)
+        if tokens is None:
+            return size
+        seq = max(message.seq for message in history)
+        self.scale.measure(tokens, seq)
+        run = self.run
+        await sync_to_async(store.remember_measurement)(
+            run.conversation.pk, run.profile.pk, tokens, seq
+        )
+        return self.scale.weigh(history)
+
+    async def _count(self, history: Sequence[condense.Message]) -> int | None:
+        images = self.provider.model.supports_images
+        messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
+        return await self.provider.count_tokens(
+            ModelRequest(self.run.system, messages, self.toolbox.specs)
         )
 
     async def _describe_environment(self) -> str:

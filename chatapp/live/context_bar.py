@@ -1,13 +1,15 @@
 """The context bar's numbers: how full the window is, and where and why it will condense."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context import budgets, sizes
+from chatapp.context.runs import Run
 from chatapp.context.thresholds import Threshold
-from chatapp.models import Conversation, Preferences, Profile, store
+from chatapp.models import Conversation, Profile, store
 from chatapp.services import preferences_of
 
 # The bar turns amber this many points of the window before condensing starts.
@@ -55,17 +57,16 @@ def context_state(conversation: Conversation) -> ContextState | None:
     preferences = preferences_of(conversation.owner)
     history = store.read_effective(conversation.pk)
     tokens = sizes.context_size(conversation, profile, history)
-    return _state(tokens, history, profile, preferences)
+    run = Run(conversation=conversation, profile=profile, preferences=preferences)
+    return state_of(run, history, tokens)
 
 
-def _state(
-    tokens: condense.TokenCount,
-    history: tuple[condense.Message, ...],
-    profile: Profile,
-    preferences: Preferences,
+def state_of(
+    run: Run, history: Sequence[condense.Message], tokens: condense.TokenCount
 ) -> ContextState:
-    budget = budgets.budget_for(profile, preferences)
-    starts = Threshold.of_budget(budget, automatic=preferences.auto_condense)
+    """Return the numbers of a context that a run knows."""
+    budget = run.budget
+    starts = Threshold.of_budget(budget, automatic=run.preferences.auto_condense)
     window = budget.window
     available = max(0, window - tokens.value - budget.reserved)
     percent = budget.percent(tokens.value)
@@ -81,13 +82,13 @@ def _state(
         condenses_at=starts.at,
         condenses_at_percent=starts.percent,
         reason=str(starts),
-        segments=_segments(tokens.value, history, profile, window),
+        segments=_segments(tokens.value, history, run.profile, window),
         warn=percent >= starts.percent - WARN_POINTS,
     )
 
 
 def _segments(
-    used: int, history: tuple[condense.Message, ...], profile: Profile, window: int
+    used: int, history: Sequence[condense.Message], profile: Profile, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
     overhead = budgets.overhead_for(profile.provider)

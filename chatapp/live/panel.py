@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from chatapp.live import protocol
-from chatapp.live.context_bar import context_state
+from chatapp.live.context_bar import ContextState, context_state
 from chatapp.models import Condensation, Conversation, Turn
 from chatapp.rendering.numbers import number
 
@@ -35,14 +35,23 @@ class Notice:
     until: float | None = None
 
 
-def render_panel(
+def read_panel(
     conversation_id: uuid.UUID, band: Band | None, notice: Notice | None
 ) -> protocol.Frame:
-    """Return the panel's frame; without a ``notice`` the last turn's failure is shown."""
+    """Return the panel's frame as the database has it.
+
+    Without a ``notice`` the last turn's failure is shown.
+    """
     conversation = Conversation.objects.get(pk=conversation_id)
-    notice = notice or last_failure(conversation)
+    return render_panel(context_state(conversation), band, notice or last_failure(conversation))
+
+
+def render_panel(
+    state: ContextState | None, band: Band | None, notice: Notice | None
+) -> protocol.Frame:
+    """Return the panel's frame; without a ``state`` there is no bar."""
     return protocol.panel(
-        bar=render_to_string("chat/_context_bar.html", {"context": context_state(conversation)}),
+        bar=render_to_string("chat/_context_bar.html", {"context": state}),
         condensing=render_to_string("chat/_condensing.html", band_context(band)) if band else "",
         written=words_written(band) if band else "",
         notice=render_to_string("chat/_notice.html", {"notice": notice}) if notice else "",

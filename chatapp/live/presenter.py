@@ -17,8 +17,10 @@ from django.utils.translation import gettext as _
 
 from chatapp import transcript
 from chatapp.agent import events
+from chatapp.context.runs import Run
 from chatapp.live import protocol
-from chatapp.live.panel import Band, Notice, render_panel, words_written
+from chatapp.live.context_bar import state_of
+from chatapp.live.panel import Band, Notice, read_panel, render_panel, words_written
 from chatapp.live.streamed_text import Streaming
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,9 @@ class LiveView:
         self.band: Band | None = None
         self.notice: Notice | None = None
         self._send = send
+        # What the run told of the context; None where the database has to be asked.
+        self._run: Run | None = None
+        self._context: events.ContextChanged | None = None
         self._streaming: Streaming | None = None
         self._row: tuple[str, str] | None = None
         self._row_seq = 0
@@ -48,9 +53,10 @@ class LiveView:
         """Take an event of what runs."""
         self._queue.put_nowait(event)
 
-    async def begin(self) -> None:
+    async def begin(self, run: Run) -> None:
         """Show that something runs, and take events from now on."""
         self.running, self.notice = True, None
+        self._run, self._context = run, None
         self._show_status(_("Thinking…"))
         self._presenter = asyncio.create_task(self._present())
         await self._show_panel()
@@ -71,6 +77,7 @@ class LiveView:
         finally:
             self.running = False
             self._show_status(status)
+            self._run = self._context = None
         self._send(panel)
 
     def articles(self) -> list[tuple[str, str]]:
@@ -97,8 +104,9 @@ class LiveView:
 
     async def show_change(self) -> None:
         """Have every page fetch the transcript and the panel again."""
-        revision = await sync_to_async(transcript.revision)(self.conversation_id)
-        self._send(protocol.transcript_changed(revision))
+        # What the run knows of the context may be outdated from here on.
+        self._run = None
+        await self._show_transcript_change()
         await self._show_panel()
 
     # The presenter
@@ -166,7 +174,12 @@ class LiveView:
         if not event.message.tool_results:
             self._row_seq = event.message.seq
         await self._show_row(self._row_seq)
-        await self._show_panel()
+
+    @_show.register
+    async def _(self, event: events.ContextChanged) -> None:
+        self._context = event
+        if not self.band:
+            await self._show_panel()
 
     @_show.register
     async def _(self, _event: events.StreamDiscarded) -> None:
@@ -203,13 +216,15 @@ class LiveView:
         self.notice = None
         if self.band:
             self.band.tokens_written = 0
-        await self.show_change()
+        await self._show_transcript_change()
+        await self._show_panel()
 
     @_show.register
     async def _(self, event: events.CondensingEnded) -> None:
         self.band = self.notice = None
         self._show_status(transcript.outcome_name(event.kind, event.status))
-        await self.show_change()
+        await self._show_transcript_change()
+        await self._show_panel()
 
     # Pieces
 
@@ -243,11 +258,18 @@ class LiveView:
         self.status = text
         self._send(protocol.status_changed(text, running=self.running))
 
+    async def _show_transcript_change(self) -> None:
+        revision = await sync_to_async(transcript.revision)(self.conversation_id)
+        self._send(protocol.transcript_changed(revision))
+
     async def _show_panel(self) -> None:
         self._send(await self._panel())
 
     async def _panel(self) -> protocol.Frame:
-        return await sync_to_async(render_panel)(self.conversation_id, self.band, self.notice)
+        if self._run and self._context:
+            state = state_of(self._run, self._context.history, self._context.tokens)
+            return render_panel(state, self.band, self.notice)
+        return await sync_to_async(read_panel)(self.conversation_id, self.band, self.notice)
 
 
 def _render_row(

@@ -1,29 +1,26 @@
 """Rooms: a conversation while somebody watches it or something runs in it.
 
-What runs is a task of its own, so it goes on when the browser that started it goes away. Watchers
-get frames through a queue each; one that can't keep up is dropped and comes back for a snapshot.
+Watchers get frames through a queue each; one that can't keep up is dropped and comes back for a
+snapshot.
 """
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
 
 from chatapp import services
 from chatapp.context import budgets
-from chatapp.context.keeper import Keeper
+from chatapp.context.runs import Run
 from chatapp.live import protocol
-from chatapp.live.endings import Ending, ending_of, storage_failed
+from chatapp.live.jobs import Job
 from chatapp.live.presenter import LiveView
-from chatapp.models import Turn
 
 # Frames a watcher may be behind before it is dropped; a fast reply makes some 20 a second.
 BACKLOG = 500
 
 Watcher = asyncio.Queue[protocol.Frame | None]
-Job = Callable[[], Awaitable[str | None]]
 
 
 class Room:
@@ -34,11 +31,9 @@ class Room:
         self.conversation_id = conversation_id
         self.watchers: set[Watcher] = set()
         self.view = LiveView(conversation_id, self.broadcast)
-        self.job: asyncio.Task[None] | None = None
-        self.keeper: Keeper | None = None
+        self.job: Job | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
-        self._work: asyncio.Task[str | None] | None = None
         self._changes: set[asyncio.Task[None]] = set()
 
     @property
@@ -73,46 +68,19 @@ class Room:
             self.watchers.discard(watcher)
             hub.close_idle(self)
 
-    def start(self, work: Job, turn: Turn | None) -> None:
-        """Run ``work`` as this room's job; ``turn`` is closed with how it ended."""
-        self._work = asyncio.create_task(self._do(work))
-        self.job = asyncio.create_task(self._run(self._work, turn))
+    def start(self, run: Run) -> None:
+        """Let a run begin here."""
+        self.job = Job(run, self.view, self._vacate)
 
-    async def _do(self, work: Job) -> str | None:
-        await self.view.begin()
-        return await work()
-
-    async def _run(self, work: asyncio.Task[str | None], turn: Turn | None) -> None:
-        # Stop cancels the work and never this: however it ends, the room is free again.
-        ending = await ending_of(work)
-        try:
-            if turn:
-                ending = await sync_to_async(_finish)(turn, ending)
-        finally:
-            await self._close(ending)
-
-    async def _close(self, ending: Ending) -> None:
-        try:
-            await self.view.end(ending.status, ending.notice)
-        finally:
-            self.job = self.keeper = self._work = None
-            hub.close_idle(self)
+    def _vacate(self) -> None:
+        self.job = None
+        hub.close_idle(self)
 
     def show_change(self) -> None:
         """Have all watchers fetch the transcript and the panel again."""
         task = asyncio.create_task(self.view.show_change())
         self._changes.add(task)
         task.add_done_callback(self._changes.discard)
-
-    async def ended(self) -> None:
-        """Return when nothing runs any more."""
-        if self.job:
-            await asyncio.wait({self.job})
-
-    def stop(self) -> None:
-        """Stop what runs; what was written so far is kept."""
-        if self._work and not self._work.cancelling():
-            self._work.cancel()
 
 
 class Hub:
@@ -144,17 +112,3 @@ class Hub:
 
 
 hub = Hub()
-
-
-def _finish(turn: Turn, ending: Ending) -> Ending:
-    notice = ending.notice
-    try:
-        services.finish_turn(
-            turn=turn,
-            status=ending.turn,
-            error=notice.text if notice else "",
-            details=notice.details if notice else "",
-        )
-    except (DatabaseError, OSError) as error:
-        return storage_failed(error)
-    return ending

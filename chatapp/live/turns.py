@@ -3,16 +3,16 @@
 import asyncio
 import contextvars
 import uuid
-from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import bootstrap, services
+from chatapp import services
 from chatapp.agent import events
 from chatapp.context import budgets
+from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.rooms import Room, hub
 from chatapp.models import Conversation, Profile, Turn
@@ -31,21 +31,31 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
         # A rewind that can't be undone any more loses its button.
         settles = await sync_to_async(services.has_undoable_rewind)(conversation)
         tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
-        started = await sync_to_async(services.start_turn)(
-            conversation=conversation,
-            text=command.text,
-            tokens=tokens,
-            nonce=command.nonce,
-            replaces=command.replaces,
-        )
+        started = await sync_to_async(_start_turn)(conversation, command, tokens)
         if started is None:
             return
-        turn, message = started
-        room.start(lambda: _run_turn(room, conversation, turn), turn)
+        run, message = started
+        room.start(run)
     if command.replaces or settles:
         await room.view.show_change()
     else:
         room.view.publish(events.MessageAppended(message))
+
+
+def _start_turn(
+    conversation: Conversation, command: protocol.SendMessage, tokens: int
+) -> tuple[Run, condense.Message] | None:
+    started = services.start_turn(
+        conversation=conversation,
+        text=command.text,
+        tokens=tokens,
+        nonce=command.nonce,
+        replaces=command.replaces,
+    )
+    if started is None:
+        return None
+    turn, message = started
+    return _read_run(conversation, turn=turn), message
 
 
 async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
@@ -59,12 +69,6 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
     raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
 
 
-async def _run_turn(room: Room, conversation: Conversation, turn: Turn) -> None:
-    parts = await sync_to_async(_assemble)(room, conversation, turn=turn)
-    room.keeper = parts.keeper
-    await parts.loop.run()
-
-
 async def condense_now(conversation: Conversation, focus: str) -> None:
     """Start a condensation by hand; raise services.Refused while something runs."""
     await _require_profile(conversation)
@@ -73,32 +77,21 @@ async def condense_now(conversation: Conversation, focus: str) -> None:
         if room.job:
             raise services.Refused(_("A turn is running. Stop it first, or wait."))
         await sync_to_async(services.close_interrupted)(conversation)
-        room.start(lambda: _run_condensation(room, conversation, focus), None)
-
-
-async def _run_condensation(room: Room, conversation: Conversation, focus: str) -> str | None:
-    parts = await sync_to_async(_assemble)(room, conversation, focus=focus)
-    room.keeper = parts.keeper
-    history = await parts.journal.effective_history()
-    await parts.keeper.fit(history, condense.Trigger.MANUAL)
-    made = parts.keeper.made
-    if made is None or made.kind != "cleared":
-        return None
-    # Its row stands where the output was, perhaps far above what is on the screen.
-    return _("Old tool output was cleared: it is one line each now. Condense again for a summary.")
+        room.start(await sync_to_async(_read_run)(conversation, focus=focus))
 
 
 def stop(conversation_id: uuid.UUID) -> None:
     """Stop the conversation's turn or condensation, if one runs."""
-    if room := hub.rooms.get(conversation_id):
-        room.stop()
+    room = hub.rooms.get(conversation_id)
+    if room and room.job:
+        room.job.stop()
 
 
 def cancel_condensing(conversation_id: uuid.UUID) -> None:
     """Cancel the condensation that runs; a turn that waits for it goes on."""
     room = hub.rooms.get(conversation_id)
-    if room and room.keeper:
-        room.keeper.cancel()
+    if room and room.job:
+        room.job.cancel_condensing()
 
 
 def close_left_over(conversation: Conversation) -> None:
@@ -131,12 +124,19 @@ def _no_profile() -> services.Refused:
     return services.Refused(_("This conversation has no profile. Choose one in its header."))
 
 
-def _assemble(room: Room, conversation: Conversation, **options: Any) -> bootstrap.Parts:
+def _read_run(conversation: Conversation, *, turn: Turn | None = None, focus: str = "") -> Run:
+    """Return what a run works with, as things are now."""
     fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
     if fresh.profile is None:
         raise _no_profile()
     preferences = services.preferences_of(fresh.owner)
-    return bootstrap.assemble(fresh, fresh.profile, preferences, room.view, **options)
+    return Run(
+        conversation=fresh,
+        profile=fresh.profile,
+        preferences=preferences,
+        turn=turn,
+        focus=focus,
+    )
 
 
 def _is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:

@@ -149,6 +149,7 @@ class Condensation(models.Model):
     tokens_after_measured = models.BooleanField(default=False)
     messages_hidden = models.PositiveIntegerField(default=0)
     cost = _cost()
+    cost_measured = models.BooleanField(default=True)
     summary = fields.TextField(blank=True)
     analysis = fields.TextField(blank=True)
     notes = fields.JSONField(default=list)
@@ -202,7 +203,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
     def measured(self, model: str) -> Self:
         """Return the calls whose prompt was both estimated and measured, the latest first."""
-        calls = self.filter(model=model, error="", tokens_estimated__isnull=False)
+        calls = self.filter(
+            model=model, error="", usage_measured=True, tokens_estimated__isnull=False
+        )
         return calls.order_by("-created_at", "-pk")
 
 
@@ -211,6 +214,8 @@ class ModelCall(models.Model):
 
     ``tokens_estimated`` is what the prompt was thought to take, before calibration, images and PDFs
     (``tokens_media``) included; with what was measured beside it, later estimates learn from it.
+    Without ``usage_measured`` the provider did not report all that was used, since the call broke
+    off: its output is an estimate, and with it the cost.
     """
 
     class Purpose(models.TextChoices):
@@ -230,6 +235,7 @@ class ModelCall(models.Model):
     tokens_output = models.PositiveIntegerField(default=0)
     tokens_cache_read = models.PositiveIntegerField(default=0)
     tokens_cache_write = models.PositiveIntegerField(default=0)
+    usage_measured = models.BooleanField(default=True)
     tokens_estimated = models.PositiveIntegerField(null=True)
     tokens_media = models.PositiveIntegerField(default=0)
     cost = _cost()

@@ -111,9 +111,16 @@ def _next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
     return row.values_list("last_seq", flat=True).get()
 
 
-def remember_measurement(conversation_id: uuid.UUID, *, tokens: int, seq: int) -> None:
-    """Keep the provider's word: messages up to ``seq``, system and tools are ``tokens`` long."""
-    Conversation.objects.filter(pk=conversation_id).update(measured_tokens=tokens, measured_seq=seq)
+def remember_measurement(
+    conversation_id: uuid.UUID, profile_id: int, tokens: int, seq: int
+) -> None:
+    """Keep the provider's word: messages up to ``seq``, system and tools are ``tokens`` long.
+
+    It says nothing once another profile was chosen.
+    """
+    Conversation.objects.filter(pk=conversation_id, profile=profile_id).update(
+        measured_tokens=tokens, measured_seq=seq
+    )
 
 
 def _mark_changed(conversation_id: uuid.UUID) -> None:

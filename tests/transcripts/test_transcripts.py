@@ -56,10 +56,16 @@ def answer_with(conversation: Conversation, standin: Standin) -> None:
     conversation.refresh_from_db()
 
 
+async def ended(conversation: Conversation) -> None:
+    """Return when nothing runs in the conversation any more."""
+    if job := hub.room(conversation.pk).job:
+        await job.ended()
+
+
 async def condense_now(conversation: Conversation) -> Condensation:
     """Press "Condense context", wait until it has ended, and return the record."""
     await turns.condense_now(conversation, focus="")
-    await hub.room(conversation.pk).ended()
+    await ended(conversation)
     return await Condensation.objects.select_related("message", "conversation").aget(
         conversation=conversation
     )
@@ -127,7 +133,7 @@ async def continue_with(conversation: Conversation, text: str) -> str:
     """Send a message and return how its turn ended."""
     command = protocol.SendMessage(text, uuid.uuid4())
     await turns.send_message(conversation, command)
-    await hub.room(conversation.pk).ended()
+    await ended(conversation)
     return (await Turn.objects.aget(conversation=conversation, nonce=command.nonce)).status
 
 

@@ -103,6 +103,9 @@ class RecordingKeeper:
         self.triggers.append(trigger)
         return history
 
+    def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
+        return condense.TokenCount(len(history))
+
 
 class RecordingAudience:
     """Remembers every event; ``came[type]`` is set when the first of a type has come."""

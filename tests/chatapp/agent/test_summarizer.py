@@ -13,6 +13,7 @@ from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.providers.anthropic.request import write_request
 from tests.chatapp.agent.fakes import (
+    PRICES,
     EchoToolbox,
     ListJournal,
     RecordingAudience,
@@ -125,7 +126,7 @@ async def test_a_call_that_was_made_again_is_on_the_bill_twice() -> None:
     chunks = await listen(ScriptedProvider(script), journal, aligned(*TALK, REPLY))
     last = [chunk for chunk in chunks if isinstance(chunk, condense.UsageChunk)][-1]
     assert last.usage == condense.Usage(input=20, output=2)
-    assert last.cost == sum((record.cost for record in journal.calls), Decimal(0))
+    assert last.cost == sum((PRICES.cost(record.usage) for record in journal.calls), Decimal(0))
 
 
 async def test_a_call_that_was_made_again_is_not_priced_as_one_long_prompt() -> None:

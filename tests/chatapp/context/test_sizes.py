@@ -13,9 +13,18 @@ from django.test import Client
 
 import condense
 from chatapp import bootstrap, services
+from chatapp.agent.ports import ModelRequest
 from chatapp.context import budgets, sizes
+from chatapp.context.attempts import StoredLog
+from chatapp.context.journal import StoredJournal
+from chatapp.context.keeper import Keeper
+from chatapp.context.saving import Saver
 from chatapp.models import Conversation, ModelCall, Profile, store
+from chatapp.tools import WorkspaceToolbox
+from condense.testing import EchoSummarizer
+from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
 from tests.standin.metering import measure
 from tests.standin.server import Standin
@@ -156,38 +165,43 @@ async def test_the_vendor_counts_once_where_nothing_was_measured_and_it_may_matt
     assert call.tokens_prompt == measure(standin.counts[0].body, standin.factor)
 
 
+class Mute(ScriptedProvider):
+    """A provider that cannot count, and remembers that it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[ModelRequest] = []
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        self.asked.append(request)
+        return None
+
+
 @pytest.mark.usefixtures("transactional_db")
 async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
-    conversation: Conversation, alice: User
+    conversation: Conversation, alice: User, tmp_path: Path
 ) -> None:
     """Then the estimate stands."""
-    asked: list[object] = []
-
-    class Mute:
-        """A provider that cannot count."""
-
-        model = bootstrap.Model("mute", context_window=2_000, max_output=100)
-
-        async def count_tokens(self, request: object) -> int | None:
-            """Remember the question."""
-            asked.append(request)
-            return None
-
-    profile = conversation.profile
-    assert profile is not None
-    scale = sizes.Scale(
-        conversation=conversation,
-        profile=profile,
-        provider=Mute(),  # type: ignore[arg-type]
-        budget=condense.Budget(window=2_000, max_output=100),
-        system="",
-        tools=(),
+    await Profile.objects.filter(owner=alice).aupdate(context_window=10_000)
+    run = await sync_to_async(run_in)(conversation)
+    provider, audience = Mute(), RecordingAudience()
+    scale, saver = sizes.Scale(overhead=0), Saver(audience)
+    journal = StoredJournal(run, scale, saver)
+    log = StoredLog(run, scale=scale, saver=saver, audience=audience)
+    keeper = Keeper(
+        run,
+        condenser=condense.Condenser(EchoSummarizer(), budgets.COUNTER, log=log),
+        log=log,
+        journal=journal,
+        toolbox=WorkspaceToolbox(tmp_path),
+        provider=provider,
+        scale=scale,
     )
-    history = [condense.Message("user", "Hello", seq=1, tokens=1_500)]
-    first, second = await scale.weigh(history), await scale.weigh(history)
-    assert len(asked) == 1
-    assert first == second
-    assert not first.measured
+    history = (condense.Message("user", "Hello", seq=1, tokens=6_000),)
+    for _ in range(2):
+        assert await keeper.fit(history, condense.Trigger.AUTO) == history
+    assert len(provider.asked) == 1
+    assert keeper.weigh(history) == condense.TokenCount(6_000, measured=False)
 
 
 def test_another_profile_makes_what_was_measured_void(
@@ -195,7 +209,7 @@ def test_another_profile_makes_what_was_measured_void(
 ) -> None:
     """Its tokenizer is another one; choosing the same again changes nothing."""
     say("user", "Hello")
-    store.remember_measurement(conversation.pk, tokens=900, seq=1)
+    store.remember_measurement(conversation.pk, conversation.profile_id or 0, 900, 1)
     client.force_login(alice)
     address = f"/c/{conversation.pk}/profile/"
     client.post(address, {"profile": conversation.profile_id})

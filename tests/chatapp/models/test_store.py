@@ -201,16 +201,23 @@ def test_a_rewind_past_a_condensation_brings_the_originals_back(
     assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4]
 
 
+def weigh(conversation: Conversation) -> condense.TokenCount:
+    """Return the context's size, with an overhead of seven tokens."""
+    measured, seq = conversation.measured_tokens, conversation.measured_seq or 0
+    scale = sizes.Scale(7, measured_tokens=measured, measured_seq=seq)
+    return scale.weigh(store.read_effective(conversation.pk))
+
+
 def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
     conversation: Conversation, say: Say
 ) -> None:
     """A stale measurement would hide that the context shrank."""
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
-    store.remember_measurement(conversation.pk, tokens=500, seq=4)
+    store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 4)
     summarise(conversation)
     conversation.refresh_from_db()
-    size = sizes.count_context(conversation, store.read_effective(conversation.pk), 7, UNTAUGHT)
+    size = weigh(conversation)
     assert (size.value, size.measured) == (12, False)
 
 
@@ -220,17 +227,11 @@ def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
     """A sum with an estimate in it is an estimate."""
     say("user", "hello")
     say("assistant", "hi")
-    store.remember_measurement(conversation.pk, tokens=500, seq=2)
+    store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 2)
     conversation.refresh_from_db()
-    history = store.read_effective(conversation.pk)
-    assert sizes.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
-        500, measured=True
-    )
+    assert weigh(conversation) == condense.TokenCount(500, measured=True)
     say("user", "more", tokens=3)
-    history = store.read_effective(conversation.pk)
-    assert sizes.count_context(conversation, history, 7, UNTAUGHT) == condense.TokenCount(
-        503, measured=False
-    )
+    assert weigh(conversation) == condense.TokenCount(503, measured=False)
 
 
 @pytest.mark.parametrize("stored", [20, 400])

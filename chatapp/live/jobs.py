@@ -1,0 +1,88 @@
+"""What runs in a room: a turn or a condensation by hand, from its start to its end."""
+
+import asyncio
+from collections.abc import Callable
+
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+from chatapp import bootstrap, services
+from chatapp.context.keeper import Keeper
+from chatapp.context.runs import Run
+from chatapp.live.endings import Ending, ending_of, storage_failed
+from chatapp.live.presenter import LiveView
+from chatapp.models import Turn
+
+
+class Job:
+    """A run while it goes on; it is stopped, and its condensation cancelled, here alone.
+
+    It is a task of its own, so it goes on when the browser that started it goes away.
+    """
+
+    def __init__(self, run: Run, view: LiveView, on_end: Callable[[], None]) -> None:
+        """Start at once; ``on_end`` is called when nothing of it runs any more."""
+        self.run = run
+        self.view = view
+        self._on_end = on_end
+        self._keeper: Keeper | None = None
+        self._work = asyncio.create_task(self._do())
+        # Stop cancels the work and never this: however it ends, the room is free again.
+        self._life = asyncio.create_task(self._live())
+
+    def stop(self) -> None:
+        """Stop it; what was written so far is kept."""
+        if not self._work.cancelling():
+            self._work.cancel()
+
+    def cancel_condensing(self) -> None:
+        """Cancel the condensation that runs; a turn that waits for it goes on."""
+        if self._keeper:
+            self._keeper.cancel()
+
+    async def ended(self) -> None:
+        """Return when nothing of it runs any more."""
+        await asyncio.wait({self._life})
+
+    async def _do(self) -> str | None:
+        """Do the work, and return what there is to say of it."""
+        await self.view.begin(self.run)
+        parts = await sync_to_async(bootstrap.assemble)(self.run, self.view)
+        self._keeper = parts.keeper
+        if self.run.turn:
+            await parts.loop.run()
+            return None
+        made = await parts.keeper.condense_now()
+        if made is None or made.kind != "cleared":
+            return None
+        # Its row stands where the output was, perhaps far above what is on the screen.
+        return _(
+            "Old tool output was cleared: it is one line each now. Condense again for a summary."
+        )
+
+    async def _live(self) -> None:
+        ending = await ending_of(self._work)
+        try:
+            if self.run.turn:
+                ending = await sync_to_async(_finish)(self.run.turn, ending)
+        finally:
+            try:
+                await self.view.end(ending.status, ending.notice)
+            finally:
+                self._on_end()
+
+
+def _finish(turn: Turn, ending: Ending) -> Ending:
+    """Close the turn's row, and return how it ended, which may be that this failed."""
+    notice = ending.notice
+    try:
+        services.finish_turn(
+            turn=turn,
+            status=ending.turn,
+            error=notice.text if notice else "",
+            details=notice.details if notice else "",
+        )
+    except (DatabaseError, OSError) as error:
+        return storage_failed(error)
+    return ending

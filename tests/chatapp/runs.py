@@ -1,0 +1,13 @@
+"""Runs, for tests of what works on one."""
+
+from chatapp import services
+from chatapp.context.runs import Run
+from chatapp.models import Conversation, Turn
+
+
+def run_in(conversation: Conversation, turn: Turn | None = None) -> Run:
+    """Return a run in a conversation, as it is now."""
+    fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
+    assert fresh.profile is not None
+    preferences = services.preferences_of(fresh.owner)
+    return Run(conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn)
