@@ -1,9 +1,10 @@
 """What the stand-in does with one request: the words of a test's script."""
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 PATIENCE = 60.0
 
@@ -46,8 +47,23 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes of a stream, sent as they are."""
+
+    text: str
+
+    @classmethod
+    def event(cls, data: Any, name: str = "content_block_delta") -> Self:
+        """Return an event of any shape; its ``type`` is its name where it has one."""
+        named = data.get("type") if isinstance(data, Mapping) else None
+        return cls(f"event: {named or name}\ndata: {json.dumps(data)}\n\n")
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A reply, streamed in pieces; the ``gate`` stands after its first piece of text.
+
+    ``blocks`` are more blocks of content, before the text; ``extra`` is sent after its first piece.
 
     ``broken`` says how the stream ends where it does not end well: "cut", or an error type such
     as "overloaded_error", after the first piece of text (or at once, where there is no text).
@@ -56,6 +72,8 @@ class Reply:
     text: str = ""
     tools: Sequence[ToolCall] = ()
     thinking: str = ""
+    blocks: Sequence[Mapping[str, Any]] = ()
+    extra: Sequence[Raw] = ()
     stop_reason: str = ""
     gate: Gate | None = None
     broken: str = ""

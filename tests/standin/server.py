@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.standin import auto, thinking
-from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Reply, ToolCall
+from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, ToolCall
 from tests.standin.metering import PromptCache, measure
 from tests.standin.rules import violations
 from tests.standin.writing import Written
@@ -139,8 +139,8 @@ class Standin:
         )
 
     async def _count(self, request: Request) -> Response:
-        body = await _json(request)
-        problems = violations(body, strict=self.strict, counting=True)
+        body, problems = await _json(request)
+        problems = problems or violations(body, strict=self.strict, counting=True)
         self.counts.append(_received(request, body, problems))
         failure = self._refusal(request, problems)
         if failure:
@@ -148,8 +148,8 @@ class Standin:
         return JSONResponse({"input_tokens": await asyncio.to_thread(measure, body, self.factor)})
 
     async def _messages(self, request: Request) -> Response:
-        body = await _json(request)
-        problems = violations(body, strict=self.strict)
+        body, problems = await _json(request)
+        problems = problems or violations(body, strict=self.strict)
         if not problems:
             problems = self._misbound(request, body)
         self.requests.append(_received(request, body, problems))
@@ -221,18 +221,26 @@ def _received(request: Request, body: Mapping[str, Any], problems: list[str]) ->
     return Received(request.url.path, body, dict(request.headers), tuple(problems))
 
 
-async def _json(request: Request) -> dict[str, Any]:
+async def _json(request: Request) -> tuple[dict[str, Any], list[str]]:
+    """Return the body and why it is no JSON: as in the real API, not NaN nor half a surrogate."""
     try:
-        body = json.loads(await request.body())
-    except ValueError:
-        body = {}
-    return body if isinstance(body, dict) else {}
+        body = json.loads(await request.body(), parse_constant=_refuse)
+        json.dumps(body, ensure_ascii=False).encode()
+    except ValueError as error:
+        return {}, [f"The request body is not valid JSON: {error}"]
+    return (body, []) if isinstance(body, dict) else ({}, ["Input should be an object"])
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
 
 
 async def _stream(written: Written) -> AsyncIterator[str]:
     for event in written.events():
         if isinstance(event, Gate):
             await asyncio.to_thread(event.pass_through)
+        elif isinstance(event, Raw):
+            yield event.text
         elif event["type"] == "cut":
             raise ConnectionCut
         else:

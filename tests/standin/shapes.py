@@ -16,11 +16,11 @@ TOP_LEVEL = {
 }
 BLOCK_KEYS = {
     "text": "text citations",
-    "image": "source",
+    "image": "source transformations",
     "document": "source title context citations",
     "search_result": "source title content citations",
-    "tool_use": "id name input caller",
-    "tool_result": "tool_use_id content is_error",
+    "tool_use": "id name input caller toolset_name",
+    "tool_result": "tool_use_id content is_error toolset_name",
     "thinking": "thinking signature",
     "redacted_thinking": "data",
     "server_tool_use": "id name input caller",
@@ -29,7 +29,10 @@ BLOCK_KEYS = {
     "code_execution_tool_result": "tool_use_id content",
     "bash_code_execution_tool_result": "tool_use_id content",
     "text_editor_code_execution_tool_result": "tool_use_id content",
+    "tool_search_tool_result": "tool_use_id content",
     "container_upload": "file_id",
+    "tool_reference": "tool_name",
+    "browser_state": "tabs state_changes",
 }
 REQUIRED = {
     "text": "text",
@@ -38,9 +41,17 @@ REQUIRED = {
     "tool_result": "tool_use_id",
     "thinking": "thinking signature",
     "redacted_thinking": "data",
+    "document": "source",
+    "search_result": "source title content",
+    "server_tool_use": "id name input",
+    "container_upload": "file_id",
+    "tool_reference": "tool_name",
+    "browser_state": "tabs",
+    **{kind: "tool_use_id content" for kind in BLOCK_KEYS if kind.endswith("_tool_result")},
 }
+ONLY_IN_RESULT = {"tool_reference", "browser_state"}
 THINKING = ("thinking", "redacted_thinking")
-IN_RESULT = {"text", "image", "document", "search_result"}
+IN_RESULT = {"text", "image", "document", "search_result", *ONLY_IN_RESULT}
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -116,11 +127,13 @@ def _shape(where: str, message: Any) -> Iterator[str]:
     elif isinstance(content, list):
         for index, block in enumerate(content):
             yield from _block(f"{where}.content.{index}", block)
+            if isinstance(block, Mapping) and block.get("type") in [*ONLY_IN_RESULT]:
+                yield f"{where}.content.{index}: Input tag does not match any of the expected tags"
 
 
 def _block(where: str, block: Any) -> Iterator[str]:
     kind = block.get("type") if isinstance(block, Mapping) else None
-    if kind not in BLOCK_KEYS:
+    if not isinstance(kind, str) or kind not in BLOCK_KEYS:
         yield f"{where}: Input tag {kind!r} does not match any of the expected tags"
         return
     for key in block.keys() - {"type", "cache_control", *BLOCK_KEYS[kind].split()}:

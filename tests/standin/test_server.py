@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.standin.behaviours import OVERLOADED, Gate, Reply, ToolCall
+from tests.standin.behaviours import OVERLOADED, Gate, Raw, Reply, ToolCall
 from tests.standin.server import Standin
 
 HEADERS = {"x-api-key": "k", "anthropic-version": "2026-10-21", "content-type": "application/json"}
@@ -200,8 +200,25 @@ def test_a_gate_holds_the_stream_open(anthropic_standin: Standin) -> None:
     assert answers[0][1][-1]["type"] == "message_stop"
 
 
-def test_what_is_no_json_object_is_refused(anthropic_standin: Standin) -> None:
-    """Also a broken body gets an envelope, not a crash."""
-    response = httpx2.post(anthropic_standin.url + "/v1/messages", content=b"[", headers=HEADERS)
+@pytest.mark.parametrize("sent", [b"[", b"[]", b'{"max_tokens": NaN}', b'{"model": "\\ud800"}'])
+def test_what_is_no_json_object_is_refused(anthropic_standin: Standin, sent: bytes) -> None:
+    """Also a broken body gets an envelope, not a crash; so do NaN and half a surrogate."""
+    response = httpx2.post(anthropic_standin.url + "/v1/messages", content=sent, headers=HEADERS)
     assert response.status_code == 400
     assert response.json()["error"]["type"] == "invalid_request_error"
+    assert "JSON" in anthropic_standin.problems[0] or "object" in anthropic_standin.problems[0]
+
+
+def test_a_stream_can_hold_what_no_documentation_mentions(anthropic_standin: Standin) -> None:
+    """Any event, after the first piece of text."""
+    anthropic_standin.reply("One two three four", extra=(Raw.event({"type": "x"}),))
+    _, stream = post(anthropic_standin, body("Hi", stream=True))
+    assert {"type": "x"} in stream
+    assert stream[-1]["type"] == "message_stop"
+
+
+def test_a_reply_can_hold_blocks_of_any_kind(anthropic_standin: Standin) -> None:
+    """Before its text, as a server might that is not Anthropic's."""
+    anthropic_standin.reply("Here.", blocks=({"type": "hologram", "data": "x"},))
+    content = post(anthropic_standin, body("Hi"))[1]["content"]
+    assert [block["type"] for block in content] == ["hologram", "text"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.standin.behaviours import Gate, Reply
+from tests.standin.behaviours import Gate, Raw, Reply
 from tests.standin.metering import count_text
 
 GROUP = re.compile(r"\S+\s*(?:\S+\s*){0,2}|\s+")
@@ -42,6 +42,7 @@ class Written:
         if self.reply.thinking:
             thinking = {"thinking": self.reply.thinking, "signature": self.signature}
             blocks.append({"type": "thinking", **thinking})
+        blocks += [dict(block) for block in self.reply.blocks]
         if self.reply.text:
             blocks.append({"type": "text", "text": self.reply.text})
         for number, call in enumerate(self.reply.tools):
@@ -56,7 +57,7 @@ class Written:
         usage = {**self.usage, "output_tokens": self.output_tokens}
         return self._envelope(self.content, self.stop_reason, usage)
 
-    def events(self) -> Iterator[Event | Gate]:
+    def events(self) -> Iterator[Event | Gate | Raw]:
         """Yield the events of a stream; at a gate, the server waits."""
         usage = {**self.usage, "output_tokens": 1}
         yield {"type": "message_start", "message": self._envelope([], None, usage)}
@@ -75,15 +76,20 @@ class Written:
         }
         yield {"type": "message_stop"}
 
-    def _block(self, index: int, block: Mapping[str, Any]) -> Iterator[Event | Gate]:
-        empty = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}}
-        opening = {**block, **empty.get(block["type"], {"input": {}})}
+    def _block(self, index: int, block: Mapping[str, Any]) -> Iterator[Event | Gate | Raw]:
+        empty: dict[str, Event] = {
+            "text": {"text": ""},
+            "thinking": {"thinking": "", "signature": ""},
+            "tool_use": {"input": {}},
+        }
+        opening = {**block, **empty.get(block["type"], {})}
         yield {"type": "content_block_start", "index": index, "content_block": opening}
         if index == 0:
             yield {"type": "ping"}
         for number, delta in enumerate(self._deltas(index, block)):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
             if number == 0 and block["type"] == "text":
+                yield from self.reply.extra
                 if self.reply.gate:
                     yield self.reply.gate
                 if self.reply.broken:
