@@ -20,6 +20,7 @@ from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.models import Conversation, Preferences, Profile
 from chatapp.models.accounts import KeySource, server_key, server_url
+from chatapp.network.addresses import Guard
 from chatapp.providers import create_provider
 from chatapp.tools import WorkspaceToolbox
 
@@ -42,6 +43,7 @@ def provider_for(profile: Profile) -> Provider:
         model=model,
         api_key=server_key(spec) if from_server else profile.read_key(),
         base_url=profile.base_url or server_url(spec),
+        guard=Guard(settings.ALLOW_PRIVATE_ADDRESSES) if profile.base_url else None,
     )
 
 

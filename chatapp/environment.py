@@ -12,6 +12,9 @@ TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 HIGHEST_PORT = 65535
 
+# Names of this machine that no other machine can reach it by.
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+
 
 class BadEnvironment(ImproperlyConfigured):
     """The environment asks for something impossible; its text is one sentence for a person."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from django.utils.csp import CSP
 
 from chatapp.environment import (
+    LOCAL_HOSTS,
     make_folder,
     read_flag,
     read_folder,
@@ -63,6 +64,12 @@ SECRET_KEY = read_text("SECRET_KEY", "") or read_or_create_secret(DATA_DIR / "se
 ALLOWED_HOSTS = read_list(
     "ALLOWED_HOSTS",
     ["localhost", "127.0.0.1", "[::1]", f"[{HOST}]" if ":" in HOST else HOST],
+)
+
+# Whether a user's profile may name an address on this machine or in its network, as local models
+# have; by default only where nobody else can reach the server.
+ALLOW_PRIVATE_ADDRESSES = read_flag(
+    "ALLOW_PRIVATE_ADDRESSES", default={HOST, *ALLOWED_HOSTS} <= LOCAL_HOSTS
 )
 
 # Origins that may post forms from behind a proxy that ends TLS.

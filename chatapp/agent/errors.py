@@ -3,6 +3,7 @@
     AgentError
     ├── ProviderError         the model's provider refused, failed or went away
     │   └── ContextOverflow   … because the prompt does not fit the context window
+    ├── UnknownProvider       no provider has the name that a profile gives
     ├── ToolError             a tool's answer to the model, flagged as an error
     └── StepLimitReached      the turn used all the model calls it may make
 
@@ -43,6 +44,10 @@ class ContextOverflow(ProviderError):
 
     # The engine looks for this name: it knows no error of the application.
     is_context_overflow = True
+
+
+class UnknownProvider(AgentError):
+    """No provider has this name."""
 
 
 class ToolError(AgentError):

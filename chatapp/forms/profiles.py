@@ -4,13 +4,19 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
+from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.forms.thresholds import ThresholdChoice
 from chatapp.models import Profile
+from chatapp.network.addresses import AddressRefused, Guard, without_userinfo
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.rendering.numbers import number
+
+# Far beyond any model, and within what every database can hold and a page can show.
+LARGEST_WINDOW = 1_000_000_000
 
 
 def model_defaults() -> dict[str, dict[str, Any]]:
@@ -62,6 +68,14 @@ def plain(price: Decimal) -> str:
     return f"{price.normalize():f}"
 
 
+class AddressInput(forms.URLInput):
+    """A field for an address, which never shows a user name or password in it."""
+
+    def format_value(self, value: Any) -> str | None:
+        """Return the address as it may be shown."""
+        return without_userinfo(value) if value else None
+
+
 class ProfileForm(ThresholdChoice):
     """A profile; the key can be set and removed, and is never shown."""
 
@@ -89,6 +103,7 @@ class ProfileForm(ThresholdChoice):
             "price_cache_write",
         )
         widgets: ClassVar[dict[str, forms.Widget]] = {
+            "base_url": AddressInput(),
             "model": forms.TextInput(attrs={"list": "known-models", "autocomplete": "off"}),
         }
         help_texts: ClassVar[dict[str, Any]] = {
@@ -102,6 +117,8 @@ class ProfileForm(ThresholdChoice):
         super().__init__(*args, **kwargs)
         if not self.instance.pk:
             self.initial["provider"] = _first_with_a_key()
+        for name in ("context_window", "max_output"):
+            self.fields[name].validators.append(MaxValueValidator(LARGEST_WINDOW))
         for name in self.price_names():
             if isinstance(price := self.initial.get(name), Decimal):
                 self.initial[name] = plain(price)
@@ -127,6 +144,16 @@ class ProfileForm(ThresholdChoice):
         if same.exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("You have another profile of this name."))
         return name
+
+    def clean_base_url(self) -> str:
+        """Refuse an address that no profile may call; where its name leads is seen at each call."""
+        url: str = self.cleaned_data["base_url"]
+        try:
+            if url:
+                Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(url)
+        except AddressRefused as error:
+            raise forms.ValidationError(str(error)) from error
+        return url
 
     def clean(self) -> dict[str, Any]:
         """Refuse an answer that could not fit into the window; drop an address nobody calls."""

@@ -1,7 +1,7 @@
 """The vendors that answer: each folder here with a ``spec`` module is one, and nothing lists them.
 
 ``specs``     what a vendor says of itself; reading it imports no SDK
-``retrying``  makes a failed call again
+``retrying``  makes a failed call again; ``boundary``  what may come in of a vendor's words
 """
 
 import pkgutil
@@ -11,8 +11,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 
-from chatapp.agent.errors import AgentError
+from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.ports import Model, Provider
+from chatapp.network.addresses import Guard
+from chatapp.providers.boundary import Boundary
 from chatapp.providers.retrying import Retrying
 from chatapp.providers.specs import ModelSpec, ProviderSpec
 
@@ -25,10 +27,6 @@ __all__ = [
     "provider_spec",
     "provider_specs",
 ]
-
-
-class UnknownProvider(AgentError):
-    """No provider has this name."""
 
 
 @cache
@@ -49,14 +47,18 @@ def keyless_spec() -> ProviderSpec:
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 
-def create_provider(name: str, *, model: Model, api_key: str, base_url: str) -> Provider:
+def create_provider(
+    name: str, *, model: Model, api_key: str, base_url: str, guard: Guard | None = None
+) -> Provider:
     """Return the provider called ``name``, which makes failed calls again where that may help.
 
-    An empty ``base_url`` means the vendor's own address. Raises UnknownProvider.
+    An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
+    chosen, and without it the operator has. Raises UnknownProvider.
     """
     if name not in provider_specs():
         known = ", ".join(provider_specs())
         raise UnknownProvider(f"There is no provider {name!r}; there are {known}.")
     module, _, attribute = provider_specs()[name].factory.partition(":")
     factory: Callable[..., Provider] = getattr(import_module(module), attribute)
-    return Retrying(factory(model, api_key=api_key, base_url=base_url))
+    provider = factory(model, api_key=api_key, base_url=base_url, guard=guard)
+    return Retrying(Boundary(provider, api_key))

@@ -2,12 +2,12 @@
 
 import asyncio
 import random as randomness
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest, Provider
+from chatapp.providers.boundary import closing
 
 ATTEMPTS = 5
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
@@ -46,7 +46,7 @@ class Retrying:
         for attempt in range(1, self.attempts + 1):
             shown = False
             try:
-                async with _closing(self.provider.stream(request)) as stream:
+                async with closing(self.provider.stream(request)) as stream:
                     async for event in stream:
                         shown = shown or _is_shown(event)
                         yield event
@@ -70,13 +70,6 @@ class Retrying:
 
 def _is_shown(event: events.StreamEvent) -> bool:
     return isinstance(event, events.TextStreamed | events.ToolUseStarted)
-
-
-def _closing(
-    stream: AsyncIterator[events.StreamEvent],
-) -> AbstractAsyncContextManager[AsyncIterator[events.StreamEvent]]:
-    """Return a context that closes a generator at once when nobody listens any more."""
-    return aclosing(stream) if isinstance(stream, AsyncGenerator) else nullcontext(stream)
 
 
 def _later(error: ProviderError, seconds: float) -> ProviderError:

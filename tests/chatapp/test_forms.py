@@ -2,6 +2,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 
 from chatapp.forms import (
@@ -136,6 +137,51 @@ def test_known_models_fill_in_limits_and_prices() -> None:
     assert Decimal(known["fields"]["price_input"]) == 5
     assert known["surcharge"] == ""
     assert "Above 100,000 tokens" in model_defaults()["claude-haiku-5-5"]["surcharge"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x.org",
+        "http://user:pw@x.org",
+        "http://10.0.0.1",
+        "http://localhost:9000",
+        "http://[::1",
+    ],
+)
+def test_an_address_that_may_not_be_called_is_refused(
+    alice: User, settings: LazySettings, url: str
+) -> None:
+    """Where others can reach the server, its own network is for the operator to open."""
+    settings.ALLOW_PRIVATE_ADDRESSES = False
+    form = profile_form(alice, base_url=url)
+    assert list(form.errors) == ["base_url"]
+    assert "pw" not in str(form["base_url"])
+
+
+def test_a_private_address_is_fine_where_the_operator_allows_it(alice: User) -> None:
+    """As on a server that only this machine can reach: local models live there."""
+    assert saved(profile_form(alice, base_url="http://localhost:9000")).base_url
+    assert "base_url" in profile_form(alice, base_url="http://a:b@localhost:9000").errors
+
+
+def test_a_password_stored_in_an_address_is_not_shown(alice: User) -> None:
+    """Whatever way it came there."""
+    profile = saved(profile_form(alice))
+    Profile.objects.update(base_url="http://user:pw@x.org/v1")
+    profile.refresh_from_db()
+    shown = str(ProfileForm(instance=profile)["base_url"])
+    assert "http://x.org/v1" in shown
+    assert "pw" not in shown
+
+
+@pytest.mark.parametrize("field", ["context_window", "max_output", "price_input"])
+@pytest.mark.parametrize("digits", [10, 30, 4_000, 5_000])
+def test_numbers_no_model_has_are_refused(alice: User, field: str, digits: int) -> None:
+    """At their field, and the page can still show the form."""
+    form = profile_form(alice, **{field: "9" * digits, "mode": "own", "own_threshold": 70})
+    assert field in form.errors
+    form.limits()
 
 
 def test_a_provider_without_a_network_has_no_address(alice: User) -> None:

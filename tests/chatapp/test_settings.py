@@ -69,6 +69,21 @@ def test_variables_change_settings(tmp_path: Path) -> None:
     assert not (tmp_path / "secret-key").exists()
 
 
+def test_private_addresses_are_for_a_server_that_nobody_else_can_reach(tmp_path: Path) -> None:
+    """Unless the operator says otherwise, either way."""
+
+    def allowed(**environment: str) -> bool:
+        loaded = load(DATA_DIR=str(tmp_path), **environment)
+        return bool(loaded["ALLOW_PRIVATE_ADDRESSES"])
+
+    assert allowed()
+    assert allowed(HOST="::1")
+    assert not allowed(HOST="192.0.2.1")
+    assert not allowed(ALLOWED_HOSTS="localhost,chat.example.org")
+    assert allowed(HOST="192.0.2.1", ALLOW_PRIVATE_ADDRESSES="yes")
+    assert not allowed(ALLOW_PRIVATE_ADDRESSES="no")
+
+
 def test_the_secret_key_survives_a_restart(tmp_path: Path) -> None:
     """Sessions and stored keys stay readable after the second start."""
     first = load(DATA_DIR=str(tmp_path))["SECRET_KEY"]

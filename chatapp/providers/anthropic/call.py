@@ -8,6 +8,9 @@ import anthropic
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.ports import Model, ModelRequest
+from chatapp.network.addresses import AddressRefused
+from chatapp.providers.anthropic.connection import Connection
 from chatapp.providers.anthropic.errors import (
     BROKE_OFF,
     FAILURES,
@@ -16,25 +19,33 @@ from chatapp.providers.anthropic.errors import (
     no_reply,
 )
 from chatapp.providers.anthropic.reply import Reply
-from chatapp.providers.anthropic.request import Connection, holds_thinking, without_thinking
+from chatapp.providers.anthropic.request import (
+    holds_thinking,
+    without_thinking,
+    write_count,
+    write_request,
+)
 
-CONNECT_SECONDS = 15.0
 DECLINED = "The model declined to answer this."
 
+_END = object()
 
-async def count(body: Mapping[str, Any], to: Connection) -> int | None:
+
+async def count(request: ModelRequest, model: Model, to: Connection) -> int | None:
     """Return the measured tokens of a request; None where the address cannot count."""
     try:
-        async with _client(to) as client:
+        async with await to.open() as client:
+            body = write_count(request, model)
             return (await client.messages.count_tokens(**body)).input_tokens
-    except FAILURES:
+    except (AddressRefused, *FAILURES):
         return None
 
 
 async def listen(
-    body: Mapping[str, Any], to: Connection, *, eventless: float
+    request: ModelRequest, model: Model, to: Connection, *, eventless: float
 ) -> AsyncIterator[events.StreamEvent]:
     """Yield one reply; if a thinking block is refused, that of a request without any."""
+    body = write_request(request, model)
     try:
         async for event in _listen(body, to, eventless):
             yield event
@@ -53,10 +64,12 @@ async def _listen(
     """Make one call and yield its events, the whole reply last."""
     reply = Reply()
     try:
-        async with _client(to) as client:
+        async with await to.open() as client:
             async for data in _receive(client, body, eventless):
                 for event in reply.take(data):
                     yield event
+    except AddressRefused as error:
+        raise ProviderError(str(error)) from error
     except FAILURES as error:
         started, shown = reply.started, reply.shown
         raise explain(error, body["model"], to, started=started, shown=shown) from error
@@ -66,29 +79,27 @@ async def _listen(
 
 async def _receive(
     client: anthropic.AsyncAnthropic, body: Mapping[str, Any], eventless: float
-) -> AsyncIterator[Mapping[str, Any]]:
-    """Yield the raw events as JSON objects; TimeoutError when none comes for too long."""
+) -> AsyncIterator[object]:
+    """Yield the events' JSON as it came; TimeoutError when none comes for too long."""
+    headers = body.get("extra_headers", {})
+    sent = {key: value for key, value in body.items() if key != "extra_headers"}
     async with asyncio.timeout(eventless):
-        stream = await client.messages.create(**body, stream=True)
+        # Not messages.create, whose models of events fail at what is not as documented.
+        stream = await client.post(
+            "/v1/messages",
+            body={**sent, "stream": True},
+            options={"headers": headers},
+            cast_to=object,
+            stream=True,
+            stream_cls=anthropic.AsyncStream[object],
+        )
     async with stream:
         while True:
             async with asyncio.timeout(eventless):
-                event = await anext(stream, None)
-            if event is None:
+                event = await anext(stream, _END)
+            if event is _END:
                 return
-            yield event.to_dict(mode="json", exclude_unset=True)
-
-
-def _client(to: Connection) -> anthropic.AsyncAnthropic:
-    """Return a client; other servers may still expect the key where API 2023-06-01 had it."""
-    timeout = anthropic.Timeout(to.silence, connect=min(CONNECT_SECONDS, to.silence))
-    return anthropic.AsyncAnthropic(
-        api_key=to.key,
-        base_url=to.base_url,
-        max_retries=0,
-        timeout=timeout,
-        default_headers=None if to.is_default else {"x-api-key": to.key},
-    )
+            yield event
 
 
 def _check(reply: Reply, to: Connection) -> None:

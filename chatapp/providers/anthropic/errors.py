@@ -9,10 +9,11 @@ import httpx2
 
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.providers.anthropic.request import Connection
+from chatapp.network.addresses import host_of
+from chatapp.providers.anthropic.connection import Connection
 
 # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
-FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, TimeoutError, ValueError)
+FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
 
 SILENT = "The provider stopped answering."
 BROKE_OFF = "The stream broke off before the reply was complete."
@@ -38,6 +39,8 @@ _STATUS_OF_TYPE = {
     "overloaded_error": 529,
 }
 _SERVER_ERROR = 500
+# A longer wait is no wish: it is a mistake, or a number that no clock can take.
+_LONGEST_WISH = 366 * 24 * 3600.0
 
 
 class ThinkingRefused(ProviderError):
@@ -65,6 +68,8 @@ def no_reply(to: Connection, details: str = "") -> ProviderError:
 def _explain(error: Exception, model: str, to: Connection, *, started: bool) -> ProviderError:
     details = _details(error, model, to)
     if isinstance(error, anthropic.APIStatusError):
+        if 300 <= error.status_code < 400:  # noqa: PLR2004 - the redirects
+            return _redirected(error, to, details)
         return _refused(error, model, details)
     if isinstance(error, TimeoutError | anthropic.APITimeoutError | httpx2.TimeoutException):
         sentence = SILENT
@@ -78,6 +83,17 @@ def _explain(error: Exception, model: str, to: Connection, *, started: bool) -> 
             "Check the network, and the base URL in Profiles."
         )
     return ProviderError(sentence, retryable=True, details=details)
+
+
+def _redirected(error: anthropic.APIStatusError, to: Connection, details: str) -> ProviderError:
+    """Return the error for an answer that would lead key and prompt somewhere else."""
+    target = host_of(error.response.headers.get("location", ""))
+    return ProviderError(
+        f"{to.host} sends calls on to another address. It is not followed, because the key and the "
+        "conversation would go there: enter the final address in Profiles.",
+        status=error.status_code,
+        details=f"{details}\nredirects to: {target}",
+    )
 
 
 def _refused(error: anthropic.APIStatusError, model: str, details: str) -> ProviderError:
@@ -120,7 +136,7 @@ def _is_about_thinking(error: anthropic.APIStatusError, status: int) -> bool:
 
 
 def _details(error: Exception, model: str, to: Connection) -> str:
-    """Return lines to copy into a bug report, never with the key."""
+    """Return lines to copy into a bug report."""
     lines = [f"model: {model}", f"host: {to.host}"]
     if isinstance(error, anthropic.APIStatusError):
         lines.append(f"HTTP status: {error.status_code}")
@@ -130,19 +146,25 @@ def _details(error: Exception, model: str, to: Connection) -> str:
     else:
         chain = [error, error.__cause__ or error.__context__]
         lines += [f"{type(one).__name__}: {one}" for one in chain if one is not None]
-    text = "\n".join(lines)
-    return text.replace(to.key, "[key]") if to.key else text
+    return "\n".join(lines)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers.get(name, "")) / unit)
+            return _wish(float(headers.get(name, "")) / unit)
         except ValueError:
             continue
     try:
         until = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    # A date of -0000 says that it knows no zone; such dates are in UTC.
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return _wish((until - datetime.now(UTC)).total_seconds())
+
+
+def _wish(seconds: float) -> float | None:
+    """Return a wait that can be meant; neither nan nor infinity is."""
+    return max(0.0, seconds) if seconds <= _LONGEST_WISH else None

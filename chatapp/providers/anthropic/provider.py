@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers.anthropic.request import Connection, write_count, write_request
+from chatapp.network.addresses import Guard
 from chatapp.providers.anthropic.spec import SPEC
+
+if TYPE_CHECKING:
+    from chatapp.providers.anthropic.connection import Connection
 
 # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
 SILENCE_SECONDS = 120.0
@@ -27,13 +31,18 @@ class AnthropicProvider:
         *,
         api_key: str,
         base_url: str = "",
+        guard: Guard | None = None,
         silence: float = SILENCE_SECONDS,
         eventless: float = EVENTLESS_SECONDS,
     ) -> None:
-        """Answer as ``model``; the limits are seconds without a byte and without an event."""
+        """Answer as ``model``; the limits are seconds without a byte and without an event.
+
+        ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
+        """
         self._model = model
         self._key = api_key
         self._base_url = base_url or SPEC.url
+        self._guard = guard
         self._silence = silence
         self._eventless = eventless
 
@@ -49,7 +58,7 @@ class AnthropicProvider:
         await _load_sdk()
         from chatapp.providers.anthropic.call import count  # noqa: PLC0415 - imports the SDK
 
-        return await count(write_count(request, self._model), self._connection)
+        return await count(request, self._model, self._connection)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written; see :class:`chatapp.agent.ports.Provider`."""
@@ -58,14 +67,15 @@ class AnthropicProvider:
         await _load_sdk()
         from chatapp.providers.anthropic.call import listen  # noqa: PLC0415 - imports the SDK
 
-        async for event in listen(
-            write_request(request, self._model), self._connection, eventless=self._eventless
-        ):
+        connection, eventless = self._connection, self._eventless
+        async for event in listen(request, self._model, connection, eventless=eventless):
             yield event
 
     @property
-    def _connection(self) -> Connection:
-        return Connection(self._base_url, self._key, self._silence)
+    def _connection(self) -> "Connection":
+        from chatapp.providers.anthropic.connection import Connection  # noqa: PLC0415 - so does this
+
+        return Connection(self._base_url, self._key, self._silence, self._guard)
 
 
 async def _load_sdk() -> None:

@@ -1,6 +1,8 @@
-"""Put a streamed reply together, block by block."""
+"""Put a streamed reply together, block by block, whatever a server sends."""
 
 import json
+import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -8,8 +10,19 @@ import condense
 from chatapp.agent import events
 
 UNPARSED = "_unparsed"
+# No prompt has more tokens: a larger number is a mistake, and no column could hold it.
+MOST_TOKENS = 2**31 - 1
+LONGEST_REASON = 40
+# Blocks whose text, kept under the same name, grows piece by piece.
+_TEXTS = ("text", "thinking")
 
-Data = Mapping[str, Any]
+log = logging.getLogger(__name__)
+
+Data = Mapping[Any, Any]
+
+
+class Undocumented(ValueError):
+    """An event is not of the shape that the API's documentation gives it."""
 
 
 class Reply:
@@ -23,13 +36,24 @@ class Reply:
         self.finished = False
         self.stop_reason = ""
         self.stop_details: Data = {}
-        self._blocks: dict[int, dict[str, Any]] = {}
-        self._inputs: dict[int, list[str]] = {}
+        self._blocks: dict[int, dict[Any, Any]] = {}
+        self._pieces: defaultdict[int, list[str]] = defaultdict(list)
+        self._noted: set[str] = set()
 
-    def take(self, event: Data) -> Iterator[events.StreamEvent]:
-        """Take one event in and yield what there is to tell of it; unknown ones say nothing."""
-        taker = _TAKERS.get(event.get("type", ""))
-        return iter(()) if taker is None else taker(self, event)
+    def take(self, event: object) -> Iterator[events.StreamEvent]:
+        """Take one event in and yield what there is to tell of it.
+
+        One that is unknown or not as documented is passed over and noted: nothing said is lost.
+        """
+        kind = event.get("type") if isinstance(event, Mapping) else None
+        taker = _TAKERS.get(kind) if isinstance(kind, str) else None
+        if taker is None:
+            self._note("of an unknown kind")
+            return
+        try:
+            yield from taker(self, event)
+        except Undocumented:
+            self._note(f"{kind}, not as documented")
 
     @property
     def content(self) -> tuple[condense.Block, ...]:
@@ -41,53 +65,94 @@ class Reply:
         """Return the whole reply as an event."""
         return events.ReplyCompleted(self.content, self.stop_reason, self.usage)
 
-    def _message_start(self, event: Data) -> Iterator[events.StreamEvent]:
+    def _note(self, what: str) -> None:
+        """Log the kind of an event once for each reply, and never what it says."""
+        if what not in self._noted:
+            self._noted.add(what)
+            log.warning("an event was passed over: %s", what)
+
+    def _message_start(self, event: Any) -> Iterator[events.StreamEvent]:
+        if self.started:
+            raise Undocumented
         self.started = True
-        yield self._count(event["message"].get("usage") or {})
+        message = event.get("message")
+        yield from self._count(message.get("usage") if isinstance(message, Mapping) else message)
 
-    def _content_block_start(self, event: Data) -> Iterator[events.StreamEvent]:
-        block = dict(event["content_block"])
-        self._blocks[event["index"]] = block
-        if block["type"] == "tool_use":
-            self.shown = True
-            yield events.ToolUseStarted(block["id"], block["name"])
-        elif block["type"] == "text" and block.get("text"):
-            self.shown = True
-            yield events.TextStreamed(block["text"])
+    def _content_block_start(self, event: Any) -> Iterator[events.StreamEvent]:
+        match event:
+            case {"index": int(index), "content_block": {"type": str(kind), **block}} if (
+                index not in self._blocks
+            ):
+                told = [*_announced(kind, block)]
+            case _:
+                raise Undocumented
+        self._blocks[index] = {"type": kind, **block}
+        if kind in _TEXTS and isinstance(opening := block.get(kind), str):
+            self._pieces[index].append(opening)
+        self.shown = self.shown or bool(told)
+        yield from told
 
-    def _content_block_delta(self, event: Data) -> Iterator[events.StreamEvent]:
-        index, delta = event["index"], event["delta"]
-        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
-        match delta:
-            case {"type": "text_delta", "text": str(text)} if text:
-                block["text"] = block.get("text", "") + text
-                self.shown = True
-                yield events.TextStreamed(text)
-            case {"type": "input_json_delta", "partial_json": str(piece)}:
-                self._inputs.setdefault(index, []).append(piece)
-            case {"type": "thinking_delta", "thinking": str(text)}:
-                block["thinking"] = block.get("thinking", "") + text
-            case {"type": "signature_delta", "signature": str(signature)}:
+    def _content_block_delta(self, event: Any) -> Iterator[events.StreamEvent]:
+        match event:
+            case {"index": int(index), "delta": {"type": "text_delta", "text": str(text)}}:
+                block = self._blocks.setdefault(index, {"type": "text"})
+            case {"index": int(index), "delta": {"type": str(kind), **delta}}:
+                self._extend(index, kind, delta)
+                return
+            case _:
+                raise Undocumented
+        if block["type"] != "text":
+            raise Undocumented
+        if text:
+            self._pieces[index].append(text)
+            self.shown = True
+            yield events.TextStreamed(text)
+
+    def _extend(self, index: int, kind: str, delta: Data) -> None:
+        """Take in what is added to a block without being shown."""
+        block = self._blocks.get(index, {"type": ""})
+        match kind, block["type"], delta:
+            case "input_json_delta", _, {"partial_json": str(piece)} if "input" in block:
+                self._pieces[index].append(piece)
+            case "thinking_delta", "thinking", {"thinking": str(piece)}:
+                self._pieces[index].append(piece)
+            case "signature_delta", "thinking", {"signature": str(signature)}:
                 block["signature"] = signature
-            case {"type": "citations_delta", "citation": citation}:
+            case "citations_delta", "text", {"citation": dict(citation)}:
                 block["citations"] = [*(block.get("citations") or ()), citation]
+            case _:
+                raise Undocumented
 
-    def _message_delta(self, event: Data) -> Iterator[events.StreamEvent]:
-        delta = event.get("delta") or {}
-        self.stop_reason = delta.get("stop_reason") or self.stop_reason
-        self.stop_details = delta.get("stop_details") or self.stop_details
-        yield self._count(event.get("usage") or {})
+    def _message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
+        match event.get("delta"):
+            case {"stop_reason": str(reason), **delta}:
+                self.stop_reason = reason[:LONGEST_REASON]
+                details = delta.get("stop_details")
+                self.stop_details = details if isinstance(details, Mapping) else self.stop_details
+        yield from self._count(event.get("usage"))
 
-    def _message_stop(self, _event: Data) -> Iterator[events.StreamEvent]:
+    def _message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
         self.finished = True
         return iter(())
 
-    def _count(self, usage: Data) -> events.UsageReported:
+    def _nothing(self, _event: Any) -> Iterator[events.StreamEvent]:
+        return iter(())
+
+    def _count(self, usage: object) -> Iterator[events.StreamEvent]:
         """Replace the numbers that are given: those of a stream are totals, not increments."""
+        if usage is None:
+            return
+        if not isinstance(usage, Mapping):
+            raise Undocumented
 
         def number(key: str, before: int) -> int:
             value = usage.get(key)
-            return before if value is None else int(value)
+            if value is None:
+                return before
+            if type(value) is int and 0 <= value <= MOST_TOKENS:
+                return value
+            self._note(f"usage, {key} is no number of tokens")
+            return before
 
         self.usage = condense.Usage(
             input=number("input_tokens", self.usage.input),
@@ -95,24 +160,39 @@ class Reply:
             cache_read=number("cache_read_input_tokens", self.usage.cache_read),
             cache_write=number("cache_creation_input_tokens", self.usage.cache_write),
         )
-        return events.UsageReported(self.usage)
+        yield events.UsageReported(self.usage)
 
     def _block(self, index: int) -> condense.Block:
-        block = self._blocks[index]
-        if index in self._inputs:
-            block = {**block, "input": _parse("".join(self._inputs[index]))}
-        if block["type"] in {"text", "tool_use"}:
+        block, pieces = self._blocks[index], "".join(self._pieces.get(index, ()))
+        if (kind := block["type"]) in _TEXTS:
+            block = {**block, kind: pieces}
+        elif pieces:
+            block = {**block, "input": _parse(pieces)}
+        if kind in {"text", "tool_use"}:
             block = {key: value for key, value in block.items() if value is not None}
         return condense.block_from_api(block)
 
 
-_TAKERS: dict[str, Callable[[Reply, Data], Iterator[events.StreamEvent]]] = {
+_TAKERS: dict[str, Callable[[Reply, Any], Iterator[events.StreamEvent]]] = {
     "message_start": Reply._message_start,  # noqa: SLF001 - the class's own table
     "content_block_start": Reply._content_block_start,  # noqa: SLF001
     "content_block_delta": Reply._content_block_delta,  # noqa: SLF001
+    "content_block_stop": Reply._nothing,  # noqa: SLF001
     "message_delta": Reply._message_delta,  # noqa: SLF001
     "message_stop": Reply._message_stop,  # noqa: SLF001
+    "ping": Reply._nothing,  # noqa: SLF001
 }
+
+
+def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
+    """Yield what there is to tell of a block that begins."""
+    match kind, block:
+        case "tool_use", {"id": str(id_), "name": str(name)}:
+            yield events.ToolUseStarted(id_, name)
+        case "tool_use", _:
+            raise Undocumented
+        case "text", {"text": str(text)} if text:
+            yield events.TextStreamed(text)
 
 
 def _is_blank(block: condense.Block) -> bool:
@@ -124,7 +204,11 @@ def _parse(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text)
-    except ValueError:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
         return {UNPARSED: text}
     return value if isinstance(value, dict) else {UNPARSED: text}
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)  # NaN and the infinities are no JSON

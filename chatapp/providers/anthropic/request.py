@@ -1,13 +1,12 @@
 """Write a request as the Messages API takes it, with marks for the prompt cache."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import condense
-from chatapp.agent.ports import Model, ModelRequest
-from chatapp.providers.anthropic.spec import BINDING_THINKING, SPEC
+from chatapp.agent.ports import Model, ModelRequest, ToolSpec
+from chatapp.providers.anthropic.blocks import acceptable
+from chatapp.providers.anthropic.spec import BINDING_THINKING
 
 CACHED_MESSAGES = 2
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
@@ -18,31 +17,13 @@ _MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
 _THINKING = ("thinking", "redacted_thinking")
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """Where a call goes, with which key, and for how many seconds it may be silent."""
-
-    base_url: str
-    key: str = field(repr=False)
-    silence: float
-
-    @property
-    def is_default(self) -> bool:
-        """Whether this is the vendor's own address."""
-        return self.base_url == SPEC.url
-
-    @property
-    def host(self) -> str:
-        """The address as people know it: host and port."""
-        return urlsplit(self.base_url).netloc or self.base_url
-
-
 def write_request(request: ModelRequest, model: Model) -> dict[str, Any]:
     """Return the keyword arguments of the SDK's ``messages.create``.
 
     Four cache marks at most: the tools, the system prompt, and the last two user messages.
     """
-    messages = [_without_marks(message.to_api()) for message in request.messages]
+    history = acceptable(request.messages)
+    messages = [_without_marks(message.to_api()) for message in history]
     body: dict[str, Any] = {
         "model": model.name,
         "max_tokens": max(1, model.max_output),
@@ -50,7 +31,7 @@ def write_request(request: ModelRequest, model: Model) -> dict[str, Any]:
     }
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, **_MARK}]
-    return body | _tools(request) | _thinking(model)
+    return body | _tools(request.tools, history) | _thinking(model)
 
 
 def write_count(request: ModelRequest, model: Model) -> dict[str, Any]:
@@ -98,12 +79,12 @@ def _thinking(model: Model) -> dict[str, Any]:
     }
 
 
-def _tools(request: ModelRequest) -> dict[str, Any]:
-    if request.tools:
-        tools = [spec.to_api() for spec in request.tools]
+def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> dict[str, Any]:
+    if specs:
+        tools = [spec.to_api() for spec in specs]
         tools[-1] |= _MARK
         return {"tools": tools}
-    names = sorted(_tool_names(request.messages))
+    names = sorted(_tool_names(messages))
     if not names:
         return {}
     tools = [

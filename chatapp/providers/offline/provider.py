@@ -48,11 +48,12 @@ class OfflineProvider:
         *,
         api_key: str = "",
         base_url: str = "",
+        guard: object = None,
         delay: float = DELAY_SECONDS,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Answer as ``model``, waiting ``delay`` seconds between groups of words."""
-        del api_key, base_url
+        del api_key, base_url, guard
         self._model = model
         self._delay = delay
         self._sleep = sleep

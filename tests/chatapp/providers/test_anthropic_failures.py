@@ -6,13 +6,14 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model
 from chatapp.providers.anthropic.provider import NO_KEY, AnthropicProvider
-from tests.chatapp.providers.requests import SECRET_KEY, TOOLS, listen, request
+from tests.chatapp.providers.requests import TOOLS, listen, request
 from tests.standin.behaviours import (
     OVERLOADED,
     UNAUTHORIZED,
     Behaviour,
     Failure,
     Gate,
+    Raw,
     rate_limited,
 )
 from tests.standin.behaviours import Reply as Scripted
@@ -26,7 +27,6 @@ async def failure(
     standin.then(behaviour)
     with pytest.raises(ProviderError) as caught:
         await listen(provider, request("Hi", tools=TOOLS))
-    assert SECRET_KEY not in f"{caught.value} {caught.value.details}"
     return caught.value
 
 
@@ -67,6 +67,12 @@ async def test_refusals_become_sentences_and_facts(
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 -0000"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 +99999999999"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "1e300"}, None),
+        ({"retry-after-ms": "inf", "retry-after": "7"}, None),
         ({"retry-after": "soon"}, None),
         ({}, None),
     ],
@@ -185,6 +191,35 @@ async def test_a_server_of_another_kind_is_named(
     error = await failure(claude, anthropic_standin, Failure(200, "page", "Welcome"))
     assert "no reply of a model. Check the base URL" in str(error)
     assert not error.retryable
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(
+    claude: AnthropicProvider, anthropic_standin: Standin, status: int
+) -> None:
+    """Neither key nor prompt goes to an address that nobody chose."""
+    with Standin() as other:
+        away = Failure(status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"})
+        error = await failure(claude, anthropic_standin, away)
+        assert await claude.count_tokens(request("Hi")) is not None
+        assert other.requests == []
+    assert "sends calls on to another address" in str(error)
+    assert f"redirects to: 127.0.0.1:{other.port}" in error.details
+    assert (error.status, error.retryable) == (status, False)
+
+
+@pytest.mark.parametrize("body", ["[]", '"No"', "5", "null", '{"error": []}', '{"error": "No"}'])
+async def test_an_error_of_any_shape_is_an_error_of_the_provider(
+    claude: AnthropicProvider, anthropic_standin: Standin, body: str
+) -> None:
+    """In mid-stream, where the API documents an object; what was said before stays."""
+    raw = Raw(f"event: error\ndata: {body}\n\n")
+    anthropic_standin.then(Scripted("One two three four", extra=(raw,)))
+    stream = claude.stream(request("Hi"))
+    assert isinstance(await anext(stream), events.UsageReported)
+    assert await anext(stream) == events.TextStreamed("One two three ")
+    with pytest.raises(ProviderError):
+        await anext(stream)
 
 
 async def test_a_missing_key_is_said_without_a_call() -> None:

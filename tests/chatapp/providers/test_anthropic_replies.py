@@ -4,10 +4,8 @@ import condense
 from chatapp.agent import events
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply
-from tests.chatapp.providers.requests import TOOLS, listen, reply, request
-from tests.standin.behaviours import (
-    ToolCall,
-)
+from tests.chatapp.providers.requests import TOOLS, listen, reply, request, text_of
+from tests.standin.behaviours import Raw, ToolCall
 from tests.standin.server import Standin
 
 
@@ -89,6 +87,96 @@ def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:
         condense.OpaqueBlock({"type": "new", "a": 1}),
         condense.TextBlock("!"),
     )
+
+
+HOSTILE: list[object] = [
+    [],
+    None,
+    "text",
+    5,
+    {},
+    {"type": None},
+    {"type": ["content_block_delta"]},
+    {"type": "message_start", "message": {"usage": {"input_tokens": 0}}},
+    {"type": "message_start"},
+    {"type": "content_block_start"},
+    {"type": "content_block_start", "index": 5},
+    {"type": "content_block_start", "index": 5, "content_block": {}},
+    {"type": "content_block_start", "index": 5, "content_block": {"type": 7}},
+    {"type": "content_block_start", "index": 5, "content_block": {"type": "tool_use", "id": 1}},
+    {"type": "content_block_start", "index": 5, "content_block": {"type": "text", "text": 5}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_start", "index": [], "content_block": {"type": "text", "text": "x"}},
+    {"type": "content_block_delta"},
+    {"type": "content_block_delta", "index": 0},
+    {"type": "content_block_delta", "index": 0, "delta": []},
+    {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x"}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 5}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta"}},
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": ""},
+    },
+    {"type": "content_block_delta", "index": 9, "delta": {"type": "signature_delta"}},
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "input_json_delta", "partial_json": "{}"},
+    },
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta"}},
+    {"type": "content_block_stop"},
+    {"type": "message_delta", "delta": []},
+    {"type": "message_delta", "delta": {"stop_reason": 5, "stop_details": []}},
+    {"type": "message_delta", "usage": []},
+    {"type": "message_delta", "usage": {"output_tokens": -1, "input_tokens": [7]}},
+    {"type": "message_delta", "usage": {"output_tokens": 10**30, "input_tokens": "7"}},
+    {"type": "message_delta", "usage": {"output_tokens": True, "input_tokens": 1.5}},
+]
+
+
+@pytest.mark.parametrize("event", HOSTILE, ids=str)
+async def test_an_event_that_is_not_as_documented_is_passed_over(
+    claude: AnthropicProvider, anthropic_standin: Standin, event: object
+) -> None:
+    """What was said stays, what comes after it too, and usage is what was plausible of it."""
+    anthropic_standin.reply("One two three four five six.", extra=(Raw.event(event),))
+    told = await listen(claude, request("Count"))
+    whole = told[-1]
+    assert isinstance(whole, events.ReplyCompleted)
+    assert text_of(whole.content) == "One two three four five six."
+    shown = [one.text for one in told if isinstance(one, events.TextStreamed)]
+    assert "".join(shown) == "One two three four five six."
+    assert whole.stop_reason == "end_turn"
+    assert 0 < whole.usage.input < 1_000
+    assert 0 < whole.usage.output < 1_000
+
+
+def test_what_was_passed_over_is_logged_once_without_what_it_says(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A note for the operator, not a copy of the conversation."""
+    reply_ = Reply()
+    for _ in range(3):
+        assert not [*reply_.take({"type": "SECRET", "text": "SECRET"})]
+        assert not [*reply_.take({"type": "content_block_delta", "delta": "SECRET"})]
+    assert len(caplog.records) == 2
+    assert "SECRET" not in caplog.text
+    assert "content_block_delta, not as documented" in caplog.text
+
+
+@pytest.mark.parametrize("raw", ['{"start_line": NaN}', "[" * 100_000, '{"a": ' * 100_000])
+def test_an_input_that_no_parser_takes_is_kept_as_text(raw: str) -> None:
+    """Python reads NaN, which is no JSON, and gives up where an input is too deep."""
+    reply_ = Reply()
+    call = {"type": "tool_use", "id": "c", "name": "read_file", "input": {}}
+    delta = {"type": "input_json_delta", "partial_json": raw}
+    for data in (
+        {"type": "content_block_start", "index": 0, "content_block": call},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+    ):
+        assert all(isinstance(event, events.ToolUseStarted) for event in reply_.take(data))
+    assert reply_.content == (condense.ToolUseBlock("c", "read_file", {"_unparsed": raw}),)
 
 
 def test_citations_are_kept_with_their_text() -> None:

@@ -171,3 +171,57 @@ async def test_other_servers_get_the_key_where_they_look_for_it(
     """Compatible servers may know only the header of the older API version."""
     await reply(claude, request("Hi"))
     assert anthropic_standin.requests[0].headers["x-api-key"] == SECRET_KEY
+
+
+UNSENDABLE: list[dict[str, Any]] = [
+    {"type": "hologram", "data": "x"},
+    {"type": "text", "text": "Seen.", "mood": "calm"},
+    {"type": "text", "text": 5},
+    {"type": "thinking", "thinking": "Unsigned."},
+    {"type": "thinking", "thinking": "Hm.", "signature": "abc", "mood": "calm"},
+    {"type": "redacted_thinking"},
+    {"type": "server_tool_use", "id": "s1"},
+    {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [], "cost": 1},
+    {"type": "tool_use", "id": "call 1", "name": "read all\n", "input": {}, "mood": "calm"},
+    {"type": "tool_use", "id": "", "name": "", "input": None},
+    {"type": "tool_use", "id": 7, "name": "read", "input": {}},
+    {"type": "tool_result", "tool_use_id": "c", "content": "mine"},
+    {"type": ["text"], "text": "x"},
+    {},
+]
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("block", UNSENDABLE, ids=str)
+async def test_what_the_api_would_refuse_is_not_sent_back(
+    claude: AnthropicProvider, anthropic_standin: Standin, *, block: dict[str, Any], alone: bool
+) -> None:
+    """A block that only its server knows stays on record; the conversation goes on without it."""
+    blocks = condense.content_from_api([block] if alone else [{"type": "text", "text": "A"}, block])
+    history = (user("Go"), condense.Message("assistant", blocks), user("On"))
+    await reply(claude, request(*condense.shape_request(history), tools=TOOLS))
+    await reply(claude, request(*condense.shape_request(history)))
+    assert anthropic_standin.problems == []
+
+
+async def test_a_block_no_tool_result_may_hold_is_not_sent(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """The result stays, and so does what else it holds."""
+    inner = condense.content_from_api([{"type": "hologram"}, {"type": "text", "text": "Seen."}])
+    answer = condense.ToolResultBlock("call_1", inner)
+    await reply(claude, request("Go", assistant(call("list_files")), user(answer), tools=TOOLS))
+    sent = anthropic_standin.requests[0].body["messages"][2]["content"][0]["content"]
+    assert [part["type"] for part in sent] == ["text"]
+    assert anthropic_standin.problems == []
+
+
+async def test_an_unknown_block_of_a_server_does_not_end_the_conversation(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """It comes, is kept, and the next turn is answered."""
+    anthropic_standin.reply("Look.", blocks=({"type": "hologram", "data": "x"},))
+    said = await reply(claude, request("Show me"))
+    assert said.content[0] == condense.OpaqueBlock({"type": "hologram", "data": "x"})
+    await reply(claude, request("Show me", assistant(*said.content), "And now?"))
+    assert anthropic_standin.problems == []

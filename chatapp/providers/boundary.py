@@ -1,0 +1,89 @@
+"""The line that a vendor's words and errors cross, once, on their way in."""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+
+from chatapp.agent import events
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.ports import Model, ModelRequest, Provider
+
+UNREADABLE = "The provider's answer could not be understood. What came of it is kept."
+BLOTTED = "[key]"
+# Fewer characters of a key in a row give nothing away.
+PIECE = 8
+SHORTEST_KEY = 4
+LONGEST_SENTENCE, LONGEST_DETAILS = 1_000, 10_000
+
+log = logging.getLogger(__name__)
+
+
+class Boundary:
+    """A provider from which every failure comes as ProviderError, and no text with the key."""
+
+    def __init__(self, provider: Provider, key: str) -> None:
+        """Wrap ``provider``, which sends ``key`` with its calls."""
+        self.provider = provider
+        self._key = key
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self.provider.model
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Return what the provider counts, None where it fails."""
+        try:
+            return await self.provider.count_tokens(request)
+        except Exception:
+            log.exception("tokens could not be counted")
+            return None
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+        """Yield what the provider yields; raise nothing but ProviderError."""
+        try:
+            async with closing(self.provider.stream(request)) as stream:
+                async for event in stream:
+                    yield event
+        except ProviderError as error:
+            raise self._cleaned(error) from None
+        except Exception as error:
+            log.exception("a provider failed in a way it should not")
+            found = ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
+            raise self._cleaned(found) from None
+
+    def _cleaned(self, error: ProviderError) -> ProviderError:
+        error.args = (scrub(str(error)[:LONGEST_SENTENCE], self._key),)
+        error.details = scrub(error.details[:LONGEST_DETAILS], self._key)
+        return error
+
+
+def scrub(text: str, key: str) -> str:
+    """Return the text with the key, and every longer piece of it, blotted out."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    size = min(len(key), PIECE)
+    pieces = {key[start : start + size] for start in range(len(key) - size + 1)}
+    found = sorted({at for piece in pieces for at in _places(text, piece)})
+    parts, end = [], 0
+    for at in found:
+        if at >= end:
+            parts += [text[end:at], BLOTTED]
+        end = at + size
+    return "".join([*parts, text[end:]])
+
+
+def _places(text: str, piece: str) -> list[int]:
+    places = []
+    at = text.find(piece)
+    while at >= 0:
+        places.append(at)
+        at = text.find(piece, at + 1)
+    return places
+
+
+def closing(
+    stream: AsyncIterator[events.StreamEvent],
+) -> AbstractAsyncContextManager[AsyncIterator[events.StreamEvent]]:
+    """Return a context that closes a generator at once when nobody listens any more."""
+    return aclosing(stream) if isinstance(stream, AsyncGenerator) else nullcontext(stream)
