@@ -51,6 +51,11 @@ class ProviderSpec:
     caches_prompts: bool = False
     tool_prompt_tokens: int = 0
 
+    @property
+    def first_profile(self) -> str:
+        """What the first profile of a user is called."""
+        return self.profile_name or self.label
+
     def find_model(self, model: str) -> ModelSpec | None:
         """Return what is known about a model, None for one that is not listed."""
         return next((one for one in self.models if one.id == model), None)

@@ -74,8 +74,8 @@ def _make_profile(user: Any, spec: ProviderSpec) -> Profile:
     """Store a profile with the first model's figures; it uses the server's own key, if any."""
     model = spec.models[0]
     taken = {*user.profiles.values_list("name", flat=True)}
-    names = (f"{spec.profile_name} {number}" for number in itertools.count(2))
-    name = next(name for name in itertools.chain([spec.profile_name], names) if name not in taken)
+    names = (f"{spec.first_profile} {number}" for number in itertools.count(2))
+    name = next(name for name in itertools.chain([spec.first_profile], names) if name not in taken)
     return Profile.objects.create(
         owner=user, name=name, provider=spec.name, model=model.id, **model.figures
     )

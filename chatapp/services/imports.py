@@ -68,7 +68,7 @@ def _make_roomy_profile(owner: Any) -> Profile:
     spec = keyless_spec()
     profile, _made = Profile.objects.get_or_create(
         owner=owner,
-        name=f"{spec.profile_name}, large window",
+        name=f"{spec.first_profile}, large window",
         defaults={
             "provider": spec.name,
             "model": spec.models[0].id,

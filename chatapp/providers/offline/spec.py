@@ -6,7 +6,6 @@ SPEC = ProviderSpec(
     name="offline",
     label="Offline",
     factory="chatapp.providers.offline.provider:OfflineProvider",
-    profile_name="Offline",
     needs_key=False,
     # Small, so that a condensation can be seen within a few messages.
     models=(ModelSpec("offline", "Offline stand-in", context_window=16_000, max_output=4_000),),

@@ -73,7 +73,7 @@ def test_every_provider_says_what_a_first_profile_needs() -> None:
     """A name, a model, and an address where a key is needed; unknown models are not known."""
     for spec in provider_specs().values():
         assert spec.models
-        assert spec.profile_name
+        assert spec.first_profile
         assert not spec.needs_key or (spec.url and spec.key_variable)
         assert spec.find_model("nothing") is None
 
