@@ -97,7 +97,7 @@ class Reply:
             case {"index": int(index), "delta": {"type": "text_delta", "text": str(text)}}:
                 block = self._blocks.setdefault(index, {"type": "text"})
             case {"index": int(index), "delta": {"type": str(kind), **delta}}:
-                self._extend(index, kind, delta)
+                yield from self._extend(index, kind, delta)
                 return
             case _:
                 raise Undocumented
@@ -108,20 +108,24 @@ class Reply:
             self.shown = True
             yield events.TextStreamed(text)
 
-    def _extend(self, index: int, kind: str, delta: Data) -> None:
-        """Take in what is added to a block without being shown."""
+    def _extend(self, index: int, kind: str, delta: Data) -> Iterator[events.StreamEvent]:
+        """Take in what is added to a block without being shown, and tell what was written."""
         block = self._blocks.get(index, {"type": ""})
         match kind, block["type"], delta:
             case "input_json_delta", _, {"partial_json": str(piece)} if "input" in block:
-                self._pieces[index].append(piece)
+                yield self._unseen(index, piece)
             case "thinking_delta", "thinking", {"thinking": str(piece)}:
-                self._pieces[index].append(piece)
+                yield self._unseen(index, piece)
             case "signature_delta", "thinking", {"signature": str(signature)}:
                 block["signature"] = signature
             case "citations_delta", "text", {"citation": dict(citation)}:
                 block["citations"] = [*(block.get("citations") or ()), citation]
             case _:
                 raise Undocumented
+
+    def _unseen(self, index: int, piece: str) -> events.OutputStreamed:
+        self._pieces[index].append(piece)
+        return events.OutputStreamed(piece)
 
     def _message_delta(self, event: Any) -> Iterator[events.StreamEvent]:
         match event.get("delta"):

@@ -47,6 +47,17 @@ async def test_tool_calls_are_announced_and_then_whole(
     )
 
 
+async def test_what_is_written_unseen_is_told_too(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """A call that breaks off is paid for its thinking and its tools' input as well."""
+    call = ToolCall("read_file", {"path": "a.md"}, "one")
+    anthropic_standin.reply("I look.", thinking="Hm. Well.", tools=(call,))
+    told = await listen(claude, request("Read", tools=TOOLS))
+    unseen = [event.text for event in told if isinstance(event, events.OutputStreamed)]
+    assert "".join(unseen) == 'Hm. Well.{"path": "a.md"}'
+
+
 @pytest.mark.parametrize("raw", ['{"path": "RE', "[1]", '"text"', "{oops}"])
 async def test_a_malformed_input_is_kept_as_text(
     claude: AnthropicProvider, anthropic_standin: Standin, raw: str
@@ -175,7 +186,7 @@ def test_an_input_that_no_parser_takes_is_kept_as_text(raw: str) -> None:
         {"type": "content_block_start", "index": 0, "content_block": call},
         {"type": "content_block_delta", "index": 0, "delta": delta},
     ):
-        assert all(isinstance(event, events.ToolUseStarted) for event in reply_.take(data))
+        assert [*reply_.take(data)]
     assert reply_.content == (condense.ToolUseBlock("c", "read_file", {"_unparsed": raw}),)
 
 
