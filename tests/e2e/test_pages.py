@@ -278,6 +278,24 @@ def test_a_known_model_fills_in_its_limits(open_page: OpenPage) -> None:
     expect(page.get_by_text("“Claude Opus 5” was saved.")).to_be_visible()
 
 
+def test_a_profile_asks_only_for_what_its_provider_needs(open_page: OpenPage) -> None:
+    """A stand-in has neither key nor address; what a long prompt costs more is said."""
+    page = open_page("/profiles/new/")
+    provider, key = page.get_by_label("Provider"), page.get_by_label("API key")
+    address = page.get_by_label("Base URL")
+    expect(key).to_be_visible()
+    expect(address).to_have_attribute("placeholder", "https://api.anthropic.com")
+    provider.select_option("Offline")
+    expect(key).to_be_hidden()
+    expect(address).to_be_hidden()
+    page.get_by_label("Model", exact=True).fill("claude-haiku-5-5")
+    expect(provider).to_have_value("anthropic")
+    expect(address).to_be_visible()
+    expect(page.get_by_text("Above 100,000 tokens of prompt")).to_be_visible()
+    page.get_by_label("Model", exact=True).fill("claude-opus-5-5")
+    expect(page.get_by_text("Above 100,000 tokens of prompt")).to_be_hidden()
+
+
 def test_the_sidebar_is_a_drawer_on_a_phone(open_page: OpenPage) -> None:
     """Opened by a button, closed by Esc, which returns the focus."""
     page = open_page("/", width=360)
