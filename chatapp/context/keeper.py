@@ -134,7 +134,8 @@ class Keeper:
         """Return the size of the next request, at the vendor's word where that may matter."""
         size = self.scale.weigh(history)
         known = self.scale.measured_tokens is not None
-        if known or not self._may_count or size.value < CLOSE * self.run.budget.condenses_at:
+        close = size.value >= CLOSE * self.run.budget.condenses_at
+        if known or not (self._may_count and history and close):
             return size
         self._may_count = False
         tokens = await self._count(history)

@@ -47,6 +47,7 @@ class AttemptRunner:
             new_id=new_id,
             on_text=self._on_text,
             bill=Bill(self.attempt.id),
+            is_enough=ladder.is_enough,
         )
         self._characters = 0
 

@@ -1,5 +1,6 @@
 """Which rungs a run may use, and what counts as progress."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,25 +65,45 @@ class Ladder:
         """Leave out of a plan what asks the model where it must not be asked in this turn."""
         return [one for one in planned if self.situation.may_ask or not asks_model(one)]
 
+    def is_enough(self, reduction: Reduction) -> bool:
+        """Whether the history got a tenth smaller, and a request that was too large need not be."""
+        has_room = not self.situation.budget.exceeds(reduction.tokens_after.value)
+        progress = self._share_left(reduction) <= 1 - self.policy.least_progress
+        return progress and (has_room or not self.situation.is_over)
+
     def check(self, reduction: Reduction) -> None:
-        """Raise DidNotShrink unless the history got a tenth smaller, and, when forced, fits."""
-        situation, gauge = self.situation, self.gauge
+        """Raise DidNotShrink unless the history got a tenth smaller, and can be sent.
+
+        A truncation need not take a tenth where the rest can be sent then: nothing comes after it.
+        """
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
-        was = gauge.size(situation.effective)
-        rest = replace_hidden(situation.effective, reduction.hidden, reduction.message)
-        is_now = gauge.size(rest)
-        if is_now >= was:
+        left, most = self._share_left(reduction), self._most()
+        is_last = reduction.kind == "truncated" and not self.situation.fits
+        if left >= 1:
             reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
-        elif is_now > was * (1 - self.policy.least_progress):
+        elif left > 1 - self.policy.least_progress and not is_last:
             reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
-        elif situation.trigger is Trigger.FORCED and situation.budget.exceeds(after):
-            allowed = int(situation.budget.allowed)
-            reason = f"The context would still be too large: {after:,} tokens, {allowed:,} allowed"
+        elif after > most:
+            reason = f"The context would still be too large: {after:,} tokens, {most:,} allowed"
         elif reduction.kind == "cleared" and self._is_still_due(after):
             reason = f"The context would soon be too large again: {after:,} tokens"
         else:
             return
         raise DidNotShrink(reason, details=reduction.message.text, cost=reduction.cost)
+
+    def _share_left(self, reduction: Reduction) -> float:
+        """Return which share of the history's size a reduction leaves."""
+        effective = self.situation.effective
+        rest = replace_hidden(effective, reduction.hidden, reduction.message)
+        return self.gauge.size(rest) / max(1, self.gauge.size(effective))
+
+    def _most(self) -> float:
+        """Return the tokens that a request may hold where it was too large before."""
+        budget = self.situation.budget
+        if self.situation.trigger is Trigger.FORCED:
+            return int(budget.allowed)
+        must_fit = self.situation.trigger is Trigger.AUTO and not self.situation.fits
+        return budget.capacity if must_fit else math.inf
 
     def _is_still_due(self, tokens: int) -> bool:
         automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO
@@ -90,8 +111,7 @@ class Ladder:
 
     def may_be_sent(self) -> bool:
         """Whether the request may go as it is, although nothing made it smaller."""
-        fits = self.situation.tokens.value <= self.situation.budget.capacity
-        return fits and self.situation.trigger is Trigger.AUTO
+        return self.situation.fits and self.situation.trigger is Trigger.AUTO
 
     def floor(self, counter: TokenCounter) -> Floor:
         """Return what stays whatever is condensed; nothing can be pinned yet."""

@@ -16,7 +16,8 @@ class Kit:
     """What the condenser hands to a strategy: the model, the counter, ids, and an ear.
 
     ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
-    every model call goes on the ``bill``.
+    every model call goes on the ``bill``. ``is_enough`` tells whether a reduction makes what
+    progress is asked for, where a strategy could go on.
     """
 
     summarizer: Summarizer
@@ -24,6 +25,7 @@ class Kit:
     new_id: Callable[[], str]
     on_text: Callable[[str], Awaitable[None]]
     bill: Bill = field(default_factory=Bill)
+    is_enough: Callable[[Reduction], bool] = lambda _: True
 
 
 class Strategy(Protocol):

@@ -10,29 +10,43 @@ HEADING = "## Newest Request, Verbatim"
 LEFT_OUT = "\n[… {count} characters left out here; search the history for the whole request …]\n"
 
 
-def newest_request(messages: Sequence[Message]) -> tuple[Block, ...]:
-    """Return text and images of the newest request, also one that an earlier summary carries.
+def carry_newest(
+    effective: Sequence[Message],
+    hidden: Sequence[Message],
+    facts: Sequence[TextBlock],
+    room: float,
+    counter: TokenCounter,
+) -> Addition:
+    """Carry the newest request where it is hidden, unless the ledger has all of it.
 
-    A request is a user message with text, or images, that is not just tool results.
+    A request is a user message with text, or images, that is not just tool results; a summary or
+    marker may carry an earlier one.
     """
-    for message in reversed(messages):
-        if message.role == "user" and (blocks := _request_in(message)):
-            return blocks
-    return ()
+    requests = ((one, _request_in(one)) for one in reversed(effective) if one.role == "user")
+    message, request = next((found for found in requests if found[1]), (None, ()))
+    if message not in hidden or _holds(facts, request):
+        return Addition()
+    return carry(request, room, counter)
 
 
 def _request_in(message: Message) -> tuple[Block, ...]:
-    if message.is_marker:
-        return ()
     images = tuple(block for block in message.blocks if isinstance(block, ImageBlock))
-    text = _carried_text(message) if message.is_summary else message.text
+    carries = message.is_summary or message.is_marker
+    text = _carried_text(message) if carries else message.text
     return (*((TextBlock(text),) if text.strip() else ()), *images)
 
 
-def _carried_text(summary: Message) -> str:
-    texts = (block.text for block in summary.blocks if isinstance(block, TextBlock))
+def _carried_text(made: Message) -> str:
+    texts = (block.text for block in made.blocks if isinstance(block, TextBlock))
     start = f"{HEADING}\n"
     return next((text.removeprefix(start) for text in texts if text.startswith(start)), "")
+
+
+def _holds(facts: Sequence[TextBlock], request: Sequence[Block]) -> bool:
+    """Whether the ledger has the whole request already."""
+    texts = [block.text for block in request if isinstance(block, TextBlock)]
+    known = "\n".join(block.text for block in facts)
+    return len(texts) == len(request) and all(f"\n{text}\n" in known for text in texts)
 
 
 def carry(request: Sequence[Block], room: float, counter: TokenCounter) -> Addition:

@@ -8,7 +8,7 @@ from condense.history.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
 from condense.reducing.base import Kit, Strategy, make_reduction
-from condense.reducing.newest_request import carry, newest_request
+from condense.reducing.newest_request import carry_newest
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.writing import Writer
 
@@ -104,19 +104,20 @@ class Recap:
         dropped = self.dropped()
         environment = await self.environment()
         rest = (*self.workflows(), *dropped.blocks, *environment.blocks)
-        # A summary may repeat the request by chance; the ledger names it as the user's.
-        is_there = _holds(facts, newest_request(self.split.hidden))
-        carried = Addition() if is_there else self.newest_request((*head, *rest))
+        carried = self.newest_request((*head, *rest), facts)
         notes = (*dropped.notes, *carried.notes, *environment.notes)
         return Addition(blocks=(*head, *carried.blocks, *rest), notes=notes)
 
-    def newest_request(self, written: tuple[Block, ...]) -> Addition:
-        """Carry the request being worked on, unless all is answered or it stays visible."""
-        if not self.split.unread or newest_request(self.split.kept):
+    def newest_request(self, written: tuple[Block, ...], facts: tuple[TextBlock, ...]) -> Addition:
+        """Carry the request being worked on, unless all is answered.
+
+        A summary may repeat it by chance; only the ledger names it as the user's.
+        """
+        split, gauge = self.split, self.gauge
+        if not split.unread:
             return Addition()
-        kept = self.gauge.size(self.split.kept)
-        taken = self.gauge.fixed + self.counter.count(written) + kept
-        return carry(newest_request(self.split.hidden), self.gauge.limit - taken, self.counter)
+        room = gauge.limit - gauge.fixed - self.counter.count(written) - gauge.size(split.kept)
+        return carry_newest(self.situation.effective, split.hidden, facts, room, self.counter)
 
     def workflows(self) -> tuple[Block, ...]:
         """Repeat the directives of what is hidden, earlier condensations included."""
@@ -148,10 +149,3 @@ class Recap:
         except Exception as error:  # noqa: BLE001 - a summary already paid for is worth more
             return Addition(notes=(f"The environment's details are missing: {error}",))
         return Addition(blocks=(TextBlock(details),) if details.strip() else ())
-
-
-def _holds(facts: tuple[TextBlock, ...], request: tuple[Block, ...]) -> bool:
-    """Whether the ledger has the whole request already."""
-    texts = [block.text for block in request if isinstance(block, TextBlock)]
-    known = "\n".join(block.text for block in facts)
-    return len(texts) == len(request) and all(f"\n{text}\n" in known for text in texts)

@@ -61,6 +61,11 @@ class Situation:
         """Whether the context exceeds what a request may hold, by the provider's word or ours."""
         return self.trigger is Trigger.FORCED or self.budget.exceeds(self.tokens.value)
 
+    @property
+    def fits(self) -> bool:
+        """Whether a request may still be sent as it is: nobody refused it, and a reply has room."""
+        return self.trigger is not Trigger.FORCED and self.tokens.value <= self.budget.capacity
+
     def fixed_tokens(self, counter: TokenCounter) -> int:
         """Return the estimated size of what every request repeats: system prompt and tools."""
         return counter.count(self.system) + self.tools_tokens(counter)

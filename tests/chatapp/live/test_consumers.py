@@ -11,7 +11,15 @@ from django.urls import reverse
 import condense
 from chatapp.live import protocol
 from chatapp.live.context_bar import context_state
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Profile,
+    Turn,
+    store,
+)
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, connect, open_page
 
@@ -163,10 +171,12 @@ async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
     assert bar.used == attempt.tokens_after, "row and bar say the same"
 
 
+@pytest.mark.parametrize("window", [200_000, 4_000])
 async def test_a_conversation_too_short_to_condense_says_so(
-    conversation: Conversation, alice: User
+    conversation: Conversation, alice: User, window: int
 ) -> None:
-    """In the notice at the composer."""
+    """In the notice at the composer, also where what every request repeats nearly fills it."""
+    await Profile.objects.filter(pk=conversation.profile_id).aupdate(context_window=window)
     async with open_page(conversation, alice) as page:
         await page.send("condense.start")
         await page.until("status.changed", running=False)

@@ -20,7 +20,7 @@ from condense import (
 )
 from condense.strategies.ledger import LedgerAlone
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import SUMMARY, call, start_afresh, user
+from tests.condense.dialogues import SUMMARY, start_afresh, user
 
 AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
 PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
@@ -195,7 +195,7 @@ async def test_the_cost_of_all_that_failed_is_on_the_last_error() -> None:
     """Nothing that was paid for is forgotten."""
     bench = Bench([PAID, OSError("no")], strategies=["fresh_start", "sliding_window"])
     with pytest.raises(CannotFit) as caught:
-        await bench.fit([*talk(1), user("word " * 90_000), call()])
+        await bench.fit([*talk(2), user("word " * 90_000)])
     assert caught.value.cost == Decimal("0.25")
 
 

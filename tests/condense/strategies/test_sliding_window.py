@@ -31,14 +31,15 @@ async def reduce(
     async def on_text(text: str) -> None:
         raise AssertionError(text)
 
-    ids = itertools.count(1)
+    ids, given = itertools.count(1), situation(messages, **rest)
     kit = Kit(
         summarizer=ScriptedSummarizer(),
         counter=WordCounter(),
         new_id=lambda: f"new{next(ids)}",
         on_text=on_text,
+        is_enough=lambda made: not given.budget.exceeds(made.tokens_after.value),
     )
-    return await (strategy or SlidingWindow()).reduce(situation(messages, **rest), kit)
+    return await (strategy or SlidingWindow()).reduce(given, kit)
 
 
 async def test_the_oldest_half_is_hidden_and_the_first_message_stays() -> None:
@@ -110,11 +111,13 @@ async def test_a_call_and_its_result_go_together() -> None:
     assert ("m4" in made.hidden) == ("m5" in made.hidden)
 
 
-async def test_a_forced_run_hides_more_until_the_rest_fits() -> None:
-    """Half is not enough here; the newest message is what has to stay."""
-    made = await reduce(chat(21), window=1_100, trigger=Trigger.FORCED)
-    assert len(made.hidden) > 10
-    assert made.tokens_after.value <= 1_100 * 0.9 - 100
+@pytest.mark.parametrize("trigger", Trigger)
+async def test_it_goes_on_until_the_rest_fits(trigger: Trigger) -> None:
+    """Half is not enough here; the first message and the newest one stay."""
+    made = await reduce(chat(21), window=1_500, trigger=trigger)
+    assert len(made.hidden) == 16
+    assert {"m1", "m21"}.isdisjoint(made.hidden)
+    assert made.tokens_after.value <= 1_500 * 0.9 - 100
 
 
 async def test_a_forced_run_hides_no_more_than_needed() -> None:
@@ -123,10 +126,43 @@ async def test_a_forced_run_hides_no_more_than_needed() -> None:
     assert len(made.hidden) == 10
 
 
-async def test_an_automatic_run_hides_no_more_than_half() -> None:
-    """As in Roo; the next request may truncate again."""
-    made = await reduce(chat(21), window=1_100)
+async def test_below_what_the_window_holds_no_more_than_half_is_hidden() -> None:
+    """As in Roo: the request may be sent, and the next one may truncate again."""
+    made = await reduce(chat(21, words=50), window=1_200)
+    assert made.tokens_after.value < 1_200 * 0.9 - 100 < made.tokens_before.value < 1_200 - 100
     assert len(made.hidden) == 10
+
+
+async def test_at_last_the_first_message_goes_too() -> None:
+    """It stays longer than any other message that was read; its words are in the ledger."""
+    made = await reduce([user("word " * 800 + "END"), call(), result(), call("t2")], window=800)
+    assert made.hidden == ("m1", "m2", "m3")
+    assert texts(made.message)[-1].endswith("word END")
+
+
+async def test_the_ledger_is_dropped_before_a_run_fails() -> None:
+    """A marker that says how many messages are hidden takes less than any ledger."""
+    made = await reduce([*chat(4, words=400), user("word " * 820)], window=1_050)
+    assert made.hidden == ("m1", "m2", "m3", "m4")
+    assert len(texts(made.message)) == 1
+
+
+async def test_without_the_ledger_the_newest_request_is_carried() -> None:
+    """Else the model would not know what it calls its tools for; the next marker has it too."""
+    long = result(text="word " * 790)
+    made = await reduce([*chat(4, words=400), user("Now mend it"), call(), long], window=1_050)
+    assert made.hidden == ("m1", "m2", "m3", "m4", "m5")
+    assert texts(made.message)[1] == "## Newest Request, Verbatim\nNow mend it"
+    rest = [call(), result(), call("t2"), long]
+    again = await reduce([user("Hi"), made.message, *rest], window=1_050)
+    assert "m2" in again.hidden
+    assert texts(again.message)[-1] == "## Newest Request, Verbatim\nNow mend it"
+
+
+async def test_what_was_not_read_stays() -> None:
+    """However large it is."""
+    made = await reduce([*chat(4), user("Go"), call(), result(text="word " * 2_000)], window=1_000)
+    assert {"m6", "m7"}.isdisjoint(made.hidden)
 
 
 async def test_the_fraction_is_the_constructors() -> None:
