@@ -1,0 +1,219 @@
+"""However a turn ends, what was written is kept, every call answered, and all of it paid for."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.loop import AgentLoop
+from chatapp.agent.ports import CallRecord, ModelRequest, ToolOutcome
+from tests.chatapp.agent.fakes import (
+    EchoToolbox,
+    ListJournal,
+    RecordingAudience,
+    RecordingKeeper,
+    Script,
+    ScriptedProvider,
+    reply,
+    say,
+)
+
+
+class SlowJournal(ListJournal):
+    """Needs some rounds of the event loop for everything it keeps, as a database does."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__(*texts)
+        self.writing = asyncio.Event()
+
+    async def append(
+        self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
+    ) -> condense.Message:
+        self.writing.set()
+        await pause()
+        return await super().append(message, stop_reason=stop_reason, call=call)
+
+    async def record_call(self, call: CallRecord) -> None:
+        await pause()
+        await super().record_call(call)
+
+
+class SlowProvider(ScriptedProvider):
+    """Needs some rounds of the event loop after each event."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+        async for event in super().stream(request):
+            yield event
+            await pause()
+
+
+class SlowToolbox(EchoToolbox):
+    """Needs some rounds of the event loop for each tool."""
+
+    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        await pause()
+        return await super().run(name, arguments)
+
+
+async def pause() -> None:
+    """Let others run, a few times."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+class Stage:
+    """A loop on slow ports, with two tool calls in the first reply."""
+
+    def __init__(self, *scripts: Script, toolbox: EchoToolbox | None = None) -> None:
+        self.provider = SlowProvider(*scripts)
+        self.journal = SlowJournal("Go")
+        self.audience = RecordingAudience()
+        self.loop = AgentLoop(
+            provider=self.provider,
+            toolbox=toolbox or SlowToolbox(),
+            journal=self.journal,
+            keeper=RecordingKeeper(),
+            audience=self.audience,
+            system="",
+            step_limit=5,
+        )
+
+    async def run_for(self, rounds: int) -> bool:
+        """Stop the turn after some rounds of the event loop; False when it ended before."""
+        turn = asyncio.create_task(self.loop.run())
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        if turn.done():
+            await turn
+            return False
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        return True
+
+    @property
+    def streamed(self) -> str:
+        """All text that people saw."""
+        return "".join(event.text for event in self.audience.of(events.TextStreamed))
+
+    @property
+    def stored(self) -> str:
+        """All text of the model that is stored."""
+        said = [message for message in self.journal.messages if message.role == "assistant"]
+        return "".join(message.text for message in said)
+
+
+def two_calls() -> list[events.StreamEvent]:
+    """Return the stream of a reply that says something and calls a tool twice."""
+    text = condense.TextBlock("Let me look.")
+    uses = [condense.ToolUseBlock(f"call_{n}", "echo", {"n": n}) for n in (1, 2)]
+    return [
+        events.TextStreamed("Let me "),
+        events.TextStreamed("look."),
+        *(events.ToolUseStarted(one.id, one.name) for one in uses),
+        reply(text, *uses, stop_reason="tool_use"),
+    ]
+
+
+def unanswered(messages: Sequence[condense.Message]) -> list[str]:
+    """Return the ids of calls that the next message does not answer."""
+    missing: list[str] = []
+    for message, following in itertools.pairwise([*messages, condense.Message("user", "")]):
+        answered = {result.tool_use_id for result in following.tool_results}
+        missing += [use.id for use in message.tool_uses if use.id not in answered]
+    return missing
+
+
+async def test_a_stop_at_any_await_loses_nothing() -> None:
+    """Every word that was seen is stored, every call answered, and every request accounted for."""
+    rounds = 0
+    while True:
+        stage = Stage(two_calls(), say("Done."))
+        stopped = await stage.run_for(rounds)
+        assert stage.stored.strip() == stage.streamed.strip(), f"after {rounds} rounds"
+        assert unanswered(stage.journal.messages) == []
+        assert len(stage.journal.calls) == len(stage.provider.requests)
+        if not stopped:
+            break
+        rounds += 1
+    assert rounds > 40
+
+
+async def test_a_stop_between_the_last_token_and_the_commit_keeps_the_reply_whole() -> None:
+    """With its own reason to end, however often one presses Stop."""
+    stage = Stage(say("Done."))
+    turn = asyncio.create_task(stage.loop.run())
+    await stage.journal.writing.wait()
+    for _ in range(3):
+        turn.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    assert stage.stored == "Done."
+    assert [record.is_whole for record in stage.journal.calls] == [True]
+    assert stage.journal.stop_reasons == ["end_turn"]
+
+
+async def test_a_tool_that_was_not_begun_says_so() -> None:
+    """Only the one that ran when the turn was stopped may have done something."""
+    stage = Stage(two_calls(), toolbox=EchoToolbox(gate=asyncio.Event()))
+    turn = asyncio.create_task(stage.loop.run())
+    await stage.audience.came[events.ToolStarted].wait()
+    await asyncio.sleep(0)
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    texts = [str(result.content) for result in stage.journal.messages[-1].tool_results]
+    assert ["may have run" in text for text in texts] == [True, False]
+    assert "Not run" in texts[1]
+
+
+class Defective(EchoToolbox):
+    """Its second call raises what no tool should."""
+
+    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        if arguments == {"n": 2}:
+            raise RuntimeError("a defect")
+        return await super().run(name, arguments)
+
+
+async def test_a_defect_in_a_tool_leaves_the_results_before_it() -> None:
+    """And no call without an answer."""
+    stage = Stage(two_calls(), toolbox=Defective())
+    with pytest.raises(RuntimeError, match="a defect"):
+        await stage.loop.run()
+    results = stage.journal.messages[-1].tool_results
+    assert [result.is_error for result in results] == [False, True]
+
+
+@pytest.mark.parametrize("error", [KeyError("index"), ValueError("usage"), RuntimeError()])
+async def test_an_unforeseen_error_in_a_call_keeps_what_was_streamed(error: Exception) -> None:
+    """It is no reason to lose words, whatever it is."""
+    stage = Stage([events.TextStreamed("Half a sen"), error])
+    with pytest.raises(type(error)):
+        await stage.loop.run()
+    assert stage.stored == "Half a sen"
+    assert stage.journal.stop_reasons == ["error"]
+    assert stage.journal.calls[0].error
+
+
+async def test_a_call_that_broke_off_says_what_was_streamed_in_it() -> None:
+    """Thinking and the input of tool calls are paid for too."""
+    stage = Stage(
+        [
+            events.UsageReported(condense.Usage(input=10, output=1)),
+            events.OutputStreamed("Let me think. "),
+            events.TextStreamed("Half a sen"),
+            RuntimeError(),
+        ]
+    )
+    with pytest.raises(RuntimeError):
+        await stage.loop.run()
+    record = stage.journal.calls[0]
+    assert not record.is_whole
+    assert all(words in record.streamed for words in ("Let me think.", "Half a sen"))
+    assert not stage.audience.of(events.OutputStreamed)
