@@ -64,12 +64,13 @@ class CondensationQuerySet(models.QuerySet["Condensation"]):
             attempts=models.Count("pk"),
             in_force=models.Count("pk", filter=in_force),
             cost=models.Sum("cost", default=Decimal(0)),
+            cost_guesses=models.Count("pk", filter=Q(cost_measured=False)),
             tokens_saved=models.Sum(saved, filter=in_force, default=0),
         )
         counts = Counter[Condensation.Outcome]()
         for kind, status, count in self.values_list("kind", "status").annotate(models.Count("pk")):
             counts[Condensation.Outcome.of(kind, status)] += count
-        return totals | {"outcomes": counts}
+        return totals | {"outcomes": counts, "cost_measured": not totals["cost_guesses"]}
 
 
 class Condensation(models.Model):
@@ -196,10 +197,11 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
             tokens_in=models.Sum(prompt + models.F("tokens_cache_write")),
             tokens_out=models.Sum("tokens_output"),
             total=models.Sum("cost"),
+            guesses=models.Count("pk", filter=Q(usage_measured=False)),
         )
         for row in sums:
             numbers = {name: row[name] for name in ("calls", "tokens_in", "tokens_out")}
-            yield row["turn"], {**numbers, "cost": row["total"]}
+            yield row["turn"], {**numbers, "cost": row["total"], "measured": not row["guesses"]}
 
     def measured(self, model: str) -> Self:
         """Return the calls whose prompt was both estimated and measured, the latest first."""

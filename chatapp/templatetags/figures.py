@@ -34,11 +34,17 @@ def tokens(count: int | None, measured: bool = True) -> str:
 
 
 @register.filter
-def usd(amount: Decimal | float | None) -> str:
-    """Return dollars with significant digits kept: $0.004 is never $0.00."""
+def usd(amount: Decimal | float | None, measured: bool = True) -> str:
+    """Return dollars with significant digits kept, with "≈" before an estimate.
+
+    $0.004 is never $0.00.
+    """
     if amount is None:
         return NOTHING
-    value = Decimal(str(amount))
+    return _usd(Decimal(str(amount))) if measured else f"≈ {_usd(Decimal(str(amount)))}"
+
+
+def _usd(value: Decimal) -> str:
     if not value:
         return "$0"
     if abs(value) >= 1:

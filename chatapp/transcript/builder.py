@@ -264,4 +264,5 @@ def _call_cost(message: Message) -> CallCost | None:
         cost=call.cost,
         seconds=call.seconds,
         model=call.model,
+        measured=call.usage_measured,
     )

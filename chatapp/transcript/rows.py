@@ -67,7 +67,7 @@ Part = TextPart | NotePart | ToolCard
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
-    """Measured tokens and USD of the call that wrote a message."""
+    """Tokens and USD of the call that wrote a message, its output estimated unless ``measured``."""
 
     tokens_in: int
     tokens_cached: int
@@ -75,16 +75,21 @@ class CallCost:
     cost: Decimal
     seconds: float
     model: str
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class TurnCost:
-    """Measured tokens and USD of all calls of a turn, summaries and failures included."""
+    """Tokens and USD of all calls of a turn, summaries and failures included.
+
+    Unless ``measured``, the output of some call is an estimate.
+    """
 
     calls: int
     tokens_in: int
     tokens_out: int
     cost: Decimal
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True)

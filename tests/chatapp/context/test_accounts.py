@@ -1,0 +1,148 @@
+"""What a call used goes into the accounts, as it was measured or, where it broke off, estimated."""
+
+from decimal import Decimal
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp.agent.ports import CallRecord, Purpose
+from chatapp.context import budgets, sizes
+from chatapp.context.journal import StoredJournal
+from chatapp.context.saving import Saver
+from chatapp.models import Condensation, Conversation, ModelCall, Profile
+from tests.chatapp.agent.fakes import RecordingAudience
+from tests.chatapp.claude import converse
+from tests.chatapp.runs import run_in
+from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXT = "Half of what was to be said, and more. " * 40
+WRITTEN = condense.Message("assistant", (condense.TextBlock(TEXT),))
+
+
+@pytest.fixture
+def conversation(conversation: Conversation) -> Conversation:
+    """A conversation whose model costs something."""
+    Profile.objects.update(price_input=Decimal(3), price_output=Decimal(15))
+    return conversation
+
+
+async def journal_of(conversation: Conversation) -> StoredJournal:
+    """Return the journal of a run that begins now."""
+    run = await sync_to_async(run_in)(conversation)
+    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile)
+    return StoredJournal(run, scale, Saver(RecordingAudience()))
+
+
+def record(usage: condense.Usage, *, is_whole: bool = False, streamed: str = TEXT) -> CallRecord:
+    """Return a call of the chat."""
+    error = "" if is_whole else "stopped"
+    return CallRecord(
+        Purpose.CHAT, usage, seconds=1, error=error, is_whole=is_whole, streamed=streamed
+    )
+
+
+async def test_a_call_that_broke_off_costs_what_was_streamed(conversation: Conversation) -> None:
+    """The provider's last word was before the first token; that is not what was written."""
+    journal = await journal_of(conversation)
+    call = record(condense.Usage(input=1_000, output=1))
+    await journal.append(WRITTEN, stop_reason="stopped", call=call)
+    row = await ModelCall.objects.aget()
+    tokens = budgets.COUNTER.count(TEXT)
+    assert (row.tokens_input, row.tokens_output, row.usage_measured) == (1_000, tokens, False)
+    assert row.cost == (3 * 1_000 + 15 * tokens) / Decimal(1_000_000)
+
+
+async def test_what_broke_off_is_no_measure_of_anything(conversation: Conversation) -> None:
+    """Neither of the context's size nor of the tokenizer, also where no error is on record."""
+    journal = await journal_of(conversation)
+    usage = condense.Usage(input=5_000, output=1)
+    for error in ("stopped", ""):
+        call = CallRecord(Purpose.CHAT, usage, 1, error, is_whole=False, streamed=TEXT)
+        await journal.append(WRITTEN, stop_reason="stopped", call=call)
+    await conversation.arefresh_from_db()
+    assert conversation.measured_tokens is None
+    assert journal.scale.measured_tokens is None
+    assert journal.scale.calibration == condense.Calibration()
+    fresh = await sync_to_async(sizes.read_calibration)(conversation.pk, "offline")
+    assert fresh == condense.Calibration()
+
+
+async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conversation) -> None:
+    """It measures the context, here and in the database alike."""
+    journal = await journal_of(conversation)
+    call = record(condense.Usage(input=5_000, output=300), is_whole=True)
+    stored = await journal.append(WRITTEN, stop_reason="end_turn", call=call)
+    row = await ModelCall.objects.aget()
+    assert (row.tokens_output, row.usage_measured) == (300, True)
+    await conversation.arefresh_from_db()
+    assert (conversation.measured_tokens, conversation.measured_seq) == (5_300, stored.seq)
+    assert (journal.scale.measured_tokens, journal.scale.measured_seq) == (5_300, stored.seq)
+    fresh = await sync_to_async(sizes.Scale.read)(conversation, journal.run.profile)
+    assert fresh == journal.scale
+
+
+async def test_a_server_that_reports_no_output_is_estimated(conversation: Conversation) -> None:
+    """Not every server counts; nothing is not what the reply took."""
+    journal = await journal_of(conversation)
+    call = record(condense.Usage(input=5_000), is_whole=True)
+    await journal.append(WRITTEN, stop_reason="end_turn", call=call)
+    row = await ModelCall.objects.aget()
+    assert (row.tokens_output, row.usage_measured) == (budgets.COUNTER.count(TEXT), False)
+    assert journal.scale.measured_tokens is None
+
+
+async def test_a_call_that_got_nowhere_used_nothing(conversation: Conversation) -> None:
+    """A refusal costs nothing, and that is no estimate."""
+    journal = await journal_of(conversation)
+    await journal.record_call(record(condense.Usage(), streamed=""))
+    row = await ModelCall.objects.aget()
+    assert (row.tokens_output, row.cost, row.usage_measured) == (0, 0, True)
+
+
+async def test_the_page_says_that_the_cost_of_a_stopped_answer_is_an_estimate(
+    conversation: Conversation, browser: Client
+) -> None:
+    """With the sign that estimates have everywhere."""
+    journal = await journal_of(conversation)
+    call = record(condense.Usage(input=1_000, output=1))
+    await journal.append(WRITTEN, stop_reason="stopped", call=call)
+    page = await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))
+    shown = page.content.decode()
+    assert f"≈ {budgets.COUNTER.count(TEXT)}" in shown
+    assert "≈ $0.0" in shown
+
+
+async def test_a_cancelled_condensation_costs_what_was_written_of_its_summary(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """As an estimate; the record and the calls say the same."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    gate = Gate()
+    text = "A summary that is long enough to be sent in more than one piece. " * 30
+    anthropic_standin.then(Reply("Noted."), Reply(f"<summary>{text}</summary>", gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Remember this. " * 300)
+        await page.until_idle()
+        await page.send("condense.start")
+        await page.until("condensing.progressed")
+        await page.send("condense.cancel")
+        await page.until_idle()
+        gate.open()
+    call = await ModelCall.objects.aget(purpose="summary")
+    attempt = await Condensation.objects.aget()
+    assert attempt.status == Condensation.Status.CANCELLED
+    assert not call.usage_measured
+    assert call.tokens_output > 5
+    assert call.condensation_id == attempt.pk
+    assert (attempt.cost, attempt.cost_measured) == (call.cost, False)
