@@ -75,6 +75,11 @@ ALLOW_PRIVATE_ADDRESSES = read_flag(
 # Origins that may post forms from behind a proxy that ends TLS.
 CSRF_TRUSTED_ORIGINS = read_origins("CSRF_TRUSTED_ORIGINS")
 
+# A proxy that ends TLS stands before the server, says so in X-Forwarded-Proto, and lets no browser
+# say it instead.
+BEHIND_TLS = read_flag("BEHIND_TLS", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+
 # Django's own parts first, ours last, so that ours is checked with all of them loaded.
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -140,6 +145,9 @@ DATABASES = {
     },
 }
 
+# Accounts are Django's own; who guesses at passwords is braked.
+AUTHENTICATION_BACKENDS = ["chatapp.backends.BrakedBackend"]
+
 # Passwords of accounts that are made in the admin.
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -161,6 +169,10 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
+
+# Where pages come over TLS, no cookie goes without.
+SESSION_COOKIE_SECURE = BEHIND_TLS or any(one.startswith("https") for one in CSRF_TRUSTED_ORIGINS)
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE
 
 # Only this server's own files run or load; 'self' covers its WebSocket too.
 SECURE_CSP = {

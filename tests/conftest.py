@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 from pytest_django import Settings
 
 IN_CI = os.environ.get("CI") == "true"
@@ -39,6 +40,8 @@ def isolation(settings: Settings, tmp_path: Path) -> None:
     """Give each test folders of its own and no provider to call."""
     settings.ANTHROPIC_API_KEY = ""
     settings.ANTHROPIC_BASE_URL = ""
+    # Wrong passwords are counted there.
+    cache.clear()
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     settings.WORKSPACES_ROOT = settings.DATA_DIR / "workspaces"

@@ -4,11 +4,13 @@
 ``thresholds``     a percentage, and whose it is
 ``profiles``       how a model is reached, its limits and prices
 ``preferences``    how condensing and the agent work for one user
+``sign_in``        a name and a password
 """
 
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults, plain, provider_traits
+from chatapp.forms.sign_in import SignInForm
 from chatapp.forms.thresholds import ThresholdChoice
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "ProfileForm",
     "RenameForm",
     "RewindForm",
+    "SignInForm",
     "ThresholdChoice",
     "default_prompt",
     "model_defaults",

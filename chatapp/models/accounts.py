@@ -27,8 +27,8 @@ class SignInTokenQuerySet(models.QuerySet["SignInToken"]):
     """Tokens by what may be done with them."""
 
     def usable(self) -> Self:
-        """Return tokens that were not used and have not expired."""
-        return self.filter(used_at=None, expires_at__gt=timezone.now())
+        """Return tokens that were not used and have not expired, of users who may sign in."""
+        return self.filter(used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
 
 
 class SignInToken(models.Model):

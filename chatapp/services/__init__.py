@@ -9,6 +9,7 @@
 
 from chatapp.services.accounts import (
     create_sign_in_token,
+    holder_of_sign_in_token,
     preferences_of,
     prepare_owner,
     redeem_sign_in_token,
@@ -48,6 +49,7 @@ __all__ = [
     "delete_conversation",
     "finish_turn",
     "has_undoable_rewind",
+    "holder_of_sign_in_token",
     "import_conversation",
     "list_hidden",
     "preferences_of",

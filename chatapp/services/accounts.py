@@ -93,9 +93,15 @@ def create_sign_in_token(*, user: User) -> str:
     return token
 
 
+def holder_of_sign_in_token(*, token: str) -> User | None:
+    """Return whom the token would sign in; None when it is unknown, used or expired."""
+    found = SignInToken.objects.filter(digest=SignInToken.digest_of(token)).usable()
+    usable = found.select_related("user").first()
+    return usable.user if usable else None
+
+
 def redeem_sign_in_token(*, token: str) -> User | None:
-    """Return the token's user and use it up; None when it is unknown, used or expired."""
-    found = SignInToken.objects.filter(digest=SignInToken.digest_of(token))
-    if not found.usable().update(used_at=timezone.now()):
-        return None
-    return found.get().user
+    """Return whom the token signs in, and use it up; None as in ``holder_of_sign_in_token``."""
+    holder = holder_of_sign_in_token(token=token)
+    found = SignInToken.objects.filter(digest=SignInToken.digest_of(token)).usable()
+    return holder if found.update(used_at=timezone.now()) else None

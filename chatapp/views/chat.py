@@ -7,7 +7,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import services, transcript
@@ -15,6 +14,7 @@ from chatapp.forms import RewindForm
 from chatapp.live import turns
 from chatapp.live.context_bar import context_state
 from chatapp.models import Conversation, Rewind
+from chatapp.views.beginnings import read_first
 from chatapp.views.common import (
     Request,
     done,
@@ -29,7 +29,6 @@ CHANGED = "transcript-changed"
 
 
 @require_GET
-@never_cache
 @signed_in
 def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Show the conversation from its newest page, or from the place ``at``."""
@@ -41,14 +40,12 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
         "context": context_state(conversation),
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
-        "first": request.session.pop(f"first-{pk}", None),
-        "nonce": uuid.uuid4(),
+        "first": None if conversation.last_seq else read_first(request, pk),
     }
     return render(request, "chat/page.html", context)
 
 
 @require_GET
-@never_cache
 @signed_in
 def show_transcript(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Return the rows before or after a cut, or the transcript anew, whole or between two cuts."""

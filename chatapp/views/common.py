@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
@@ -47,9 +48,12 @@ def signed_in[**P](
         own = cast("Request", request)
         try:
             with services.saving() if request.method == "POST" else nullcontext():
-                return view(own, *args, **kwargs)
+                answer = view(own, *args, **kwargs)
         except services.Refused as refusal:
-            return refuse(own, str(refusal))
+            answer = refuse(own, str(refusal))
+        # What was said here stays on no disk but the server's.
+        add_never_cache_headers(answer)
+        return answer
 
     return guarded
 

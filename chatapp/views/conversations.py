@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp import services
 from chatapp.forms import NewConversationForm, RenameForm
 from chatapp.models import Conversation
+from chatapp.views.beginnings import keep_first
 from chatapp.views.common import Request, own_conversation, refuse, signed_in
 from chatapp.views.sidebar import list_conversations
 
@@ -83,7 +84,7 @@ def create_conversation(request: Request) -> HttpResponse:
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
     if prompt := form.cleaned_data["prompt"]:
-        request.session[f"first-{conversation.pk}"] = {"prompt": prompt}
+        keep_first(request, conversation, prompt)
     return redirect("chat", conversation.pk)
 
 

@@ -1,34 +1,57 @@
 """Coming in, and going out."""
 
+import logging
+
+from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.views import LoginView, LogoutView
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp import services
+from chatapp.forms import SignInForm
+from chatapp.models import Conversation
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+log = logging.getLogger(__name__)
 
-sign_in = LoginView.as_view(template_name="sign_in/page.html", redirect_authenticated_user=True)
+sign_in = LoginView.as_view(
+    template_name="sign_in/page.html",
+    authentication_form=SignInForm,
+    redirect_authenticated_user=True,
+)
 sign_out = LogoutView.as_view()
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 @never_cache
 def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign the holder of a fresh link in; a used or old one leads to the form."""
-    user = services.redeem_sign_in_token(token=token)
-    if user is None:
+    """Sign the holder of a fresh link in, who presses its button; a used one leads to the form.
+
+    Whoever only looks at the address, as programs that preview links do, uses nothing up.
+    """
+    holder = services.holder_of_sign_in_token(token=token)
+    if holder is None:
         if request.user.is_authenticated:
             return redirect("conversations")
         return render(request, "sign_in/used.html", status=403)
-    login(request, user, backend=BACKEND)
+    if request.user != holder:
+        if request.method == "GET":
+            return render(request, "sign_in/link.html")
+        if services.redeem_sign_in_token(token=token):
+            login(request, holder, backend=settings.AUTHENTICATION_BACKENDS[0])
     return redirect("conversations")
 
 
 @require_GET
+@never_cache
 def show_health(_request: HttpRequest) -> HttpResponse:
-    """Answer "ok" to whoever watches over the server."""
+    """Answer "ok" to whoever watches over the server, if its conversations can be read."""
+    try:
+        Conversation.objects.exists()
+    except DatabaseError:
+        log.exception("the database can't be read")
+        return HttpResponse("The database can't be read.", status=503, content_type="text/plain")
     return HttpResponse("ok", content_type="text/plain")

@@ -56,6 +56,7 @@ def test_variables_change_settings(tmp_path: Path) -> None:
         HOST="::1",
         PORT="9001",
         SECRET_KEY="given",
+        SHARED_WORKSPACES="handbook, projects",
         WORKSPACES_ROOT=str(tmp_path / "work"),
     )
     assert loaded["ANTHROPIC_API_KEY"] == "key"
@@ -65,6 +66,7 @@ def test_variables_change_settings(tmp_path: Path) -> None:
     assert (loaded["HOST"], loaded["PORT"]) == ("::1", 9001)
     assert "[::1]" in loaded["ALLOWED_HOSTS"]
     assert loaded["SECRET_KEY"] == "given"
+    assert loaded["SHARED_WORKSPACES"] == ["handbook", "projects"]
     assert loaded["WORKSPACES_ROOT"] == str(tmp_path / "work")
     assert not (tmp_path / "secret-key").exists()
 
@@ -82,6 +84,17 @@ def test_private_addresses_are_for_a_server_that_nobody_else_can_reach(tmp_path:
     assert not allowed(ALLOWED_HOSTS="localhost,chat.example.org")
     assert allowed(HOST="192.0.2.1", ALLOW_PRIVATE_ADDRESSES="yes")
     assert not allowed(ALLOW_PRIVATE_ADDRESSES="no")
+
+
+def test_cookies_are_secure_where_pages_come_over_tls(tmp_path: Path) -> None:
+    """And only a server behind a proxy believes what a header says of that."""
+    names = ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_PROXY_SSL_HEADER")
+    plain = load(DATA_DIR=str(tmp_path))
+    trusting = load(DATA_DIR=str(tmp_path), CSRF_TRUSTED_ORIGINS="https://chat.example.org")
+    behind = load(DATA_DIR=str(tmp_path), BEHIND_TLS="1")
+    assert [plain[name] for name in names] == [False, False, None]
+    assert [trusting[name] for name in names] == [True, True, None]
+    assert [behind[name] for name in names] == [True, True, ["HTTP_X_FORWARDED_PROTO", "https"]]
 
 
 def test_the_secret_key_survives_a_restart(tmp_path: Path) -> None:

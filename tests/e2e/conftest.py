@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.cookiejar import CookieJar
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, StorageState, syn
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ADDRESS = re.compile(r"(http://\S+?)(/sign-in/\S+)")
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 MANAGE = Path(settings.BASE_DIR) / "manage.py"
 
 
@@ -76,7 +77,11 @@ def browser(chromium: str) -> Iterator[Browser]:
 def session(server: Server) -> StorageState:
     """The cookies of the owner, who followed the printed link."""
     cookies = CookieJar()
-    build_opener(HTTPCookieProcessor(cookies)).open(server.base + server.sign_in).close()
+    opener, link = build_opener(HTTPCookieProcessor(cookies)), server.base + server.sign_in
+    with opener.open(link) as page:
+        token = TOKEN.search(page.read().decode())
+    assert token
+    opener.open(link, urlencode({"csrfmiddlewaretoken": token[1]}).encode()).close()
     host = str(urlsplit(server.base).hostname)
     return {
         "cookies": [

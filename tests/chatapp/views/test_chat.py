@@ -151,13 +151,31 @@ def test_a_refusal_is_a_sentence(browser: Client, conversation: Conversation) ->
     assert "rewound already" in page
 
 
-def test_a_prompt_is_handed_to_the_page_once(browser: Client) -> None:
-    """Going back to the page does not send it again."""
-    answer = browser.post(reverse("new_conversation"), {"prompt": "Read <this>."})
-    first, second = browser.get(answer["Location"]).text, browser.get(answer["Location"]).text
-    assert "Read &lt;this&gt;." in first
-    assert " data-send" in first
-    assert " data-send" not in second.replace("data-send-", "")
+def test_a_prompt_from_the_first_page_stays_until_it_is_stored(browser: Client) -> None:
+    """A page that is read again before sends it again, under the same nonce; one after does not."""
+    address = browser.post(reverse("new_conversation"), {"prompt": "Read <this>."})["Location"]
+    pages = [browser.get(address).text for _ in range(2)]
+    for page in pages:
+        assert "Read &lt;this&gt;." in page
+        assert " data-send" in page
+    nonces = {page.partition('data-nonce="')[2].partition('"')[0] for page in pages}
+    assert len(nonces) == 1
+    conversation = Conversation.objects.get()
+    services.start_turn(
+        conversation=conversation, text="Read <this>.", tokens=3, nonce=uuid.UUID(nonces.pop())
+    )
+    assert " data-send" not in browser.get(address).text
+
+
+def test_a_prompt_that_was_stored_leaves_the_session(browser: Client, alice: User) -> None:
+    """With the next one; what still waits stays."""
+    for number in range(3):
+        browser.post(reverse("new_conversation"), {"prompt": f"Prompt {number}."})
+    first = Conversation.objects.order_by("created_at")[0]
+    services.start_turn(conversation=first, text="x", tokens=1, nonce=uuid.uuid4())
+    browser.post(reverse("new_conversation"), {"prompt": "Prompt 3."})
+    waiting = [one["prompt"] for one in browser.session["first"].values()]
+    assert sorted(waiting) == ["Prompt 1.", "Prompt 2.", "Prompt 3."]
 
 
 def test_another_profile_can_be_chosen(

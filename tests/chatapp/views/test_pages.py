@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
@@ -39,11 +40,40 @@ def test_a_link_signs_in_once(alice: User) -> None:
     """The second time it leads to the form, with an explanation."""
     address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
     client = Client()
-    assert client.get(address)["Location"] == reverse("conversations")
+    assert client.post(address)["Location"] == reverse("conversations")
     assert client.get(reverse("conversations")).status_code == 200
-    again = Client().get(address)
-    assert again.status_code == 403
-    assert "works once" in again.text
+    for again in (Client().get(address), Client().post(address)):
+        assert again.status_code == 403
+        assert "works once" in again.text
+
+
+def test_looking_at_a_link_does_not_use_it_up(alice: User) -> None:
+    """Programs that preview links do nothing else; a person presses the button."""
+    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    client = Client(enforce_csrf_checks=True)
+    page = client.get(address)
+    assert client.get(reverse("conversations")).status_code == 302
+    token = page.text.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    assert client.post(address).status_code == 403
+    assert client.post(address, {"csrfmiddlewaretoken": token}).status_code == 302
+    assert client.get(reverse("conversations")).status_code == 200
+
+
+def test_one_who_is_signed_in_already_needs_no_button(browser: Client, alice: User) -> None:
+    """And leaves the link for another browser."""
+    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    assert browser.get(address)["Location"] == reverse("conversations")
+    assert Client().get(address).status_code == 200
+
+
+def test_a_link_of_somebody_who_was_deactivated_does_nothing(alice: User) -> None:
+    """Nor does a session that was open then."""
+    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    client = Client()
+    client.force_login(alice)
+    User.objects.update(is_active=False)
+    assert client.get(reverse("conversations")).status_code == 302
+    assert Client().post(address).status_code == 403
 
 
 def test_a_password_signs_in_too(alice: User) -> None:
@@ -52,16 +82,61 @@ def test_a_password_signs_in_too(alice: User) -> None:
     assert answer["Location"] == reverse("conversations")
 
 
-def test_signing_out_ends_the_session(browser: Client) -> None:
+def test_guessing_at_a_password_is_braked(alice: User) -> None:
+    """After ten wrong ones not even the right one is looked at, for a while; the page says so."""
+    address, known = reverse("sign_in"), {"username": "alice", "password": "correct horse"}
+
+    def guess(times: int, **changes: str) -> str:
+        return [Client().post(address, known | changes).text for _ in range(times)][-1]
+
+    assert "enter a correct username" in guess(9, password="wrong")
+    assert Client().post(address, known).status_code == 302
+    assert "Too many passwords were wrong." in guess(10, password="wrong")
+    assert "Too many passwords were wrong." in Client().post(address, known).text
+    assert Client().post("/admin/login/", known).status_code == 200
+    elsewhere = Client(REMOTE_ADDR="192.0.2.7").post(address, known)
+    assert elsewhere.status_code == 302
+
+
+def test_trying_one_password_on_many_names_is_braked(alice: User) -> None:
+    """By the address that they come from."""
+    address = reverse("sign_in")
+    for number in range(50):
+        Client().post(address, {"username": f"user{number}", "password": "123456"})
+    right = {"username": "alice", "password": "correct horse"}
+    assert "Too many passwords were wrong." in Client().post(address, right).text
+
+
+def test_signing_out_ends_the_session(browser: Client, conversation: Conversation) -> None:
     """And needs a POST."""
     assert browser.get(reverse("sign_out")).status_code == 405
     browser.post(reverse("sign_out"))
-    assert browser.get(reverse("conversations")).status_code == 302
+    assert browser.get(reverse("chat", args=[conversation.pk])).status_code == 302
+    renamed = browser.post(reverse("rename", args=[conversation.pk]), {"title": "Taken over"})
+    assert renamed["Location"].startswith(reverse("sign_in"))
+    assert Conversation.objects.get().title == ""
 
 
-def test_the_health_check_needs_nothing() -> None:
-    """Not even a database."""
+@pytest.mark.parametrize("place", [*PAGES, "chat", "transcript", "rename"])
+def test_what_was_said_is_kept_by_no_browser(
+    browser: Client, conversation: Conversation, place: str
+) -> None:
+    """Somebody else may use it next."""
+    answer = browser.get(reverse(place, args=[] if place in PAGES else [conversation.pk]))
+    assert answer.status_code == 200
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_the_health_check_tells_whether_conversations_can_be_read(db: None) -> None:
+    """It needs nobody who is signed in."""
     assert Client().get("/healthz").text == "ok"
+
+    def fail(*_args: Any) -> Any:
+        raise OperationalError("disk I/O error")
+
+    with connection.execute_wrapper(fail):
+        answer = Client().get("/healthz")
+    assert (answer.status_code, answer.text) == (503, "The database can't be read.")
 
 
 def test_the_sidebar_lists_what_is_the_users(browser: Client, alice: User, bob: User) -> None:

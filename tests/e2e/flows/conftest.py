@@ -57,6 +57,8 @@ def signed_in(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     context = browser.new_context(base_url=server.url)
     page = context.new_page()
     page.goto(server.link)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(server.url + "/")
     page.close()
     yield context
     context.close()

@@ -11,11 +11,12 @@ from tests.e2e.flows.serving import serving
 
 @pytest.fixture(scope="module")
 def visitor(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A browser that opened the link which a new server printed."""
+    """A browser that followed the link which a new server printed."""
     with serving(tmp_path_factory.mktemp("new")) as server:
         context = browser.new_context(base_url=server.url)
         page = context.new_page()
         page.goto(server.link)
+        page.get_by_role("button", name="Sign in").click()
         yield page
         context.close()
 

@@ -1,0 +1,21 @@
+"""A name and a password."""
+
+from typing import override
+
+from django.contrib.auth.forms import AuthenticationForm
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from chatapp.backends import Brake
+
+
+class SignInForm(AuthenticationForm):
+    """Django's form, which says so when too many passwords were wrong."""
+
+    @override
+    def get_invalid_login_error(self) -> ValidationError:
+        """Return why nobody was signed in."""
+        if Brake(self.request, self.cleaned_data.get("username", "")).is_on:
+            text = _("Too many passwords were wrong. Wait a quarter of an hour, then try again.")
+            return ValidationError(text, code="braked")
+        return super().get_invalid_login_error()
