@@ -104,6 +104,7 @@ from .writing.overflow import is_context_overflow
 from .writing.summarizer import (
     Bill,
     Chunk,
+    CutChunk,
     Summarizer,
     SummaryRequest,
     TextChunk,
@@ -131,6 +132,7 @@ __all__ = [
     "Condensed",
     "Condenser",
     "Content",
+    "CutChunk",
     "DidNotShrink",
     "Distribution",
     "Environment",

@@ -57,6 +57,11 @@ class ReplyCompleted:
     stop_reason: str
     usage: condense.Usage
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it ended at the most tokens it may take, before the model had finished."""
+        return self.stop_reason == "max_tokens"
+
 
 StreamEvent = (
     TextStreamed | OutputStreamed | ToolUseStarted | UsageReported | RetryScheduled | ReplyCompleted

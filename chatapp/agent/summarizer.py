@@ -61,6 +61,8 @@ class ProviderSummarizer:
                     yield condense.ToolCallChunk(name)
                 case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
                     yield condense.UsageChunk(spent + usage, paid + prices.cost(usage))
+                    if isinstance(event, events.ReplyCompleted) and event.is_cut:
+                        yield condense.CutChunk()
                 case events.RetryScheduled():
                     self.audience.publish(event)
                     spent, paid = spent + usage, paid + prices.cost(usage)

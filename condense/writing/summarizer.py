@@ -55,7 +55,12 @@ class UsageChunk:
     cost: Decimal = Decimal(0)
 
 
-Chunk = TextChunk | ToolCallChunk | UsageChunk
+@dataclass(frozen=True, slots=True)
+class CutChunk:
+    """The answer ended at the most tokens it may take, so the rest of it is missing."""
+
+
+Chunk = TextChunk | ToolCallChunk | UsageChunk | CutChunk
 OnText = Callable[[str], Awaitable[None]]
 
 
@@ -75,7 +80,8 @@ class Summarizer(Protocol):
     def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the answer as it is written; any exception is a failed call.
 
-        One with a true attribute ``is_context_overflow`` says that the request was too long.
+        A ``CutChunk`` says that its end is missing, so that half a summary is not taken for whole.
+        An exception with a true ``is_context_overflow`` says that the request was too long.
         """
         ...
 
@@ -87,10 +93,14 @@ def caches_prompts(summarizer: Summarizer) -> bool:
 
 @dataclass(slots=True)
 class Transcription:
-    """What one call has answered so far, and the tool it called instead, if any."""
+    """What one call has answered so far, and the tool it called instead, if any.
+
+    ``is_cut`` says that the end of the answer is missing.
+    """
 
     pieces: list[str] = field(default_factory=list)
     called: str = ""
+    is_cut: bool = False
     usage: Usage = field(default_factory=Usage)
     cost: Decimal = Decimal(0)
 
@@ -139,6 +149,8 @@ async def transcribe(
                     answer.called = name
                 case UsageChunk(usage, cost):
                     answer.usage, answer.cost = usage, cost
+                case CutChunk():
+                    answer.is_cut = True
     return answer
 
 

@@ -22,6 +22,7 @@ from condense.writing.summarizer import (
     OnText,
     Summarizer,
     SummaryRequest,
+    Transcription,
     caches_prompts,
     transcribe,
 )
@@ -30,6 +31,7 @@ from condense.writing.summarizer import (
 PART_SHARE = 0.6
 
 CALLED_A_TOOL = "The model called a tool instead of summarising; it was asked again without tools."
+CUT = "The summary was cut off: it reached the most tokens that an answer may take"
 IN_PARTS = "The history did not fit into one call and was summarised in {count} parts."
 
 
@@ -102,11 +104,11 @@ class Writer:
     ) -> Written:
         answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
         if not (request.aligned and answer.called):
-            return self._written(self._read(answer.text))
+            return self._written(self._read(answer))
         answer = await transcribe(
             self.summarizer, self._flattened(shown, instruction), self.on_text, self.bill
         )
-        return self._written(self._read(answer.text), CALLED_A_TOOL)
+        return self._written(self._read(answer), CALLED_A_TOOL)
 
     async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
         parts = split_history(shown, limit, self._flatten, self.counter)
@@ -122,19 +124,22 @@ class Writer:
 
     async def _ask(self, request: SummaryRequest) -> ParsedSummary:
         answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
-        return self._read(answer.text)
+        return self._read(answer)
 
-    def _read(self, text: str) -> ParsedSummary:
-        answer = parse_summary(text)
-        if not answer.summary:
-            details = f"The answer held no summary:\n{text}" if text else ""
-            raise SummaryFailed(
-                "Failed to condense context",
-                details=details,
-                cost=self.bill.cost,
-                calls=len(self.bill.calls),
-            )
-        return answer
+    def _read(self, answer: Transcription) -> ParsedSummary:
+        """Return the summary in an answer; raise SummaryFailed where there is none, or half of one.
+
+        What the end of a summary tells, current work and next step, nothing else would tell.
+        """
+        summary = parse_summary(answer.text)
+        if answer.is_cut:
+            said, details = CUT, answer.text
+        elif summary.summary:
+            return summary
+        else:
+            said = "Failed to condense context"
+            details = f"The answer held no summary:\n{answer.text}" if answer.text else ""
+        raise SummaryFailed(said, details=details, cost=self.bill.cost, calls=len(self.bill.calls))
 
     @staticmethod
     def _written(answer: ParsedSummary, *notes: str) -> Written:

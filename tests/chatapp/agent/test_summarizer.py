@@ -20,6 +20,7 @@ from tests.chatapp.agent.fakes import (
     Script,
     ScriptedProvider,
     call,
+    reply,
     say,
 )
 
@@ -94,6 +95,14 @@ async def test_a_tool_call_is_told_to_the_engine() -> None:
     """It asks again without tools."""
     chunks = await listen(ScriptedProvider(call("echo")), ListJournal(), aligned(*TALK, REPLY))
     assert condense.ToolCallChunk("echo") in chunks
+
+
+@pytest.mark.parametrize(("reason", "is_cut"), [("max_tokens", True), ("end_turn", False)])
+async def test_an_answer_that_was_cut_off_is_told_to_the_engine(reason: str, is_cut: bool) -> None:
+    """Half a summary is not taken for whole."""
+    script = [events.TextStreamed("S"), reply(condense.TextBlock("S"), stop_reason=reason)]
+    chunks = await listen(ScriptedProvider(script), ListJournal(), aligned(*TALK, REPLY))
+    assert (condense.CutChunk() in chunks) is is_cut
 
 
 class Playing(ScriptedProvider):

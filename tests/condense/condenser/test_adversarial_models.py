@@ -9,6 +9,7 @@ import pytest
 
 from condense import (
     CondenseError,
+    CutChunk,
     Message,
     Reduction,
     Situation,
@@ -41,6 +42,7 @@ ANSWERS: dict[str, Any] = {
     "an unclosed tag": "<summary>S",
     "huge": HUGE,
     "no chunk at all": [],
+    "half a summary": [TextChunk("<summary>S"), PAID, CutChunk()],
     "a summary": [TextChunk("S"), PAID],
 }
 CONVERSATIONS: dict[str, list[Message]] = {

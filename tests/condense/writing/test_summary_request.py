@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from condense import (
+    CutChunk,
     Message,
     OpaqueBlock,
     SummaryFailed,
@@ -18,6 +19,7 @@ from condense import (
 )
 from condense.testing import RepeatingSummarizer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
+from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import (
     IMAGE,
     call,
@@ -140,3 +142,22 @@ async def test_an_answer_without_a_summary_is_a_failure(answer: str) -> None:
         await start_afresh(chat(10), ScriptedSummarizer(chunks))
     assert caught.value.cost == 1
     assert answer.strip() in caught.value.details
+
+
+@pytest.mark.parametrize("caches", [False, True])
+async def test_half_a_summary_is_a_failure(caches: bool) -> None:
+    """Current work and next step stand at its end; what was written is in the details."""
+    chunks = [TextChunk("<summary>1. Primary"), UsageChunk(Usage(), Decimal(1)), CutChunk()]
+    with pytest.raises(SummaryFailed, match=r"most tokens that an answer may take$") as caught:
+        await start_afresh(chat(10), ScriptedSummarizer(chunks, caches_prompts=caches))
+    assert (caught.value.cost, caught.value.calls) == (1, 1)
+    assert caught.value.details == "<summary>1. Primary"
+
+
+async def test_after_half_a_summary_the_next_rung_runs() -> None:
+    """Where the context has to become smaller, the facts stand in for it."""
+    bench = Bench([TextChunk("<summary>1. Primary"), CutChunk()])
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert made.strategy == "ledger"
+    assert bench.failures == [(SummaryFailed, "ledger")]
