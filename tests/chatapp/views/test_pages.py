@@ -7,6 +7,7 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from chatapp import services
@@ -22,6 +23,17 @@ def test_every_page_needs_someone_who_is_signed_in(name: str, transactional_db: 
     """And leads back afterwards."""
     address = reverse(name)
     assert Client().get(address)["Location"] == f"{reverse('sign_in')}?next={address}"
+
+
+@pytest.mark.parametrize("name", [*PAGES, "chat"])
+def test_every_page_is_read_without_writing(
+    browser: Client, conversation: Conversation, name: str
+) -> None:
+    """No transaction, no row: a locked database or a full disk can still be read."""
+    address = reverse(name, args=[conversation.pk] if name == "chat" else [])
+    with CaptureQueriesContext(connection) as queries:
+        assert browser.get(address).status_code == 200
+    assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
 
 
 @pytest.mark.parametrize("name", PAGES)
