@@ -47,7 +47,7 @@ class Received:
     problems: tuple[str, ...] = ()
 
 
-@dataclass
+@dataclass(repr=False)
 class Standin:
     """The server and its script; use it as a context manager.
 
