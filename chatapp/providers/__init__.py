@@ -1,7 +1,7 @@
 """The vendors that answer: each folder here with a ``spec`` module is one, and nothing lists them.
 
 ``specs``     what a vendor says of itself; reading it imports no SDK
-``retrying``  makes a failed call again; ``boundary``  what may come in of a vendor's words
+``retrying``  makes a failed call again; ``sealed``  what may come in of a vendor's words
 """
 
 import pkgutil
@@ -14,8 +14,8 @@ from types import MappingProxyType
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.ports import Model, Provider
 from chatapp.network.addresses import Guard
-from chatapp.providers.boundary import Boundary
 from chatapp.providers.retrying import Retrying
+from chatapp.providers.sealed import Sealed
 from chatapp.providers.specs import ModelSpec, ProviderSpec
 
 __all__ = [
@@ -61,4 +61,4 @@ def create_provider(
     module, _, attribute = provider_specs()[name].factory.partition(":")
     factory: Callable[..., Provider] = getattr(import_module(module), attribute)
     provider = factory(model, api_key=api_key, base_url=base_url, guard=guard)
-    return Retrying(Boundary(provider, api_key))
+    return Retrying(Sealed(provider, api_key))

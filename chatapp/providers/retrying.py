@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest, Provider
-from chatapp.providers.boundary import closing
+from chatapp.providers.sealed import closing
 
 ATTEMPTS = 5
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0

@@ -1,4 +1,4 @@
-"""The line that a vendor's words and errors cross, once, on their way in."""
+"""A provider whose failures are all of one kind, and give no key away."""
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -18,7 +18,7 @@ LONGEST_SENTENCE, LONGEST_DETAILS = 1_000, 10_000
 log = logging.getLogger(__name__)
 
 
-class Boundary:
+class Sealed:
     """A provider from which every failure comes as ProviderError, and no text with the key."""
 
     def __init__(self, provider: Provider, key: str) -> None:

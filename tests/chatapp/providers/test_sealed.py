@@ -8,7 +8,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.providers import create_provider
-from chatapp.providers.boundary import Boundary, scrub
+from chatapp.providers.sealed import Sealed, scrub
 from tests.chatapp.agent.fakes import MODEL
 from tests.chatapp.providers.requests import SECRET_KEY, listen, request
 from tests.standin.behaviours import Failure, Raw, Reply
@@ -34,9 +34,9 @@ class Failing:
 
 
 async def raised(error: Exception) -> ProviderError:
-    """Return what the boundary makes of an error."""
+    """Return what becomes of an error."""
     with pytest.raises(ProviderError) as caught:
-        await listen(Boundary(Failing(error), SECRET_KEY), request("Hi"))
+        await listen(Sealed(Failing(error), SECRET_KEY), request("Hi"))
     return caught.value
 
 
@@ -50,7 +50,7 @@ async def test_any_failure_is_an_error_of_the_provider(error: Exception) -> None
     assert "could not be understood" in str(found)
     assert type(error).__name__ in found.details
     assert not found.retryable
-    assert await Boundary(Failing(error), "").count_tokens(request("Hi")) is None
+    assert await Sealed(Failing(error), "").count_tokens(request("Hi")) is None
 
 
 async def test_an_error_keeps_its_kind_and_facts() -> None:
