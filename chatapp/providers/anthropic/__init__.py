@@ -1,5 +1,6 @@
-"""Claude, through Anthropic's official SDK.
+"""Claude, through Anthropic's official SDK, which is imported when the first call is made.
 
-``provider``  the port; ``call`` makes one call (and alone imports the SDK, on first use)
-``request``   what is sent; ``reply``  what comes back; ``errors``  refusals, in words for people
+``spec``      models and prices; ``provider``  the port
+``call``      one call, over a ``connection``; ``errors``  refusals, in words for people
+``request``   what is sent, and of which ``blocks``; ``reply``  what comes back
 """
