@@ -11,16 +11,11 @@ from typing import Protocol
 
 from markdown_it.token import Token
 
+from chatapp.rendering.formulas import OPEN_AT_LINE
+from chatapp.rendering.highlighting import read_language
 from chatapp.rendering.outlines import Block, first_list, outline
-from chatapp.rendering.parsing import (
-    CLOSE_CODE_BLOCK,
-    OPEN_AT_LINE,
-    Environment,
-    open_code_block,
-    parser,
-    read_language,
-    render_tokens,
-)
+from chatapp.rendering.parsing import Environment, parser, render_tokens
+from chatapp.rendering.renderer import CLOSE_CODE_BLOCK, open_code_block
 
 # Characters: larger pieces are looked at again only when they have grown by a quarter.
 _SMALL = 4_000
@@ -148,8 +143,9 @@ class _OpenProse:
     def _settle(self, block: Block) -> None:
         """Render the list's items but the last, to which more may come."""
         end = self._settled + block.items[-1]
-        tokens = parser().parse(self.text[self._settled : end], self._copy_env())
-        self._items += render_tokens(first_list(tokens)[0], self._env)
+        env = self._copy_env()
+        tokens = parser().parse(self.text[self._settled : end], env)
+        self._items += render_tokens(first_list(tokens)[0], env)
         self._list = self._list or block.opening
         self._settled = end
 
@@ -166,8 +162,8 @@ class _OpenProse:
         return f"<{tag}{start}>\n{inside}</{tag}>\n" + render_tokens(rest, env)
 
     def _copy_env(self) -> Environment:
-        """Return the definitions, so that an incomplete one is not remembered."""
-        return {"references": dict(self._env.get("references", {}))}
+        """Return what came before, so that nothing incomplete is remembered."""
+        return {**self._env, "references": dict(self._env.get("references", {}))}
 
 
 def _decided(line: str) -> str:

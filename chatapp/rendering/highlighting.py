@@ -1,6 +1,7 @@
 """Code to HTML with pygments' short class names; `static/css/code.css` colours them."""
 
 import functools
+import re
 from html import escape
 
 from pygments.lexer import Lexer
@@ -11,6 +12,14 @@ from pygments.util import ClassNotFound
 # Some lexers need quadratic time, so what is larger stays plain: characters in all, and in a line.
 MAX_CODE = 50_000
 MAX_LINE = 2_000
+
+_LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
+
+
+def read_language(info: str) -> str:
+    """Return the language a fence names, in lower case, or an empty string."""
+    match = _LANGUAGE.match(info.strip())
+    return match.group().lower() if match else ""
 
 
 def highlight_code(code: str, language: str) -> str:

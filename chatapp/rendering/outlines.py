@@ -1,10 +1,12 @@
 """Where the blocks of a markdown text begin, found without reading what is inside the lines."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from chatapp.rendering.parsing import parser
+from chatapp.rendering.formulas import UNDECIDED
+from chatapp.rendering.parsing import Environment, parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +22,21 @@ class Block:
 
 
 def outline(text: str) -> list[Block]:
-    """Return the top-level blocks of the text, whose lines all end with a newline."""
+    """Return the top-level blocks of the text, whose lines all end with a newline.
+
+    What begins after a formula that may still be closed is left out, as it may be part of it.
+    """
     tokens: list[Token] = []
-    parser().block.parse(text, parser(), {}, tokens)
+    env: Environment = {}
+    parser().block.parse(text, parser(), env, tokens)
     lines = _line_starts(text)
+    decided = lines[env.get(UNDECIDED, -1)]
     blocks: list[Block] = []
     for group in _top_level(tokens):
-        items = tuple(
-            lines[token.map[0]]
-            for token in group
-            if token.type == "list_item_open" and token.level == 1 and token.map
-        )
-        blocks.append(Block(group[0], lines[(group[0].map or [0])[0]], items))
+        start = lines[(group[0].map or [0])[0]]
+        if start <= decided:
+            items = (lines[line] for line in _item_lines(group) if lines[line] <= decided)
+            blocks.append(Block(group[0], start, tuple(items)))
     return blocks
 
 
@@ -48,6 +53,12 @@ def _top_level(tokens: list[Token]) -> list[list[Token]]:
             groups.append([])
         groups[-1].append(token)
     return groups
+
+
+def _item_lines(group: list[Token]) -> Iterator[int]:
+    for token in group:
+        if token.type == "list_item_open" and token.level == 1 and token.map:
+            yield token.map[0]
 
 
 def _line_starts(text: str) -> list[int]:

@@ -15,7 +15,43 @@ ALIGNMENTS = frozenset({"align-left", "align-center", "align-right"})
 _BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "p", "pre"}
 _LISTS_AND_TABLES = {"li", "ol", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 _INLINE = {"a", "br", "code", "em", "s", "span", "strong"}
-_ATTRIBUTES = {"a": {"href", "title"}, "div": {"data-language"}, "ol": {"start"}}
+_ATTRIBUTES = {
+    "*": {"dir"},
+    "a": {"href", "title", "data-place"},
+    "div": {"data-language"},
+    "ol": {"start"},
+}
+
+# What formulas are drawn with: no link, no style, no colour, which a theme could make unreadable,
+# no foreign content, and no size but of spaces, so that nothing is drawn in another place.
+_FORMULAS: dict[str, set[str]] = {
+    "math": {"display"},
+    "menclose": {"notation"},
+    "mfrac": {"linethickness"},
+    "mi": {"mathvariant"},
+    "mn": set(),
+    "mo": {
+        "fence", "form", "largeop", "lspace", "maxsize", "minsize", "movablelimits", "rspace",
+        "stretchy",
+    },
+    "mover": {"accent"},
+    "mpadded": set(),
+    "mphantom": set(),
+    "mroot": set(),
+    "mrow": set(),
+    "mspace": {"width"},
+    "msqrt": set(),
+    "mstyle": {"displaystyle", "scriptlevel"},
+    "msub": set(),
+    "msubsup": set(),
+    "msup": set(),
+    "mtable": {"displaystyle"},
+    "mtd": {"columnalign"},
+    "mtext": {"mathvariant"},
+    "mtr": set(),
+    "munder": {"accentunder"},
+    "munderover": set(),
+}  # fmt: skip
 
 # An address without a scheme would lead into this application, with the reader's session.
 _SAFE_ADDRESS = re.compile(r"(?:https?://[^/\\]|mailto:.)", re.IGNORECASE)
@@ -44,14 +80,16 @@ def sanitize(html: str) -> str:
 @functools.cache
 def _cleaner() -> nh3.Cleaner:
     return nh3.Cleaner(
-        tags=_BLOCKS | _LISTS_AND_TABLES | _INLINE,
-        attributes=_ATTRIBUTES,
+        tags=_BLOCKS | _LISTS_AND_TABLES | _INLINE | _FORMULAS.keys(),
+        attributes=_ATTRIBUTES | _FORMULAS,
         allowed_classes={
-            "div": {"code-block"},
+            "a": {"elsewhere"},
+            "div": {"code-block", "formula", "table-box"},
             "li": {"task"},
-            "span": set(STANDARD_TYPES.values()) - {""},
-            "td": set(ALIGNMENTS),
-            "th": set(ALIGNMENTS),
+            "mtd": {"ruled"},
+            "span": {"formula"} | set(STANDARD_TYPES.values()) - {""},
+            "td": {"long", *ALIGNMENTS},
+            "th": {"long", *ALIGNMENTS},
         },
         url_schemes={"http", "https", "mailto"},
         url_relative="deny",

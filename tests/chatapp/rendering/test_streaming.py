@@ -16,6 +16,7 @@ WORDS = st.sampled_from(
         "the quick brown fox", "`code`", "**bold words**", "_em_", "https://a.example/x", "漢字",
         "a * b", "x_y_z", "1. no list", "# no heading", "<b>", "[x](https://a.example)", "~~s~~",
         "![i](https://a.example/i.png)", "&amp;", "\\*", "line\nbreak", "hard  \nbreak",
+        r"\(a_1\)", "$x^2$", "$5", "$$y$$", r"\[z\]", r"\[", r"\]", "$$", r"\(", "\n$$\n", "\u05d0",
     ]
 )  # fmt: skip
 PARAGRAPH = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
@@ -50,7 +51,19 @@ LEAF = st.one_of(
     st.builds("{} {}".format, st.sampled_from(["#", "###"]), PARAGRAPH),
     st.builds("{}\n{}".format, PARAGRAPH, st.sampled_from(["===", "---", "-"])),
     st.sampled_from(
-        ["---", "***", "    indented\n\n    code", "| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |"]
+        [
+            "---",
+            "***",
+            "    indented\n\n    code",
+            "| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |",
+            "| $a$ | b |\n|---|--:|\n| \\(x\\) | 2 | 3 |",
+            "\\[\nx\n- y\n\\]",
+            "$$\na\n===\n# b\n$$",
+            "$$\na\n- b",
+            "\\[\n```\nc\n```\n\\]",
+            "\\[ a\n> b \\] c",
+            "$$ \\frac{1}{2} $$",
+        ]
     ),
 )
 BLOCK = st.recursive(
@@ -95,13 +108,15 @@ def stream(parts: list[str]) -> str:
 @example("para\n| a | b |\n|---|---|\n| 1 | 2 |\n", [5, 15])
 @example("- a\n - b\n  - c\n   - d\n    - e\n", [4, 9, 15, 22])
 @example("1. a\n2. b\n3) c\n4) d\n\n- x\n* y\n", list(range(32)))
+@example("p\n\\[\nx\n- y\n\\]\nq", list(range(20)))
+@example("- a\n\\[\nx\n- b\n\\]\n- c", list(range(24)))
 def test_the_pieces_come_to_the_whole(text: str, cuts: list[int]) -> None:
     """However the text is cut, what was closed is the rendering of all of it."""
     assert stream(pieces(text, cuts)) == render_markdown(text)
 
 
 @settings(deadline=None)
-@given(st.text(alphabet="ab \n\r\t`~#*_->|:[]()!1.=\\<&\u202e", max_size=120), st.data())
+@given(st.text(alphabet="ab \n\r\t`~#*_->|:[]()!1.=\\<&$\u202e", max_size=120), st.data())
 def test_any_text_keeps_its_words(text: str, data: st.DataObject) -> None:
     """Even text that no writer would write loses nothing."""
     text = text.replace("]:", "] ")
@@ -163,6 +178,35 @@ def test_an_endless_word_is_shown_in_parts() -> None:
 def test_a_line_that_may_become_anything_is_not_shown_yet(start: str) -> None:
     """Otherwise a paragraph would flash as a heading while a list begins below it."""
     assert MarkdownStream().feed(f"Text.\n{start}").open == "<p>Text.</p>\n"
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\(a^2 + b\)", "$a^2 + b$", "\n\\[\na^2\n- b\n# c\n\\]\n", "\n$$\na^2\n> b\n$$\n",
+        r"\[ a^2 + b \]", "$$ a^2 + b $$", "\n\n- $$\n  a^2\n  - b\n  $$\n",
+    ],
+)  # fmt: skip
+def test_a_formula_is_shown_when_it_is_complete(formula: str) -> None:
+    """Until then, nothing of it: neither its marks nor what they would be without their end."""
+    markdown = MarkdownStream()
+    shown = ""
+    for character in f"So it is {formula} as ":
+        update = markdown.feed(character)
+        shown = "".join(update.closed) + update.open
+        assert "<math" in shown or not re.search(r"[\\$\[(^]|<h1|<li>[^\n<]|<blockquote", shown)
+    assert "<math" in shown
+
+
+def test_a_formula_that_never_ends_is_text_again() -> None:
+    """It may have been money after all, or a bracket; it hides until that is known."""
+    for start in ("$$ is ", "\\[ is ", "\\( is ", "$x is "):
+        markdown = MarkdownStream()
+        markdown.feed(f"Text.\n{start}")
+        assert "dear" in markdown.feed("too dear for ").open
+    markdown = MarkdownStream()
+    assert markdown.feed("$$\na^2 + ").open == ""
+    assert "a^2" in markdown.feed("b\n\nA new ").open
 
 
 def test_a_list_grows_item_by_item() -> None:

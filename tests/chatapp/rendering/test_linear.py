@@ -1,0 +1,50 @@
+"""No text, however hostile, is rendered in more time than in proportion to its length."""
+
+import pytest
+
+from chatapp.rendering import MarkdownStream, render_markdown
+from tests.hostile import Hostile, assert_linear, hostile_texts
+
+MARKUP = [
+    "![", "[a][", "*a_ ", ">\n", "- a\n", "~~a", "&#1;", "http://a.example/(", "a@", "[a]: b\n",
+    "mailto:a@b.c ", "[](http://a.b) ", "![](http://a.b) ", "|\n--\n", "|a|\n|-|\n# h\n", "<!--",
+    "\u05d0 ", "$a ", "$$a\n", "\\(a ", "\\[\n", "\\[\n$$ a\nx\n", "$$\\text{a $$\n\n", "\\(\\[",
+    "\\(a \\[ $$ ", "$$ a\n\\[ b\n", "$$a$", "$x$ ", "\\[ x \\]\n\n", "```c\n\n\n",
+]  # fmt: skip
+STREAMED = [
+    Hostile(" ", after="x and more"), Hostile("x ", " " * 5_000), Hostile("- "), Hostile("> "),
+    Hostile("`"), Hostile("#"), Hostile("$x "), Hostile("a\n", "```c\n"),
+]  # fmt: skip
+
+
+def stream(text: str) -> None:
+    """Render the text as it would arrive, in small pieces."""
+    markdown = MarkdownStream()
+    for start in range(0, len(text), 100):
+        markdown.feed(text[start : start + 100])
+    markdown.finish()
+
+
+@hostile_texts
+def test_any_text_is_rendered_in_linear_time(hostile: Hostile) -> None:
+    """Nobody can stop the server with a message."""
+    assert_linear(render_markdown, hostile, "render_markdown")
+
+
+@pytest.mark.parametrize("piece", MARKUP)
+def test_any_markup_is_rendered_in_linear_time(piece: str) -> None:
+    """Nor with what markdown gives a meaning."""
+    assert_linear(render_markdown, Hostile(piece), "render_markdown")
+
+
+@pytest.mark.parametrize("hostile", STREAMED, ids=repr)
+def test_any_text_is_streamed_in_linear_time(hostile: Hostile) -> None:
+    """Nor with an answer."""
+    assert_linear(stream, hostile, "MarkdownStream")
+
+
+def test_a_table_fills_in_no_more_cells_than_it_has_characters() -> None:
+    """A kilobyte could become sixty thousand empty cells, and seconds."""
+    for columns in (22, 256):
+        text = "|" + "a|" * columns + "\n|" + "-|" * columns + "\n" + "|\n" * columns
+        assert render_markdown(text).count("<td") < 2 * len(text)
