@@ -19,6 +19,7 @@ def script_texts() -> SafeString:
             "copied": _("Copied"),
             "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
             "copyCode": _("Copy code"),
+            "table": _("Table: {headings}"),
             "elapsed": _("{seconds} s"),
             "tryingAgain": _("Trying again in {seconds} s."),
             "sending": _("Sending…"),
