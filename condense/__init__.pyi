@@ -72,6 +72,7 @@ from .shaping import (
     validate_tool_results,
 )
 from .situation.budget import Budget, Distribution
+from .situation.decision import require_enough
 from .situation.gauge import Gauge
 from .situation.policy import Policy
 from .situation.situation import (
@@ -216,6 +217,7 @@ __all__ = [
     "repair_tool_pairs",
     "replace_hidden",
     "replace_images",
+    "require_enough",
     "rewind",
     "safe_cuts",
     "shape_request",

@@ -9,6 +9,7 @@ import condense
 from chatapp.context import budgets, sizes
 from chatapp.context.runs import Run
 from chatapp.context.thresholds import Threshold
+from chatapp.live.forecast import Forecast, forecast
 from chatapp.models import Conversation, Profile, store
 from chatapp.services import preferences_of
 
@@ -30,7 +31,8 @@ class Segment:
 class ContextState:
     """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
 
-    ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts.
+    ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts,
+    ``forecast`` what pressing the button would hide.
     """
 
     used: int
@@ -46,6 +48,7 @@ class ContextState:
     reason: str
     segments: tuple[Segment, ...]
     warn: bool
+    forecast: Forecast
 
 
 def context_state(conversation: Conversation) -> ContextState | None:
@@ -84,6 +87,7 @@ def state_of(
         reason=str(starts),
         segments=_segments(tokens.value, history, run.profile, window),
         warn=percent >= starts.percent - WARN_POINTS,
+        forecast=forecast(history),
     )
 
 

@@ -28,6 +28,7 @@ def script_texts() -> SafeString:
             "backAgain": _("The connection is back."),
             "tryLater": _("Try again once the connection is back."),
             "tryNow": _("Try again."),
+            "condensingNow": _("The context is being condensed now."),
             "notCondensed": _("The context was not condensed."),
             "notCancelled": _("Condensing was not cancelled."),
             "notStopped": _("The agent was not stopped."),

@@ -1,10 +1,12 @@
 // Around the transcript: context bar, the condensing band, the notice; clocks that tick in them.
 import { text } from "./text.js";
 
+const head = document.getElementById("chat-head");
 const bar = document.getElementById("context-bar");
 const condensing = document.getElementById("condensing");
 const notice = document.getElementById("notice");
 const condense = document.getElementById("condense");
+const keep = document.getElementById("keep");
 
 let last = { bar: null, condensing: null, notice: null };
 let ticking = 0;
@@ -13,24 +15,30 @@ let ahead = 0;
 
 function showBar(html) {
   const open = bar.querySelector("details")?.open;
-  const focus = bar.querySelector("#focus");
-  // Someone who types in it must not lose the field.
-  if (open && focus === document.activeElement) return;
-  const words = focus?.value ?? "";
   const focused = bar.contains(document.activeElement);
   bar.innerHTML = html;
   const details = bar.querySelector("details");
   if (!details) return;
   details.open = Boolean(open);
-  details.querySelector("#focus").value = words;
   if (focused) details.querySelector("summary").focus();
 }
 
 function showCondensing(html) {
   const focused = condensing.contains(document.activeElement);
   condensing.innerHTML = html;
-  condense.disabled = Boolean(html);
+  head.classList.toggle("is-condensing", Boolean(html));
   if (focused) (condensing.querySelector("button") ?? document.getElementById("message")).focus();
+}
+
+/** The button keeps the focus, and says why, while it does nothing. */
+function showWhetherItCan() {
+  const tip = document.getElementById("condense-tip");
+  const running = condensing.firstElementChild !== null;
+  tip.dataset.words ??= tip.textContent;
+  tip.textContent = running ? text("condensingNow") : tip.dataset.words;
+  const cannot = running || tip.dataset.nothing !== undefined;
+  condense.setAttribute("aria-disabled", String(cannot));
+  keep.querySelector("button").disabled = cannot;
 }
 
 function showNotice(html) {
@@ -64,6 +72,7 @@ export function showPanel(frame) {
   if (frame.bar !== last.bar) showBar(frame.bar);
   if (frame.condensing !== last.condensing) showCondensing(frame.condensing);
   if (frame.notice !== last.notice) showNotice(frame.notice);
+  showWhetherItCan();
   last = frame;
   showWritten(frame);
   showClocks();
@@ -71,10 +80,25 @@ export function showPanel(frame) {
   if (frame.condensing || frame.notice) ticking = setInterval(showClocks, 250);
 }
 
+function start(socket, focus) {
+  if (!socket.send({ type: "condense.start", focus })) return;
+  keep.reset();
+  keep.hidePopover();
+  document.getElementById("message").focus();
+}
+
 export function startPanel(socket) {
   condense.addEventListener("click", () => {
-    socket.send({ type: "condense.start" });
-    document.getElementById("message").focus();
+    if (condense.ariaDisabled !== "true") start(socket, "");
+  });
+  keep.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (condense.ariaDisabled !== "true") start(socket, keep.elements.words.value.trim());
+  });
+  keep.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    keep.requestSubmit();
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel" });
@@ -83,14 +107,15 @@ export function startPanel(socket) {
     const details = bar.querySelector("details[open]");
     if (details && !details.contains(event.target)) details.open = false;
   });
-  document.addEventListener("submit", (event) => {
-    if (!event.target.matches("[data-focus-form]")) return;
-    event.preventDefault();
-    if (!socket.send({ type: "condense.start", focus: event.target.focus.value.trim() })) return;
-    event.target.reset();
-    bar.querySelector("details").open = false;
-    document.getElementById("message").focus();
-  });
+  startTip();
+}
+
+/** What the button says of itself can be put away with Esc until it is pointed at again. */
+function startTip() {
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && head.classList.add("is-quiet"));
+  for (const event of ["pointerleave", "blur"]) {
+    condense.addEventListener(event, () => head.classList.remove("is-quiet"));
+  }
 }
 
 /** Close the panel of the context bar; true when it was open. */

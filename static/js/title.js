@@ -26,10 +26,12 @@ export async function refreshTitle() {
   const { form, heading } = parts();
   if (heading.dataset.untitled === undefined) return;
   await window.htmx.ajax("GET", form.action, { target: "#title", swap: "outerHTML" });
-  document.title = `${parts().heading.textContent} · Palimpsest`;
 }
 
 export function startTitle() {
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (detail.target.id === "title") document.title = `${parts().heading.textContent} · Palimpsest`;
+  });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-rename]")) open();
   });

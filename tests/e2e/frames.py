@@ -13,7 +13,6 @@ from chatapp.live import protocol
 from chatapp.live.streamed_text import Streaming
 from chatapp.transcript import MessageRow, Part, ToolCard
 
-PANEL = protocol.panel(bar="", condensing="", written="", notice="", now=0)
 LINE_OF_FILE = "One line of the file.\n"
 
 
@@ -39,8 +38,10 @@ def begin(page: Page, streaming: Streaming) -> protocol.Frame:
     """Return what a page is sent when an answer begins."""
     revision = page.evaluate("Number(document.getElementById('transcript').dataset.revision)")
     article = (streaming.id, streaming.render())
+    bar = render_to_string("chat/_context_bar.html", {"context": None})
+    panel = protocol.panel(bar=bar, condensing="", written="", notice="", now=0)
     return protocol.snapshot(
-        revision=revision, running=True, status="Writing…", articles=[article], panel=PANEL
+        revision=revision, running=True, status="Writing…", articles=[article], panel=panel
     )
 
 

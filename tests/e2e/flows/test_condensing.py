@@ -133,16 +133,28 @@ def test_the_band_counts_in_place_and_leaves_the_focus_where_it_is(
 
 
 def test_a_condensation_by_hand_can_have_a_focus(open_chat: OpenChat, standin: Standin) -> None:
-    """It is typed in the context bar's panel and reaches the model."""
+    """It is typed beside the button and reaches the model; the bar goes on meanwhile."""
     chat = open_chat()
-    standin.then(Reply("Noted."), summary())
+    standin.then(Reply("Noted."))
     chat.ask(long(PASSWORD))
-    chat.meter.click()
-    chat.page.get_by_role("textbox", name="Dwell on").fill("the vault's password")
-    chat.button("Condense with this focus").click()
+    chat.button("Keep especially…").click()
+    words = chat.page.get_by_role("textbox", name="Keep especially")
+    expect(words).to_be_focused()
+    words.fill("the vault's password")
+    before = chat.meter.get_attribute("aria-valuetext") or ""
+    other = Chat(chat.page.context.new_page(), chat.url)
+    standin.reply("And this.")
+    other.ask(long("One more thing."))
+    expect(chat.meter).not_to_have_attribute("aria-valuetext", before)
+    chat.page.bring_to_front()
+    if not words.is_visible():
+        chat.button("Keep especially…").click()
+    expect(words).to_have_value("the vault's password")
+    standin.then(summary())
+    chat.button("Condense, keeping this").click()
     expect(chat.rows("Context condensed")).to_be_visible()
     chat.finished()
-    assert "the vault's password" in texts(standin.requests[1].body)[-1]
+    assert "the vault's password" in texts(standin.requests[-1].body)[-1]
 
 
 def test_an_undone_condensation_stays_on_record_and_the_originals_are_back(
