@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import logging
 import uuid
 from typing import Any, override
 
@@ -11,6 +12,8 @@ from chatapp import services
 from chatapp.live import protocol, turns
 from chatapp.live.rooms import hub
 from chatapp.models import Conversation
+
+log = logging.getLogger(__name__)
 
 # The browser should come back at once: it will get a snapshot.
 TRY_AGAIN_LATER = 1013
@@ -41,10 +44,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return await Conversation.objects.owned_by(user).filter(pk=pk, deleted_at=None).afirst()
 
     async def _pump(self) -> None:
-        async for frame in hub.room(self.conversation.pk).watch():
-            await self.send(protocol.encode(frame))
-            # Daphne writes only when the loop comes round.
-            await asyncio.sleep(0)
+        """Send what is to be shown; however that ends, the page comes back for a snapshot."""
+        try:
+            async for frame in hub.room(self.conversation.pk).watch():
+                await self.send(protocol.encode(frame))
+                # Daphne writes only when the loop comes round.
+                await asyncio.sleep(0)
+        except Exception:
+            log.exception("a page could not be told what is to be shown")
         await self.close(TRY_AGAIN_LATER)
 
     @override

@@ -47,7 +47,7 @@ class Job:
 
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
-        await self.view.begin(self.run)
+        self.view.begin(self.run)
         parts = await sync_to_async(bootstrap.assemble)(self.run, self.view)
         self._keeper = parts.keeper
         if self.run.turn:

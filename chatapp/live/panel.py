@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from chatapp.agent import events
+from chatapp.context.runs import Run
 from chatapp.live import protocol
-from chatapp.live.context_bar import ContextState, context_state
+from chatapp.live.context_bar import ContextState, context_state, state_of
 from chatapp.models import Condensation, Conversation, Turn
 from chatapp.rendering.numbers import number
 
@@ -44,6 +46,13 @@ def read_panel(
     """
     conversation = Conversation.objects.get(pk=conversation_id)
     return render_panel(context_state(conversation), band, notice or last_failure(conversation))
+
+
+def panel_of(
+    run: Run, context: events.ContextChanged, band: Band | None, notice: Notice | None
+) -> protocol.Frame:
+    """Return the panel's frame as the run knows the context."""
+    return render_panel(state_of(run, context.history, context.tokens), band, notice)
 
 
 def render_panel(

@@ -1,8 +1,4 @@
-"""Rooms: a conversation while somebody watches it or something runs in it.
-
-Watchers get frames through a queue each; one that can't keep up is dropped and comes back for a
-snapshot.
-"""
+"""Rooms: a conversation while somebody watches it or something runs in it."""
 
 import asyncio
 import uuid
@@ -16,11 +12,7 @@ from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.jobs import Job
 from chatapp.live.presenter import LiveView
-
-# Frames a watcher may be behind before it is dropped; a fast reply makes some 20 a second.
-BACKLOG = 500
-
-Watcher = asyncio.Queue[protocol.Frame | None]
+from chatapp.live.watchers import Watchers
 
 
 class Room:
@@ -29,8 +21,8 @@ class Room:
     def __init__(self, conversation_id: uuid.UUID) -> None:
         """Open an empty room."""
         self.conversation_id = conversation_id
-        self.watchers: set[Watcher] = set()
-        self.view = LiveView(conversation_id, self.broadcast)
+        self.watchers = Watchers()
+        self.view = LiveView(conversation_id, self.watchers)
         self.job: Job | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
@@ -46,26 +38,12 @@ class Room:
         """Whether something runs or is about to."""
         return bool(self.job) or self.starting.locked()
 
-    def broadcast(self, frame: protocol.Frame) -> None:
-        """Hand a frame to every watcher; drop those that fell behind."""
-        for watcher in list(self.watchers):
-            if watcher.qsize() < BACKLOG:
-                watcher.put_nowait(frame)
-            else:
-                self.watchers.discard(watcher)
-                watcher.put_nowait(None)
-
     async def watch(self) -> AsyncIterator[protocol.Frame]:
         """Yield a snapshot, then every frame; ends when the watcher falls too far behind."""
-        watcher: Watcher = asyncio.Queue()
-        self.watchers.add(watcher)
         try:
-            for frame in await self.view.snapshot():
+            async for frame in self.watchers.watch(self.view.snapshot):
                 yield frame
-            while (frame_ := await watcher.get()) is not None:
-                yield frame_
         finally:
-            self.watchers.discard(watcher)
             hub.close_idle(self)
 
     def start(self, run: Run) -> None:

@@ -1,12 +1,13 @@
 """The reply that is being written: its text in coalesced frames, its place in the transcript."""
 
 import time
+import uuid
 from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 
 from chatapp.live import protocol
-from chatapp.rendering import MarkdownStream, StreamUpdate
+from chatapp.rendering import MarkdownStream, StreamUpdate, render_markdown
 
 # Streamed text is sent this often, in seconds: it reads as flowing, and batches fast models.
 COALESCE = 0.05
@@ -25,6 +26,7 @@ class Streaming:
         """Begin with an empty text."""
         self.due: float | None = None
         self._markdown = MarkdownStream()
+        self._source: list[str] = []
         self._pending: list[str] = []
         self._closed: list[str] = []
         self._latest = StreamUpdate((), "")
@@ -34,6 +36,7 @@ class Streaming:
 
     def feed(self, text: str) -> None:
         """Take more text; it is due to be sent within ``COALESCE`` seconds."""
+        self._source.append(text)
         self._pending.append(text)
         self.due = self.due or time.monotonic() + COALESCE
 
@@ -44,8 +47,8 @@ class Streaming:
 
     def news(self) -> protocol.Frame:
         """Return what is new for those who got all news before; it is not due any more."""
-        self._read()
         self.due = None
+        self._read()
         code, known = self._latest.code, self._lines
         if code is None or known is None or self._sent < len(self._closed):
             frame, known = self._frame(self._sent), _Length()
@@ -58,6 +61,12 @@ class Streaming:
     def render(self) -> str:
         """Return the article that the text goes into."""
         return render_to_string("chat/_streaming.html", {"id": self.id})
+
+    def render_unsaved(self) -> tuple[str, str]:
+        """Return (element id, HTML) of an article that keeps the text, which nothing else has."""
+        id_, source = f"unsaved-{uuid.uuid4().hex}", "".join(self._source)
+        context = {"id": id_, "html": render_markdown(source), "source": source}
+        return id_, render_to_string("chat/_unsaved.html", context)
 
     def _read(self) -> None:
         """Render what has come."""

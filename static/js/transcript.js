@@ -159,7 +159,7 @@ export class Transcript {
     const open = [...root.querySelectorAll("details[open]")].map((one) => this.#path(one));
     const tabs = [...root.querySelectorAll(".tabs :checked")].map((one) => `[name="${one.name}"][value="${one.value}"]`);
     const focused = root.contains(document.activeElement) && document.activeElement.closest(".row")?.id;
-    const written = [...root.querySelectorAll(".is-streaming:not([data-finished])")];
+    const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     if (!this.#scroll.isFollowing) this.#measure(root);
     root.dataset.revision = fresh.dataset.revision;
     root.replaceChildren(...fresh.childNodes);

@@ -11,6 +11,7 @@ from chatapp.agent import events
 from chatapp.live.presenter import LiveView
 from chatapp.models import Conversation
 from tests.chatapp.claude import converse
+from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Failure, Gate, Reply, rate_limited
@@ -153,11 +154,11 @@ async def test_the_next_step_takes_away_the_band_of_an_attempt_that_never_ended(
     conversation: Conversation,
 ) -> None:
     """One can be cancelled before its record begins; no spinner sticks."""
-    frames: list[dict[str, Any]] = []
-    view = LiveView(conversation.pk, frames.append)
-    await view.begin(await sync_to_async(run_in)(conversation))
+    heard = Heard()
+    view = LiveView(conversation.pk, heard)
+    view.begin(await sync_to_async(run_in)(conversation))
     view.publish(events.CondensingStarted("auto"))
     view.publish(events.StepStarted(1))
     await view.end("Done.", None)
-    panels = [frame for frame in frames if frame["type"] == "panel.changed"]
-    assert [bool(panel["condensing"]) for panel in panels] == [False, True, False, False]
+    panels = [frame for frame in heard.frames if frame["type"] == "panel.changed"]
+    assert [bool(panel["condensing"]) for panel in panels] == [True, False, False]

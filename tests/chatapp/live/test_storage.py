@@ -11,6 +11,7 @@ from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from chatapp import services
+from chatapp.context import saving
 from chatapp.models import Conversation, Message, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
@@ -45,9 +46,13 @@ def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
 
 
 async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With room again, the next message is answered."""
+    monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
     gate = Gate()
     anthropic_standin.then(
         Reply("Well: " + "long," * 20_000, gate=gate), Reply("There is room again.")
@@ -65,6 +70,62 @@ async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
         await page.say("Again?")
         await page.until_idle()
     assert await Message.objects.filter(role="assistant").acount() == 1
+
+
+async def test_a_write_that_fails_is_made_again_while_the_text_stays(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """With room again in time, nothing is lost, and the notice goes."""
+    gate = Gate()
+    text = "Well: " + "long, " * 20_000 + "at last."
+    anthropic_standin.then(Reply(text, gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await sync_to_async(fill_disk)()
+        try:
+            gate.open()
+            while "could not save" not in (panel := await page.until("panel.changed"))["notice"]:
+                pass
+        finally:
+            await sync_to_async(free_disk)()
+        assert "data-until" in panel["notice"]
+        async with open_page(conversation, alice) as late:
+            assert [one["id"] for one in late.frames[0]["articles"]][-1] == "streaming"
+        await page.until_idle()
+    assert page.frames[-1]["notice"] == ""
+    row = await Message.objects.aget(role="assistant")
+    assert row.content[0]["text"] == text
+    assert (await Turn.objects.aget()).status == Turn.Status.FINISHED
+
+
+async def test_an_answer_that_could_not_be_saved_stays_on_the_page(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And says so; a page that opens meanwhile has it too."""
+    monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
+    gate = Gate()
+    anthropic_standin.then(Reply("**Well:**\n\n" + "long, " * 60_000, gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await sync_to_async(fill_disk)()
+        gate.open()
+        try:
+            await page.until_idle()
+        finally:
+            await sync_to_async(free_disk)()
+        async with open_page(conversation, alice) as late:
+            (kept,) = late.frames[0]["articles"]
+    shown = [frame for frame in page.frames if frame.get("id") == kept["id"]][-1]["html"]
+    assert shown == kept["html"]
+    assert "<strong>Well:</strong>" in shown
+    assert "long, long, " in shown
+    assert "Not saved" in shown
+    assert page.frames.index({"type": "article.removed", "id": "streaming"}) > 0
 
 
 def refuse_updates(table: str) -> None:

@@ -1,0 +1,243 @@
+"""What a page shows of a run: each event changes it, and what changed is sent.
+
+Frames are rendered once for all watchers, with the page's own templates, and not at all for nobody.
+"""
+
+import functools
+import logging
+import time
+import uuid
+
+from asgiref.sync import sync_to_async
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from chatapp import transcript
+from chatapp.agent import events
+from chatapp.context.runs import Run
+from chatapp.live import protocol
+from chatapp.live.panel import Band, Notice, panel_of, read_panel, render_panel, words_written
+from chatapp.live.streamed_text import Streaming
+from chatapp.live.watchers import Watchers
+
+log = logging.getLogger(__name__)
+
+ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
+
+
+class Scene:
+    """The present of one conversation, while something runs and while nothing does."""
+
+    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
+        """Show that nothing runs."""
+        self.conversation_id = conversation_id
+        self.watchers = watchers
+        self.running = False
+        self.status = ""
+        self.band: Band | None = None
+        self.notice: Notice | None = None
+        self.streaming: Streaming | None = None
+        # What the run told of the context; None where the database has to be asked.
+        self._run: Run | None = None
+        self._context: events.ContextChanged | None = None
+        # The message whose row may still change, and what its tools have told.
+        self._row_seq = 0
+        self._tools: ToolEvents = {}
+        self._unsaved: list[tuple[str, str]] = []
+
+    def begin(self, run: Run) -> None:
+        """Show that something runs."""
+        self.running, self.notice = True, None
+        self._run, self._context = run, None
+        self._unsaved.clear()
+        self._show_status(_("Thinking…"))
+
+    async def settle(self) -> None:
+        """Show the last row once more, as the turn's end makes it, and what could not be stored."""
+        if self.streaming:
+            self._unsaved.append(self.streaming.render_unsaved())
+            self._remove_streaming()
+            self.watchers.send(protocol.article_upserted(*self._unsaved[-1]))
+        await self._show_row()
+
+    async def end(self, status: str, notice: Notice | None) -> None:
+        """Show that nothing runs any more, and why."""
+        self._row_seq, self._tools = 0, {}
+        self.band, self.notice = None, notice
+        panel = await self._panel_or_notice() if self.watchers else None
+        self.running = False
+        self._show_status(status)
+        self._run = self._context = None
+        if panel:
+            self.watchers.send(panel)
+
+    async def articles(self) -> list[tuple[str, str]]:
+        """Return (element id, HTML) of what is in flight, in the transcript's order."""
+        rows = [await self._row()] if self._row_seq else []
+        if self.streaming:
+            rows.append((self.streaming.id, self.streaming.render()))
+        return [*rows, *self._unsaved]
+
+    async def panel(self) -> protocol.Frame:
+        """Return the panel's frame, from what the run knows, or else from the database."""
+        if self._run and self._context:
+            return panel_of(self._run, self._context, self.band, self.notice)
+        return await sync_to_async(read_panel)(self.conversation_id, self.band, self.notice)
+
+    async def _panel_or_notice(self) -> protocol.Frame:
+        """Return the panel, without the context bar where that can't be shown."""
+        try:
+            return await self.panel()
+        except Exception:
+            log.exception("the context could not be shown")
+            return render_panel(None, self.band, self.notice)
+
+    async def show_change(self) -> None:
+        """Show that something else than the run changed the conversation."""
+        # What the run knows of the context may be outdated from here on.
+        self._run = None
+        await self._show_transcript()
+        await self._show_panel()
+
+    async def flush(self) -> None:
+        """Send streamed text that is due."""
+        streaming = self.streaming
+        if streaming is None or streaming.due is None:
+            return
+        # Not due any more, also where it fails: more will come, and the whole text in the end.
+        streaming.due = None
+        if self.watchers:
+            self.watchers.send(streaming.news())
+
+    @functools.singledispatchmethod
+    async def show(self, event: events.TurnEvent) -> None:
+        """Show an event of the run."""
+        raise NotImplementedError(type(event))
+
+    @show.register
+    async def _(self, event: events.TextStreamed) -> None:
+        if self.streaming is None:
+            self.streaming = Streaming()
+            if self.watchers:
+                article = protocol.article_upserted(self.streaming.id, self.streaming.render())
+                self.watchers.send(article)
+            self._show_status(_("Writing…"))
+            await self._end_wait()
+        self.streaming.feed(event.text)
+
+    @show.register
+    async def _(self, _event: events.StepStarted) -> None:
+        self._show_status(_("Thinking…"))
+        # An attempt may have been cancelled before it could say so.
+        if self.band or self.notice:
+            self.band = self.notice = None
+            await self._show_panel()
+
+    @show.register
+    async def _(self, event: events.ToolUseStarted) -> None:
+        self._show_status(_("Calling %(tool)s…") % {"tool": event.name})
+        await self._end_wait()
+
+    @show.register(events.ToolStarted)
+    @show.register(events.ToolFinished)
+    async def _(self, event: events.ToolStarted | events.ToolFinished) -> None:
+        self._tools[event.id] = event
+        if isinstance(event, events.ToolStarted):
+            self._show_status(_("Running %(tool)s…") % {"tool": event.name})
+        await self._show_row()
+
+    @show.register
+    async def _(self, event: events.MessageAppended) -> None:
+        self.notice = None
+        self._remove_streaming()
+        if not event.message.tool_results:
+            self._row_seq = event.message.seq
+        await self._show_row()
+
+    @show.register
+    async def _(self, event: events.ContextChanged) -> None:
+        self._context = event
+        await self._show_panel()
+
+    @show.register
+    async def _(self, _event: events.StreamDiscarded) -> None:
+        self._remove_streaming()
+
+    @show.register
+    async def _(self, event: events.RetryScheduled) -> None:
+        self.notice = Notice("retry", event.reason, until=time.time() + event.seconds)
+        self._show_status(
+            _("Trying again: %(attempt)d of %(attempts)d")
+            % {"attempt": event.attempt, "attempts": event.attempts}
+        )
+        await self._show_panel()
+
+    @show.register
+    async def _(self, event: events.CondensingStarted) -> None:
+        # One attempt after the other is one wait for people.
+        self.band = self.band or Band(event.trigger)
+        self._show_status(_("Condensing context…"))
+        await self._show_panel()
+
+    @show.register
+    async def _(self, event: events.CondensingProgressed) -> None:
+        if not self.band:
+            return
+        if self.notice:
+            self._show_status(_("Condensing context…"))
+            await self._end_wait()
+        self.band.tokens_written = event.tokens_written
+        self.watchers.send(protocol.condensing_progressed(words_written(self.band)))
+
+    @show.register
+    async def _(self, _event: events.CondensingFellBack) -> None:
+        self.notice = None
+        if self.band:
+            self.band.tokens_written = 0
+        await self._show_transcript()
+        await self._show_panel()
+
+    @show.register
+    async def _(self, event: events.CondensingEnded) -> None:
+        self.band = self.notice = None
+        self._show_status(transcript.outcome_name(event.kind, event.status))
+        await self._show_transcript()
+        await self._show_panel()
+
+    async def _end_wait(self) -> None:
+        """Take back the notice of a retry that worked."""
+        if self.notice:
+            self.notice = None
+            await self._show_panel()
+
+    def _remove_streaming(self) -> None:
+        if self.streaming:
+            self.watchers.send(protocol.article_removed(self.streaming.id))
+            self.streaming = None
+
+    async def _show_row(self) -> None:
+        if self._row_seq and self.watchers:
+            self.watchers.send(protocol.article_upserted(*await self._row()))
+
+    async def _row(self) -> tuple[str, str]:
+        return await sync_to_async(_render_row)(
+            self.conversation_id, self._row_seq, dict(self._tools)
+        )
+
+    def _show_status(self, text: str) -> None:
+        self.status = text
+        self.watchers.send(protocol.status_changed(text, running=self.running))
+
+    async def _show_transcript(self) -> None:
+        revision = await sync_to_async(transcript.revision)(self.conversation_id)
+        self.watchers.send(protocol.transcript_changed(revision))
+
+    async def _show_panel(self) -> None:
+        if self.watchers:
+            self.watchers.send(await self.panel())
+
+
+def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:
+    row, conversation = transcript.live_row(conversation_id, seq, tools)
+    html = render_to_string(row.template, {"row": row, "conversation": conversation})
+    return row.id, html

@@ -1,0 +1,23 @@
+"""Watchers that are nobody's page."""
+
+from typing import Any, override
+
+from chatapp.live import protocol
+from chatapp.live.watchers import Watchers
+
+
+class Heard(Watchers):
+    """Somebody who watches, and remembers every frame."""
+
+    def __init__(self) -> None:
+        """Hear nothing yet."""
+        super().__init__()
+        self.frames: list[dict[str, Any]] = []
+
+    @override
+    def __bool__(self) -> bool:
+        return True
+
+    @override
+    def send(self, frame: protocol.Frame) -> None:
+        self.frames.append(frame)

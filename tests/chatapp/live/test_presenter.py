@@ -1,0 +1,145 @@
+"""Whatever goes wrong in showing, what runs ends, and every page learns of it."""
+
+import asyncio
+from typing import override
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.template import Template
+from django.test.signals import template_rendered
+
+from chatapp.agent import events
+from chatapp.live import protocol
+from chatapp.live.presenter import LiveView
+from chatapp.live.rooms import Room, hub
+from chatapp.live.watchers import BACKLOG, Watchers
+from chatapp.models import Conversation
+from tests.chatapp.live.heard import Heard
+from tests.chatapp.runs import run_in
+from tests.chatapp.sockets import PATIENCE, connect
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Failing(Heard):
+    """Watchers to whom the first frame of one type can't be sent."""
+
+    def __init__(self, type_: str) -> None:
+        """Wait for that type."""
+        super().__init__()
+        self.type = type_
+        self.failed = asyncio.Event()
+
+    @override
+    def send(self, frame: protocol.Frame) -> None:
+        if frame["type"] == self.type and not self.failed.is_set():
+            self.failed.set()
+            raise IndexError("a defect")
+        super().send(frame)
+
+
+@pytest.mark.parametrize("type_", ["text.streamed", "article.upserted", "panel.changed"])
+async def test_a_defect_in_showing_leaves_no_page_that_runs_for_ever(
+    conversation: Conversation, type_: str
+) -> None:
+    """What comes after it is shown, the end too."""
+    heard = Failing(type_)
+    view = LiveView(conversation.pk, heard)
+    run = await sync_to_async(run_in)(conversation)
+    view.begin(run)
+    view.publish(events.TextStreamed("One "))
+    view.publish(events.RetryScheduled("Overloaded.", 1, attempt=2, attempts=5))
+    await heard.failed.wait()
+    view.publish(events.TextStreamed("two"))
+    view.publish(events.StreamDiscarded())
+    await view.end("Done.", None)
+    last = [frame for frame in heard.frames if frame["type"] == "status.changed"][-1]
+    assert (last["text"], last["running"]) == ("Done.", False)
+    assert not view.scene.running
+
+
+async def test_streamed_text_that_could_not_be_sent_comes_with_what_follows(
+    conversation: Conversation,
+) -> None:
+    """No word is missing in the end."""
+    heard = Failing("text.streamed")
+    view = LiveView(conversation.pk, heard)
+    view.begin(await sync_to_async(run_in)(conversation))
+    view.publish(events.TextStreamed("One "))
+    await heard.failed.wait()
+    view.publish(events.TextStreamed("two three."))
+    view.publish(events.StepStarted(2))
+    await view.end("Done.", None)
+    texts = [frame["open"] for frame in heard.frames if frame["type"] == "text.streamed"]
+    assert "One two" in texts[-1]
+
+
+class Unshowable(LiveView):
+    """A view whose snapshot fails, as with a locked database."""
+
+    @override
+    async def snapshot(self) -> list[protocol.Frame]:
+        raise OperationalError("database is locked")
+
+
+async def test_a_snapshot_that_fails_closes_the_socket(
+    conversation: Conversation, alice: User
+) -> None:
+    """The page comes back for another, instead of waiting for ever."""
+    room = Room(conversation.pk)
+    room.view = Unshowable(conversation.pk, room.watchers)
+    hub.rooms[conversation.pk] = room
+    socket = connect(conversation, alice)
+    await socket.connect(PATIENCE)
+    closed = await socket.receive_output(PATIENCE)
+    assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
+    assert conversation.pk not in hub.rooms
+
+
+async def test_a_watcher_that_falls_behind_is_dropped_and_told() -> None:
+    """It gets what had come until then, and then ends, so that its page comes back."""
+    watchers = Watchers()
+    seen: list[protocol.Frame] = []
+
+    began = asyncio.Event()
+
+    async def begin() -> list[protocol.Frame]:
+        began.set()
+        return []
+
+    async def follow() -> None:
+        async for frame in watchers.watch(begin):
+            seen.append(frame)  # noqa: PERF401 - as they come
+
+    following = asyncio.create_task(follow())
+    await began.wait()
+    for number in range(BACKLOG + 1):
+        watchers.send(protocol.transcript_changed(number))
+    assert not watchers
+    async with asyncio.timeout(PATIENCE):
+        await following
+    assert [frame["revision"] for frame in seen] == [*range(BACKLOG)]
+
+
+async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> None:
+    """Until somebody comes, who gets it all."""
+    watchers = Watchers()
+    view = LiveView(conversation.pk, watchers)
+    view.begin(await sync_to_async(run_in)(conversation))
+    rendered: list[str] = []
+
+    def note(template: Template, **_rest: object) -> None:
+        rendered.append(str(template.name))
+
+    template_rendered.connect(note)
+    view.publish(events.TextStreamed("Unseen words here."))
+    view.publish(events.ToolUseStarted("call_1", "echo"))
+    view.publish(events.RetryScheduled("Overloaded.", 1, attempt=2, attempts=5))
+    view.publish(events.CondensingStarted("auto"))
+    view.publish(events.StreamDiscarded())
+    await view.end("Done.", None)
+    assert rendered == []
+    await view.snapshot()
+    assert "chat/_context_bar.html" in rendered
