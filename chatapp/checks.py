@@ -9,10 +9,8 @@ from django.core import checks
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.environment import LOCAL_HOSTS, folder_problem
+from chatapp.environment import LOCAL_HOSTS, WILDCARD_HOSTS, folder_problem
 from chatapp.providers import provider_specs
-
-WILDCARD_HOSTS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, never bound to
 
 
 @checks.register("palimpsest")
@@ -91,7 +89,7 @@ def check_hooks(**_: Any) -> list[checks.CheckMessage]:
 @checks.register("palimpsest")
 def check_hosts(**_: Any) -> list[checks.CheckMessage]:
     """A server on every interface answers only to the names in ALLOWED_HOSTS."""
-    known = LOCAL_HOSTS | WILDCARD_HOSTS | {"[::]"}
+    known = {*LOCAL_HOSTS, *WILDCARD_HOSTS, "[::]"}
     if settings.HOST not in WILDCARD_HOSTS or set(settings.ALLOWED_HOSTS) - known:
         return []
     return [

@@ -1,8 +1,11 @@
 """Strict readers of environment variables: a wrong value is named, never guessed at."""
 
+import contextlib
+import fcntl
 import os
 import secrets
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +17,9 @@ HIGHEST_PORT = 65535
 
 # Names of this machine that no other machine can reach it by.
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+
+# Every address of this machine; a browser opens the other one instead.
+WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only names
 
 
 class BadEnvironment(ImproperlyConfigured):
@@ -98,6 +104,23 @@ def folder_problem(name: str, folder: Path) -> str | None:
             return None
     except OSError as error:
         return f"{name} {folder} is not writable: {error.strerror}."
+
+
+@contextlib.contextmanager
+def only_server_in(name: str, folder: Path) -> Iterator[None]:
+    """Keep other servers out of the folder; raise BadEnvironment when one is there already.
+
+    The system lets go of the lock when the process ends, however it does.
+    """
+    with (folder / "server.lock").open("a", encoding="ascii") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BadEnvironment(
+                f"Another server is running with {name} {folder}. Stop it first, or set {name} to "
+                "another folder."
+            ) from error
+        yield
 
 
 def read_or_create_secret(path: Path) -> str:

@@ -88,7 +88,6 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "django.contrib.humanize",
     "django_htmx",
     "channels",
     "chatapp.apps.ChatAppConfig",
@@ -196,20 +195,24 @@ SECURE_REFERRER_POLICY = "same-origin"
 # English today; every text is marked, so that a language is only a folder more.
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
-LOCALE_PATHS = [BASE_DIR / "chatapp" / "locale"]
 USE_I18N = True
 
 # Times are stored in UTC and shown in the reader's zone.
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# Static files are served from where they lie, without a collecting step.
+# A server that starts collects static files under names that carry a hash of their content, which
+# browsers keep; with DEBUG they are served from where they lie, so that an edit shows on reload.
 STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "chatapp.staticfiles.HashedStorage"},
+}
 
-# Files are looked up per request and revalidated, so that an edit shows on reload.
-WHITENOISE_AUTOREFRESH = True
+# What is asked for under its own name is asked for again each time.
+WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0
 
 # No other site has a reason to load this one's files.

@@ -44,4 +44,6 @@ def isolation(settings: Settings, tmp_path: Path) -> None:
     cache.clear()
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
+    settings.STATIC_ROOT = settings.DATA_DIR / "static"
+    settings.WHITENOISE_AUTOREFRESH = True
     settings.WORKSPACES_ROOT = settings.DATA_DIR / "workspaces"

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,6 +88,38 @@ def test_a_second_start_is_quick(tmp_path: Path) -> None:
         spent.append(processor_seconds() - before)
     first, second = spent
     assert second < min(first, SECONDS_TO_START), spent
+
+
+def test_a_second_server_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+    """It would end the first one's turns; other commands go on working."""
+    with serving(tmp_path) as (_, url):
+        sentence = refusal(tmp_path)
+        done = subprocess.run(
+            [sys.executable, "manage.py", "showmigrations", "--list", "chatapp"],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)},
+            capture_output=True,
+            check=True,
+        )
+        with urllib.request.urlopen(url.partition("/sign-in/")[0] + "/healthz") as answer:
+            assert answer.read() == b"ok"
+    assert sentence == (
+        f"Another server is running with DATA_DIR {tmp_path}. Stop it first, or set DATA_DIR to "
+        "another folder."
+    )
+    assert b"[X] 0001_initial" in done.stdout
+    with serving(tmp_path) as (_, url):
+        assert SIGN_IN.match(url), url
+
+
+def test_a_server_without_its_database_is_not_healthy(tmp_path: Path) -> None:
+    """Whoever watches over it is told so."""
+    with serving(tmp_path) as (_, url):
+        for file in tmp_path.glob("palimpsest.sqlite3*"):
+            file.unlink()
+        with pytest.raises(urllib.error.HTTPError, match="503") as told:
+            urllib.request.urlopen(url.partition("/sign-in/")[0] + "/healthz")
+        assert told.value.read() == b"The database can't be read."
 
 
 def test_a_port_in_use_is_said_before_anything_is_written(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import warnings
 from typing import Any
 
+from channels.routing import get_default_application
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.server import Server
 from django.conf import settings
@@ -12,13 +13,9 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 
-from chatapp import services
-from chatapp.asgi import application
+from chatapp import services, staticfiles
 from chatapp.context import budgets
-from chatapp.environment import folder_problem
-
-# A browser cannot open these; the same machine answers on the loopback address.
-WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, never bound to
+from chatapp.environment import WILDCARD_HOSTS, folder_problem, only_server_in
 
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
@@ -43,10 +40,17 @@ class Command(BaseCommand):
         """Serve until interrupted; everything that prevents it is a CommandError."""
         if problem := folder_problem("DATA_DIR", settings.DATA_DIR):
             raise CommandError(problem)
+        with only_server_in("DATA_DIR", settings.DATA_DIR):
+            if not settings.DEBUG:
+                staticfiles.collect()
+            self.serve()
+
+    def serve(self) -> None:
+        """Listen until interrupted."""
         # WhiteNoise streams small files in a way that Django only warns about.
         warnings.filterwarnings("ignore", "StreamingHttpResponse must consume synchronous")
         server: QuietServer = QuietServer(
-            application,
+            get_default_application(),
             endpoints=build_endpoint_description_strings(settings.HOST, settings.PORT),
             # Called once the port is ours: a second start must not migrate under the first.
             ready_callable=lambda: self.prepare(server),

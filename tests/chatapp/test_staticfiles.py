@@ -1,0 +1,89 @@
+"""Scripts and styles: one stylesheet, and names that change with the content."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.templatetags.static import static
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp import staticfiles
+from chatapp.staticfiles import HashedStorage
+
+SHEETS = Path(__file__).parents[2] / "static" / "css"
+
+
+@pytest.fixture
+def collected(settings: Settings) -> Settings:
+    """A server that has collected its files."""
+    staticfiles.collect()
+    settings.WHITENOISE_AUTOREFRESH = False
+    return settings
+
+
+def test_every_sheet_is_part_of_the_one_stylesheet() -> None:
+    """One that is not named there would be shown nowhere."""
+    named = re.findall(r'^@import url\("(.+)"\)', (SHEETS / "site.css").read_text(), re.MULTILINE)
+    there = {path.name for path in SHEETS.glob("*.css")} - {"site.css"}
+    assert (set(named), len(named)) == (there, len(there))
+
+
+def test_uncollected_files_are_served_under_their_own_names() -> None:
+    """As in development; the browser asks each time."""
+    assert static("css/site.css") == "/static/css/site.css"
+    answer = Client().get("/static/css/site.css")
+    assert b"@import" in b"".join(answer)
+    assert answer["Cache-Control"] == "max-age=0, public"
+
+
+def test_collected_files_are_kept_by_browsers_for_good(collected: LazySettings, db: None) -> None:
+    """Their names carry a hash of what is in them."""
+    for name in ("css/site.css", "js/chat.js", "icons.svg", "django_htmx/htmx-2.min.js"):
+        address = static(name)
+        assert re.search(r"\.[0-9a-f]{12}\.", address), address
+        answer = Client().get(address)
+        answer.close()
+        assert "immutable" in answer["Cache-Control"]
+
+
+def test_the_collected_stylesheet_has_all_others_in_it(collected: LazySettings) -> None:
+    """In their order; what is for paper stays so."""
+    sheet = b"".join(Client().get(static("css/site.css"))).decode()
+    assert "@import" not in sheet
+    places = [sheet.index((SHEETS / name).read_text()) for name in ("variables.css", "code.css")]
+    assert places == sorted(places)
+    assert f"@media print {{\n{(SHEETS / 'print.css').read_text()}}}" in sheet
+
+
+def test_collected_modules_import_each_other_by_their_new_names(collected: LazySettings) -> None:
+    """Two names would be two modules, each with a state of its own."""
+    for path in Path(collected.STATIC_ROOT).glob("js/*.*.js"):
+        for module in re.findall(r'from "\./(.+?)"', path.read_text()):
+            assert re.search(r"\.[0-9a-f]{12}\.js$", module), (path, module)
+            assert (path.parent / module).is_file()
+
+
+def test_nothing_is_collected_twice(collected: LazySettings) -> None:
+    """A start with nothing new writes nothing."""
+    manifest = Path(collected.STATIC_ROOT) / "staticfiles.json"
+    manifest.unlink()
+    staticfiles.collect()
+    assert not manifest.exists()
+
+
+def test_what_was_collected_of_other_files_is_not_used(collected: LazySettings) -> None:
+    """A server that was updated and started in another way serves what it has now."""
+    assert HashedStorage().hashed_files
+    (Path(collected.STATIC_ROOT) / "collected").write_text("of another version")
+    assert HashedStorage().url("js/chat.js") == "/static/js/chat.js"
+
+
+def test_pages_ask_for_one_stylesheet(client: Client, db: None, collected: LazySettings) -> None:
+    """Each further one would be waited for before anything is shown."""
+    page = client.get("/sign-in/").text
+    assert page.count('rel="stylesheet"') == 1
+    assert static("css/site.css") in page
+    assert staticfiles_storage.url("css/site.css") in page
