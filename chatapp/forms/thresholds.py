@@ -16,6 +16,10 @@ else:
     ProfileModelForm = forms.ModelForm
 
 OWN, INHERITED = "own", "inherit"
+OUT_OF_RANGE = _("Enter a number from %(least)d to %(most)d.") % {
+    "least": LOWEST_THRESHOLD,
+    "most": HIGHEST_THRESHOLD,
+}
 
 
 def threshold_field(**kwargs: Any) -> forms.IntegerField:
@@ -24,6 +28,7 @@ def threshold_field(**kwargs: Any) -> forms.IntegerField:
         min_value=LOWEST_THRESHOLD,
         max_value=HIGHEST_THRESHOLD,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        error_messages={"min_value": OUT_OF_RANGE, "max_value": OUT_OF_RANGE},
         **kwargs,
     )
 
@@ -65,5 +70,5 @@ class ThresholdChoice(ProfileModelForm):
         elif (own := cleaned.get("own_threshold")) is not None:
             self.instance.threshold = own
         elif "own_threshold" not in self.errors:
-            self.add_error("own_threshold", _("Enter a number from 5 to 100."))
+            self.add_error("own_threshold", OUT_OF_RANGE)
         return cleaned

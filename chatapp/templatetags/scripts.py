@@ -24,6 +24,12 @@ def script_texts() -> SafeString:
             "tryingAgain": _("Trying again in {seconds} s."),
             "sending": _("Sending…"),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
+            "stillRunning": _(
+                "The answer is still being written. Stop it, or send when it is done."
+            ),
+            "stillCondensing": _(
+                "The context is still being condensed. Cancel that, or send when it is done."
+            ),
             "offline": _("Offline. Reconnecting…"),
             "backAgain": _("The connection is back."),
             "tryLater": _("Try again once the connection is back."),

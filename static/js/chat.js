@@ -103,6 +103,9 @@ document.body.addEventListener("transcript-changed", () => inTurn(() => transcri
 
 startTitle();
 startPanel(socket);
-showConnection(socket, signIn);
+showConnection(socket, signIn, (isLost) => {
+  composer.showLine(isLost);
+  document.body.classList.toggle("is-offline", isLost);
+});
 if (!(await goTo(location))) scroll.toEnd();
 socket.open();

@@ -8,9 +8,14 @@ export class Composer {
   #send = document.getElementById("send");
   #stop = document.getElementById("stop");
   #status = document.getElementById("status");
+  #condensing = document.getElementById("condensing");
   #socket;
   #pending = null;
   #onSend;
+  // What goes on, as the server says it, and whether Enter was pressed in vain meanwhile.
+  #news = "";
+  #refused = false;
+  #lost = false;
   running = false;
 
   constructor(socket, onSend) {
@@ -23,7 +28,11 @@ export class Composer {
       this.submit();
     });
     this.#box.addEventListener("keydown", (event) => this.#typed(event));
-    this.#box.addEventListener("input", () => this.#remember());
+    this.#box.addEventListener("input", () => {
+      this.#refused = false;
+      this.#say();
+      this.#remember();
+    });
     this.#stop.addEventListener("click", () => this.stop());
     this.#box.focus();
   }
@@ -38,7 +47,7 @@ export class Composer {
 
   submit() {
     const words = this.#box.value;
-    if (!words.trim() || this.#pending || this.running) return;
+    if (!words.trim() || this.#pending || !this.canSend()) return;
     const draft = this.#stored();
     const nonce = draft?.nonce && draft.text === words ? draft.nonce : uuid();
     this.#post({ type: "message.send", text: words, nonce }, this.#box);
@@ -46,14 +55,27 @@ export class Composer {
 
   /** Send an edit of an earlier message; ``box`` holds its text until it is accepted. */
   replace(seq, words) {
-    if (this.#pending || this.running || !words.trim()) return false;
+    if (this.#pending || !this.canSend() || !words.trim()) return false;
     this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq }, null);
     return true;
   }
 
+  /** Whether a message can be sent now; where it can't, the line below says why. */
+  canSend() {
+    this.#refused = this.running;
+    this.#say();
+    return !this.running;
+  }
+
+  /** Say nothing of what goes on while nobody can know it. */
+  showLine(isLost) {
+    this.#lost = isLost;
+    this.#say();
+  }
+
   /** Send again what the server may not have: it knows the nonce. */
   resend() {
-    if (this.#pending) this.#socket.send(this.#pending.command);
+    if (this.#pending) this.#post(this.#pending.command, this.#pending.box);
     else if (this.#form.dataset.send !== undefined) this.#sendPrompt();
   }
 
@@ -75,8 +97,9 @@ export class Composer {
 
   show(words, running) {
     this.running = running;
-    // Written anew, the same words would be read out again.
-    if (this.#status.textContent !== words) this.#status.textContent = words;
+    this.#news = words;
+    this.#refused &&= running;
+    this.#say();
     document.body.classList.toggle("is-running", running);
     this.#buttons();
   }
@@ -90,13 +113,29 @@ export class Composer {
     this.#remember();
     this.#onSend();
     this.#buttons();
-    this.#status.textContent = text(this.#socket.send(command) ? "sending" : "notSent");
+    this.#socket.send(command);
+    this.#say();
+  }
+
+  #words() {
+    if (this.#pending) return text(this.#socket.isOpen ? "sending" : "notSent");
+    if (this.#lost) return "";
+    if (!this.#refused) return this.#news;
+    return text(this.#condensing.firstElementChild ? "stillCondensing" : "stillRunning");
+  }
+
+  #say() {
+    const words = this.#words();
+    // Written anew, the same words would be read out again.
+    if (this.#status.textContent !== words) this.#status.textContent = words;
+    this.#status.classList.toggle("is-refusal", this.#refused);
   }
 
   #settle() {
     const hadFocus = document.activeElement === this.#send;
     this.#pending = null;
-    if (!this.running) this.#status.textContent = "";
+    if (!this.running) this.#news = "";
+    this.#say();
     this.#buttons();
     if (hadFocus) this.#box.focus();
   }

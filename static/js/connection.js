@@ -51,19 +51,26 @@ function link(address) {
   return made;
 }
 
-export function showConnection(socket, signIn) {
+/** `tell` hears whether the line is known to be lost. */
+export function showConnection(socket, signIn, tell) {
   let isLost = true;
+  const lose = (words, hint) => {
+    become(words, hint);
+    tell(true);
+  };
   socket.addEventListener("frame", () => {
-    if (isLost) back();
+    if (!isLost) return;
     isLost = false;
+    back();
+    tell(false);
   });
   socket.addEventListener("offline", () => {
     isLost = true;
-    if (undone) become([text("offline")]);
-    else timer ||= setTimeout(() => become([text("offline")]), PATIENCE);
+    if (undone) lose([text("offline")]);
+    else timer ||= setTimeout(() => lose([text("offline")]), PATIENCE);
   });
-  socket.addEventListener("expired", () => become([text("expired"), link(signIn)], ""));
-  socket.addEventListener("forbidden", () => become([text("notYours")], ""));
+  socket.addEventListener("expired", () => lose([text("expired"), link(signIn)], ""));
+  socket.addEventListener("forbidden", () => lose([text("notYours")], ""));
   socket.addEventListener("unsent", ({ detail }) => {
     if (!UNDONE[detail]) return;
     undone = text(UNDONE[detail]);

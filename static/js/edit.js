@@ -42,7 +42,7 @@ export class Editing {
   }
 
   start(row) {
-    if (this.#composer.running) return;
+    if (!this.#composer.canSend()) return;
     this.cancel();
     const body = row.querySelector(".message-body");
     const area = element("textarea", "");

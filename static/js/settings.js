@@ -39,11 +39,22 @@ function effect(number, words) {
   return valid ? words : text("outOfRange", { least: Number(number.min), most: Number(number.max) });
 }
 
+// The server's complaint stands alone until its number is changed.
+function show(line, words) {
+  line.textContent = line.parentElement.querySelector(".errorlist") ? "" : words;
+}
+
+function dropComplaint({ target }) {
+  const field = target.closest("[data-threshold], .field");
+  field?.querySelector(".errorlist")?.remove();
+  field?.classList.remove("has-errors");
+}
+
 function showGlobalEffect() {
   const line = form.querySelector("[data-global-effect]");
   if (!line) return;
   const words = text(isAutomatic() ? "globally" : "neverGlobally", { percent: globalThreshold() });
-  line.textContent = effect(globalNumber, words);
+  show(line, effect(globalNumber, words));
 }
 
 function showEffects() {
@@ -55,16 +66,20 @@ function showEffects() {
     if (owns && number.value === "") number.value = set.querySelector("[type=range]").value;
     const deciding = owns ? number : globalNumber;
     const words = sentence(set.dataset, owns ? Number(number.value) : globalThreshold());
-    set.querySelector("[data-effect]").textContent = effect(deciding, words);
+    show(set.querySelector("[data-effect]"), effect(deciding, words));
   }
 }
 
 function guard() {
-  const before = new URLSearchParams(new FormData(form)).toString();
+  const now = () => new URLSearchParams(new FormData(form)).toString();
+  // What came back with a complaint was not saved either.
+  const before = form.querySelector(".errorlist") ? null : now();
   let leaving = false;
-  const changed = () => new URLSearchParams(new FormData(form)).toString() !== before;
+  const changed = () => now() !== before;
   const mark = form.querySelector("[data-unsaved]");
-  form.addEventListener("input", () => mark && (mark.hidden = !changed()));
+  const showMark = () => mark && (mark.hidden = !changed());
+  form.addEventListener("input", showMark);
+  showMark();
   form.addEventListener("submit", () => (leaving = true));
   addEventListener("beforeunload", (event) => {
     if (!leaving && changed()) event.preventDefault();
@@ -72,6 +87,7 @@ function guard() {
 }
 
 form.querySelectorAll("[data-slider]").forEach(link);
+guard();
+form.addEventListener("input", dropComplaint);
 form.addEventListener("input", showEffects);
 showEffects();
-guard();

@@ -1,5 +1,6 @@
-// Moments in the reader's zone and language.
-const locale = navigator.language;
+// Moments in the reader's zone, written as the page's language writes them: so are its numbers, and
+// a page that mixed two ways would leave it open whether 1.234 is a thousand or a little over one.
+const locale = document.documentElement.lang;
 const styles = {
   full: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }),
   time: new Intl.DateTimeFormat(locale, { timeStyle: "short" }),

@@ -106,13 +106,19 @@ def open_page(browser: Browser, server: Server, session: StorageState) -> Iterat
     problems: list[str] = []
 
     def open_one(
-        path: str = "/", *, width: int = 1280, theme: str = "light", known: bool = True
+        path: str = "/",
+        *,
+        width: int = 1280,
+        theme: str = "light",
+        known: bool = True,
+        locale: str = "en-US",
     ) -> Page:
         context = browser.new_context(
             base_url=server.base,
             storage_state=session if known else None,
             viewport={"width": width, "height": 800},
             color_scheme="dark" if theme == "dark" else "light",
+            locale=locale,
         )
         contexts.append(context)
         page = context.new_page()

@@ -233,11 +233,59 @@ def test_slider_and_number_move_together(open_page: OpenPage) -> None:
     page = open_page("/settings/")
     page.get_by_role("spinbutton", name="Threshold (%)").fill("60")
     expect(page.get_by_role("slider", name="Threshold (%)")).to_have_value("60")
-    expect(page.get_by_text("Offline: condenses at 60 %, from the global setting")).to_be_visible()
+    effect = page.get_by_role("group", name="Offline").get_by_text("(60 % of the window")
+    expect(effect).to_be_visible()
     page.get_by_role("slider", name="Threshold (%)").press("ArrowRight")
     expect(page.get_by_role("spinbutton", name="Threshold (%)")).to_have_value("61")
     page.get_by_role("group", name="Offline").get_by_label("Own value", exact=True).check()
-    expect(page.get_by_text("its own value")).to_be_visible()
+    own = page.get_by_role("spinbutton", name="Own value for Offline")
+    own.fill("30")
+    expect(page.get_by_role("group", name="Offline").get_by_text("(30 % of")).to_be_visible()
+
+
+def test_a_threshold_out_of_range_is_said_once(open_page: OpenPage) -> None:
+    """While it is typed, and after it was refused; no effect is said of it."""
+    page = open_page("/settings/")
+    number = page.get_by_role("spinbutton", name="Threshold (%)")
+    reason = page.get_by_text("Enter a number from 5 to 100.")
+    for refused in (False, True):
+        number.fill("200")
+        if refused:
+            page.get_by_role("button", name="Save").click()
+            expect(page.locator(".errorlist")).to_be_visible()
+            expect(page.get_by_text("There are unsaved changes.")).to_be_visible()
+        box = page.locator(".field", has=number)
+        expect(box.get_by_text("Enter a number from 5 to 100.")).to_have_count(1)
+        expect(page.get_by_text(re.compile("less than or equal|Condenses at 200"))).to_have_count(0)
+    number.fill("90")
+    expect(reason).to_have_count(0)
+    expect(page.get_by_text("Condenses at 90 % of the window")).to_be_visible()
+
+
+def test_a_notice_covers_neither_save_nor_what_is_unsaved(open_page: OpenPage) -> None:
+    """It stands below the header."""
+    page = open_page("/settings/")
+    steps = page.get_by_role("spinbutton", name="Steps per turn")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Settings saved.")).to_be_visible()
+    expect(page.locator("[data-global-effect]")).not_to_be_empty()
+    steps.fill("41")
+    page.get_by_text("There are unsaved changes.").click(trial=True)
+    page.get_by_role("button", name="Save").click(trial=True)
+
+
+def test_times_and_numbers_are_written_in_the_pages_language(
+    open_page: OpenPage, long_chat: str
+) -> None:
+    """Both alike, wherever the reader's browser comes from."""
+    words = []
+    for locale in ("en-US", "de-DE"):
+        page = open_page(long_chat, locale=locale)
+        band = page.get_by_role("article", name="Context condensed").first
+        expect(band).to_contain_text("172,340 → 9,120 tokens")
+        undone = page.get_by_role("article", name="Rewound").locator("time").first
+        words.append(undone.text_content())
+    assert words[0] == words[1]
 
 
 def test_leaving_with_changes_asks(open_page: OpenPage) -> None:

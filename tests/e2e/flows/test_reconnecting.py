@@ -53,8 +53,10 @@ def test_a_lost_connection_is_said_and_the_answer_is_whole_afterwards(
     standin.reply(STORY, gate=gate)
     chat.type("Tell me a story.")
     expect(chat.rows("Agent")).to_contain_text("Once upon")
+    expect(chat.status("Writing…")).to_be_visible()
     line.cut()
     expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    expect(chat.status("Writing…")).to_have_count(0)
     gate.open()
     line.dead = False
     chat.finished()
