@@ -110,8 +110,7 @@ def _one(call: Call, done: Done) -> Step:
 
 def _read_each(paths: Sequence[str], done: Done) -> Step:
     if len(done) < len(paths):
-        call = Call(READ, {"path": paths[len(done)]})
-        return Step(_announce(call), call)
+        return _next(Call(READ, {"path": paths[len(done)]}), done)
     return Step("\n\n".join(_report(call, result) for call, result in done))
 
 
@@ -125,8 +124,7 @@ def _read_all(done: Done, before: Mapping[str, str]) -> Step:
     read = before.keys() | {call.text for call, _ in done if call.tool == READ}
     waiting = [path for path in entries(listing.text) if path not in read]
     if waiting and len(done) < MOST_CALLS:
-        call = Call(READ, {"path": waiting[0]})
-        return Step(_announce(call), call)
+        return _next(Call(READ, {"path": waiting[0]}), done)
     return Step(_report_all([pair for pair in done if pair[0].tool == READ], before))
 
 
@@ -135,6 +133,11 @@ def entries(listing: str) -> list[str]:
     lines = (line for line in listing.splitlines() if line.strip() and not _NO_ENTRY.match(line))
     found = (match["path"].strip() for line in lines if (match := _ENTRY.match(line)))
     return [path for path in found if not path.endswith("/")]
+
+
+def _next(call: Call, done: Done) -> Step:
+    """Make a call; only the first of several is announced, so that they read as one step."""
+    return Step("" if done else _announce(call), call)
 
 
 def _announce(call: Call) -> str:
@@ -175,8 +178,10 @@ def _report_all(done: Done, before: Mapping[str, str]) -> str:
     words = sum(len(text.split()) for text in read.values())
     size = "" if before else f", {_count(words, 'word')} in all"
     lines = "\n".join(f"- `{path}`: {about}" for path, about in said.items() if about)
-    parts = [f"I read {_count(len(said), 'file')}{size}."]
-    parts += ["In one sentence each:", lines] if lines else []
+    parts = [
+        f"I read {_count(len(said), 'file')}{size}{'. In one sentence each:' if lines else '.'}"
+    ]
+    parts += [lines] if lines else []
     parts += [FOLDED % _count(len(before), "file")] if before else []
     parts += [f"I could not read {', '.join(failed)}."] if failed else []
     return "\n\n".join(parts)
