@@ -33,7 +33,7 @@ def provider_for(profile: Profile) -> Provider:
     model = Model(
         name=profile.model,
         context_window=profile.context_window,
-        max_output=profile.max_output,
+        max_output=profile.output_limit,
         prices=profile.prices,
         caches_prompts=spec.caches_prompts,
     )

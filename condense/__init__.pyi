@@ -71,7 +71,14 @@ from .shaping import (
     tools_to_text,
     validate_tool_results,
 )
-from .situation.budget import Budget, Distribution
+from .situation.budget import (
+    INHERIT,
+    MAX_THRESHOLD,
+    MIN_THRESHOLD,
+    Budget,
+    Distribution,
+    output_limit,
+)
 from .situation.decision import require_enough
 from .situation.gauge import Gauge
 from .situation.policy import Policy
@@ -114,6 +121,9 @@ from .writing.summarizer import (
 )
 
 __all__ = [
+    "INHERIT",
+    "MAX_THRESHOLD",
+    "MIN_THRESHOLD",
     "Addition",
     "AttachFoldedFiles",
     "Attempt",
@@ -211,6 +221,7 @@ __all__ = [
     "load_strategy",
     "merge_consecutive",
     "messages_since_last_summary",
+    "output_limit",
     "parse_ledger",
     "plan_truncation",
     "receipt",

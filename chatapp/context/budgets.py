@@ -23,7 +23,7 @@ def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
     """Return the window, the reserve and the thresholds in force for a profile."""
     return condense.Budget(
         window=profile.context_window,
-        max_output=profile.max_output,
+        max_output=profile.output_limit,
         threshold=preferences.threshold,
         profile_threshold=profile.threshold,
     )

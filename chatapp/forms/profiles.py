@@ -109,7 +109,7 @@ class ProfileForm(ThresholdChoice):
         help_texts: ClassVar[dict[str, Any]] = {
             "base_url": _("Leave empty for the provider's own address."),
             "context_window": _("Tokens the model can take in, its answer included."),
-            "max_output": _("Tokens kept free for the answer."),
+            "max_output": _("Tokens kept free for the answer: a fifth of the window at most."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

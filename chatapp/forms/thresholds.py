@@ -7,7 +7,6 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import Profile
-from chatapp.models.accounts import HIGHEST_THRESHOLD, INHERIT, LOWEST_THRESHOLD
 
 if TYPE_CHECKING:
     ProfileModelForm = forms.ModelForm[Profile]
@@ -17,16 +16,16 @@ else:
 
 OWN, INHERITED = "own", "inherit"
 OUT_OF_RANGE = _("Enter a number from %(least)d to %(most)d.") % {
-    "least": LOWEST_THRESHOLD,
-    "most": HIGHEST_THRESHOLD,
+    "least": condense.MIN_THRESHOLD,
+    "most": condense.MAX_THRESHOLD,
 }
 
 
 def threshold_field(**kwargs: Any) -> forms.IntegerField:
     """Return a number field for a percentage that the condenser accepts."""
     return forms.IntegerField(
-        min_value=LOWEST_THRESHOLD,
-        max_value=HIGHEST_THRESHOLD,
+        min_value=condense.MIN_THRESHOLD,
+        max_value=condense.MAX_THRESHOLD,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
         error_messages={"min_value": OUT_OF_RANGE, "max_value": OUT_OF_RANGE},
         **kwargs,
@@ -50,7 +49,7 @@ class ThresholdChoice(ProfileModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Show the stored choice."""
         super().__init__(*args, **kwargs)
-        inherits = self.instance.threshold == INHERIT
+        inherits = self.instance.threshold == condense.INHERIT
         self.initial.setdefault("mode", INHERITED if inherits else OWN)
         self.initial.setdefault("own_threshold", None if inherits else self.instance.threshold)
 
@@ -59,14 +58,14 @@ class ThresholdChoice(ProfileModelForm):
         profile = self.instance
         if not profile.context_window:
             return None
-        budget = condense.Budget(window=profile.context_window, max_output=profile.max_output)
+        budget = condense.Budget(window=profile.context_window, max_output=profile.output_limit)
         return {"window": profile.context_window, "allowed": max(0, int(budget.allowed))}
 
     def clean(self) -> dict[str, Any]:
         """Take the number where an own value was chosen, and ask for it when it is missing."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("mode") != OWN:
-            self.instance.threshold = INHERIT
+            self.instance.threshold = condense.INHERIT
         elif (own := cleaned.get("own_threshold")) is not None:
             self.instance.threshold = own
         elif "own_threshold" not in self.errors:

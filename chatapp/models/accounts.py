@@ -19,9 +19,6 @@ from chatapp.providers import ProviderSpec, provider_spec, provider_specs
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
-INHERIT = -1
-LOWEST_THRESHOLD, HIGHEST_THRESHOLD = 5, 100
-
 
 class SignInTokenQuerySet(models.QuerySet["SignInToken"]):
     """Tokens by what may be done with them."""
@@ -110,15 +107,15 @@ class Profile(models.Model):
     price_output = _price(_("output"))
     price_cache_read = _price(_("cache read"))
     price_cache_write = _price(_("cache write"))
-    threshold = models.SmallIntegerField(_("threshold"), default=INHERIT)
+    threshold = models.SmallIntegerField(_("threshold"), default=condense.INHERIT)
 
     class Meta:
         ordering = ("name",)
         constraints = (
             models.UniqueConstraint(fields=("owner", "name"), name="profile_name_per_owner"),
             models.CheckConstraint(
-                condition=models.Q(threshold=INHERIT)
-                | models.Q(threshold__range=(LOWEST_THRESHOLD, HIGHEST_THRESHOLD)),
+                condition=models.Q(threshold=condense.INHERIT)
+                | models.Q(threshold__range=(condense.MIN_THRESHOLD, condense.MAX_THRESHOLD)),
                 name="profile_threshold_range",
             ),
         )
@@ -131,6 +128,11 @@ class Profile(models.Model):
     def spec(self) -> ProviderSpec:
         """What the provider says of itself."""
         return provider_spec(self.provider)
+
+    @property
+    def output_limit(self) -> int:
+        """Tokens kept free for the answer, which may take no more."""
+        return condense.output_limit(self.context_window, self.max_output)
 
     @property
     def key_source(self) -> KeySource:
@@ -182,8 +184,11 @@ class Preferences(models.Model):
     auto_condense = models.BooleanField(_("condense automatically"), default=True)
     threshold = models.PositiveSmallIntegerField(
         _("threshold (%)"),
-        default=HIGHEST_THRESHOLD,
-        validators=[MinValueValidator(LOWEST_THRESHOLD), MaxValueValidator(HIGHEST_THRESHOLD)],
+        default=condense.MAX_THRESHOLD,
+        validators=[
+            MinValueValidator(condense.MIN_THRESHOLD),
+            MaxValueValidator(condense.MAX_THRESHOLD),
+        ],
     )
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
     strategy = models.CharField(_("strategy"), max_length=200, blank=True)

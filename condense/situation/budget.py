@@ -5,11 +5,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 DEFAULT_OUTPUT = 8192
+OUTPUT_SHARE = 0.2  # of the window: what a model could write at most is seldom what it writes
 BUFFER = 0.1
 MIN_THRESHOLD, MAX_THRESHOLD = 5, 100
-INHERIT = -1
+INHERIT = -1  # as a profile's threshold: that of the settings holds
 
 Rule = Literal["threshold", "allowed"]
+
+
+def output_limit(window: int, max_output: int | None = None) -> int:
+    """Return the most tokens to ask a model for, and to keep free for them.
+
+    That is ``max_output``, what the model can write at most, or 8,192 where nobody knows; but no
+    more than a fifth of the window.
+    """
+    return min(max_output or DEFAULT_OUTPUT, math.ceil(window * OUTPUT_SHARE))
 
 
 @dataclass(frozen=True, slots=True)

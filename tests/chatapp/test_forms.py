@@ -14,8 +14,8 @@ from chatapp.forms import (
     model_defaults,
 )
 from chatapp.models import Profile
-from chatapp.models.accounts import INHERIT
 from chatapp.services import preferences_of
+from condense import INHERIT
 
 PROFILE = {
     "name": "Claude",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from condense.messages import content_from_api
-from condense.situation import Budget
+from condense.situation.budget import Budget, output_limit
 from condense.tokens import TiktokenCounter
 from condense.usage import Prices, Surcharge, Usage
 from tests.condense.roo import Case, cases, each
@@ -47,6 +47,23 @@ def test_the_context_bar_shows_roos_numbers(case: Case) -> None:
     assert ours.reserved_percent == pytest.approx(roos["reservedPercent"], rel=1e-12)
     assert ours.available_percent == pytest.approx(roos["availablePercent"], rel=1e-12)
     assert (ours.reserved, ours.available) == (roos["reservedForOutput"], roos["availableSize"])
+
+
+def knows_the_model(case: Case) -> bool:
+    """Whether Roo goes by a model's name or by how it reasons; the engine knows neither."""
+    model = case["input"]["model"]
+    return "gpt-5" in case["input"]["modelId"].lower() or "requiredReasoningBudget" in model
+
+
+@each("getModelMaxOutputTokens")
+def test_as_much_is_kept_free_for_a_reply_as_in_roo(case: Case) -> None:
+    """What the model can write at most, but no more than a fifth of the window."""
+    model = case["input"]["model"]
+    ours = output_limit(model["contextWindow"], model.get("maxTokens"))
+    if knows_the_model(case):
+        assert ours == model["contextWindow"] / 5
+    else:
+        assert ours == case["output"]["value"]
 
 
 @each("tiktokenCount")

@@ -51,7 +51,7 @@ def test_the_bar_the_profiles_and_scripts_say_the_same(
     profile = alice.profiles.get()
     said = str(
         Threshold.of_budget(
-            condense.Budget(window=profile.context_window, max_output=profile.max_output),
+            condense.Budget(window=profile.context_window, max_output=profile.output_limit),
             automatic=True,
         )
     )

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from chatapp import services
 from chatapp.models import Conversation, Profile
-from chatapp.models.accounts import INHERIT
+from condense import INHERIT
 from tests.chatapp.test_forms import PROFILE
 
 PAGES = ["conversations", "condensations", "profiles", "new_profile", "settings", "search"]
