@@ -4,6 +4,7 @@ import asyncio
 import functools
 import logging
 import uuid
+from collections.abc import Awaitable
 from typing import Any, override
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -79,13 +80,21 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @_obey.register
     async def _(self, command: protocol.SendMessage) -> None:
+        await self._begin(turns.send_message(self.conversation, command), command.nonce)
+
+    @_obey.register
+    async def _(self, command: protocol.TakeUp) -> None:
+        await self._begin(turns.take_up(self.conversation, command), command.nonce)
+
+    async def _begin(self, turn: Awaitable[None], nonce: uuid.UUID) -> None:
+        """Start a turn, and tell the page that it may forget what it asked for, or why not."""
         try:
             with services.saving():
-                await turns.send_message(self.conversation, command)
+                await turn
         except services.Refused as reason:
-            await self._reply(protocol.refused(str(reason), nonce=command.nonce))
+            await self._reply(protocol.refused(str(reason), nonce=nonce))
         else:
-            await self._reply(protocol.message_accepted(command.nonce))
+            await self._reply(protocol.message_accepted(nonce))
 
     @_obey.register
     async def _(self, _command: protocol.StopTurn) -> None:

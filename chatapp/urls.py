@@ -16,6 +16,7 @@ one_conversation = [
     path("rewind/preview/", chat.preview_rewind, name="rewind_preview"),
     path("rewind/", chat.rewind_conversation, name="rewind"),
     path("rewinds/<uuid:rewind_pk>/undo/", chat.undo_rewind, name="undo_rewind"),
+    path("rewinds/<uuid:rewind_pk>/show/", chat.switch_version, name="switch_version"),
 ]
 
 one_condensation = [

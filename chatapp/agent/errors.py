@@ -20,6 +20,7 @@ class ProviderError(AgentError):
 
     ``retryable`` says whether the same call may succeed later, ``retry_after`` is the provider's
     wish in seconds, ``status`` the HTTP status, and ``details`` text to copy into a bug report.
+    ``profile_at_fault`` says that the profile's key, model or address has to be mended first.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class ProviderError(AgentError):
         retry_after: float | None = None,
         status: int | None = None,
         details: str = "",
+        profile_at_fault: bool = False,
     ) -> None:
         """Carry what a handler needs, so that nobody parses the message."""
         super().__init__(message)
@@ -37,6 +39,7 @@ class ProviderError(AgentError):
         self.retry_after = retry_after
         self.status = status
         self.details = details
+        self.profile_at_fault = profile_at_fault
 
 
 class ContextOverflow(ProviderError):

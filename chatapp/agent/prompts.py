@@ -11,6 +11,8 @@ summary, which stands in the conversation as a user message and is marked as his
 it says as having happened. If a detail you need is not in it, read the file or run the tool \
 again rather than guess."""
 
+CONTINUE = "Continue. Your last answer broke off: go on where it stopped, and repeat nothing of it."
+
 INTERRUPTED_RESULT = "Interrupted before this tool finished; it may have run, in part or whole."
 NOT_RUN_RESULT = "Not run: the turn was stopped before this tool's turn came."
 

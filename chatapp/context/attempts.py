@@ -16,7 +16,7 @@ from chatapp.agent.ports import Audience
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
-from chatapp.models import Condensation, Conversation, ModelCall, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, store
 
 PROGRESS_INTERVAL = 0.5  # seconds
 
@@ -116,7 +116,7 @@ class StoredLog:
                 message=message,
                 prompt=reduction.prompt,
                 tokens_after=size.value,
-                messages_hidden=reduction.count,
+                **_count_hidden(reduction, message),
                 summary=reduction.summary,
                 analysis=reduction.analysis,
                 notes=[*reduction.notes, *_said_by_validators(reduction)],
@@ -145,12 +145,13 @@ class StoredLog:
         """Complete the record of an attempt that came to nothing, its cost included."""
         self.asked_in_vain = self.asked_in_vain or error.calls > 0
         said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
-        status = Condensation.Status.FAILED
+        declined = isinstance(error, condense.NothingToCondense) or attempt.kind == "cleared"
+        status = Condensation.Status.DECLINED if declined else Condensation.Status.FAILED
         await finish(self.saver.save(self._give_up, attempt, status, **said))
         if fell_back_to:
             self.audience.publish(events.CondensingFellBack())
         else:
-            self._announce(attempt, Condensation.Status.FAILED)
+            self._announce(attempt, status)
 
     async def cancelled(self, attempt: condense.Attempt) -> None:
         """Complete the record of an attempt that was taken back."""
@@ -182,6 +183,13 @@ class StoredLog:
             cost_measured=not spent["guesses"],
             **columns,
         )
+
+
+def _count_hidden(reduction: condense.Reduction, made: Message) -> dict[str, int]:
+    """Count what was hidden as people see it; a clearing hides results, and no message."""
+    if reduction.kind == "cleared":
+        return {"results_hidden": reduction.count}
+    return store.hidden_by(made.conversation_id, [made]).count_seen()
 
 
 def _said_by_validators(reduction: condense.Reduction) -> list[str]:

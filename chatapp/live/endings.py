@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.errors import AgentError, StepLimitReached
+from chatapp.context.keeper import CondensingCancelled
 from chatapp.live.panel import Notice
 from chatapp.models import Turn
 from chatapp.models.crypto import DecryptionFailed
@@ -18,13 +19,32 @@ from chatapp.services import Refused
 log = logging.getLogger(__name__)
 
 
+# A condensation that came to nothing in one of these ways has a row that says why.
+_ON_RECORD = (condense.NothingToCondense, condense.SummaryFailed, condense.DidNotShrink)
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The turn's last status, what is announced, and what stays at the composer."""
+    """How work ended: the turn's last status, what is announced, and why, if there is a reason.
+
+    A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
+    to be said at the composer.
+    """
 
     turn: Turn.Status
     status: str
-    notice: Notice | None = None
+    reason: str = ""
+    details: str = ""
+    profile_at_fault: bool = False
+    on_record: bool = False
+
+    @property
+    def notice(self) -> Notice | None:
+        """What stays at the composer, where no row says it."""
+        if not self.reason or self.on_record:
+            return None
+        kind = "error" if self.turn == Turn.Status.FAILED else "info"
+        return Notice(kind, self.reason, self.details)
 
 
 async def ending_of(work: Awaitable[str | None]) -> Ending:
@@ -33,28 +53,46 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:
         said = await work
     except asyncio.CancelledError:
         return Ending(Turn.Status.STOPPED, _("Stopped."))
-    except (StepLimitReached, condense.NothingToCondense) as reason:
-        return Ending(Turn.Status.FINISHED, str(reason), Notice("info", str(reason)))
     except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:
-        return _failed(str(error), getattr(error, "details", ""))
+        return _foreseen(error)
     except Exception as error:
         log.exception("what ran could not be completed")
         return _unforeseen(error)
-    return Ending(Turn.Status.FINISHED, _("Done."), Notice("info", said) if said else None)
+    return Ending(Turn.Status.FINISHED, _("Done."), said or "")
+
+
+def _foreseen(error: Exception) -> Ending:
+    match error:
+        case condense.NothingToCondense():
+            said = _("Nothing to condense.")
+            return Ending(Turn.Status.FINISHED, said, str(error), on_record=True)
+        case StepLimitReached():
+            return Ending(Turn.Status.FINISHED, _("Stopped."), str(error))
+        case CondensingCancelled():
+            return Ending(Turn.Status.STOPPED, _("Stopped."), str(error))
+    in_profile = getattr(error, "profile_at_fault", isinstance(error, DecryptionFailed))
+    return Ending(
+        Turn.Status.FAILED,
+        _("Failed."),
+        str(error),
+        getattr(error, "details", ""),
+        profile_at_fault=in_profile,
+        on_record=isinstance(error, _ON_RECORD),
+    )
 
 
 def _unforeseen(error: Exception) -> Ending:
     if isinstance(error, DatabaseError | OSError):
         return storage_failed(error)
     text = _("Palimpsest itself made an error. What was written so far is kept; try again.")
-    return _failed(text, f"{type(error).__name__}: {error}")
+    return Ending(Turn.Status.FAILED, _("Failed."), text, _describe(error))
 
 
 def storage_failed(error: Exception) -> Ending:
     """Return the ending for a disk that is full or a database that can't be written."""
     text = _("The server could not save what was written. Check that its disk is not full.")
-    return _failed(text, f"{type(error).__name__}: {error}")
+    return Ending(Turn.Status.FAILED, _("Failed."), text, _describe(error))
 
 
-def _failed(text: str, details: str = "") -> Ending:
-    return Ending(Turn.Status.FAILED, _("Failed."), Notice("error", text, details))
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.models import store
+from chatapp.services import Preview
+from chatapp.transcript import seen_words
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How much a condensation may hide, counted as people see it; ``nothing`` says why none."""
+    """How much a condensation may hide, in words; ``nothing`` says why it would hide none."""
 
-    messages: int = 0
-    results: int = 0
+    words: str = ""
     nothing: str = ""
 
 
@@ -24,11 +26,7 @@ def forecast(history: Sequence[condense.Message]) -> Forecast:
         condense.require_enough(history, read)
     except condense.NothingToCondense:
         return Forecast(nothing=_why_not(history))
-    said = [one for one in read if not (one.is_summary or one.is_marker)]
-    return Forecast(
-        messages=sum(not one.tool_results for one in said),
-        results=sum(len(one.tool_results) for one in said),
-    )
+    return Forecast(words=seen_words(Preview(**store.count_seen(read))))
 
 
 def _why_not(history: Sequence[condense.Message]) -> str:

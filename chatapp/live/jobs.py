@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
@@ -68,21 +69,22 @@ class Job:
                 ending = await sync_to_async(_finish)(self.run.turn, ending)
         finally:
             try:
-                await self.view.end(ending.status, ending.notice)
+                has_row = ending.turn != Turn.Status.FINISHED or bool(ending.reason)
+                await self.view.end(ending.status, ending.notice, changed=has_row)
             finally:
                 self._on_end()
 
 
 def _finish(turn: Turn, ending: Ending) -> Ending:
-    """Close the turn's row, and return how it ended, which may be that this failed."""
-    notice = ending.notice
+    """Close the turn's row, which says from now on how it ended; or return why that failed."""
     try:
         services.finish_turn(
             turn=turn,
             status=ending.turn,
-            error=notice.text if notice else "",
-            details=notice.details if notice else "",
+            error=ending.reason,
+            details=ending.details,
+            profile_at_fault=ending.profile_at_fault,
         )
     except (DatabaseError, OSError) as error:
         return storage_failed(error)
-    return ending
+    return replace(ending, on_record=True)

@@ -11,7 +11,7 @@ from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.context_bar import ContextState, context_state, state_of
-from chatapp.models import Condensation, Conversation, Turn
+from chatapp.models import Condensation, Conversation
 from chatapp.rendering.numbers import number
 
 
@@ -40,12 +40,9 @@ class Notice:
 def read_panel(
     conversation_id: uuid.UUID, band: Band | None, notice: Notice | None
 ) -> protocol.Frame:
-    """Return the panel's frame as the database has it.
-
-    Without a ``notice`` the last turn's failure is shown.
-    """
+    """Return the panel's frame as the database has it."""
     conversation = Conversation.objects.get(pk=conversation_id)
-    return render_panel(context_state(conversation), band, notice or last_failure(conversation))
+    return render_panel(context_state(conversation), band, notice)
 
 
 def panel_of(
@@ -78,13 +75,3 @@ def words_written(band: Band) -> str:
     if not band.tokens_written:
         return ""
     return _("≈ %(count)s tokens written") % {"count": number(band.tokens_written)}
-
-
-def last_failure(conversation: Conversation) -> Notice | None:
-    """Return why the last turn failed, until something else happened since."""
-    turn = conversation.turns.order_by("-started_at").first()
-    if turn is None or turn.status != Turn.Status.FAILED:
-        return None
-    if turn.last_seq not in (None, conversation.last_seq):
-        return None
-    return Notice("error", turn.error, turn.details)

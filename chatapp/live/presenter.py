@@ -42,14 +42,17 @@ class LiveView:
         self.scene.begin(run)
         self._presenter = asyncio.create_task(self._present())
 
-    async def end(self, status: str, notice: Notice | None) -> None:
-        """Show all events that came, then that nothing runs any more, and why."""
+    async def end(self, status: str, notice: Notice | None, *, changed: bool = False) -> None:
+        """Show all events that came, then that nothing runs any more, and why.
+
+        With ``changed`` there is a row that says how it ended.
+        """
         self._queue.put_nowait(None)
         # What was stopped before it began has no presenter, but perhaps a message to show.
         await (self._presenter or self._present())
         self._presenter = None
         await _safely(self.scene.settle())
-        await self.scene.end(status, notice)
+        await self.scene.end(status, notice, changed=changed)
 
     async def snapshot(self) -> list[protocol.Frame]:
         """Return the frames that bring a page up to date, whatever it shows."""

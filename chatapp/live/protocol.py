@@ -1,6 +1,7 @@
 """The WebSocket's messages: the only file that knows the wire's JSON keys.
 
-Browser → server: ``message.send``, ``turn.stop``, ``condense.start``, ``condense.cancel``.
+Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
+``turn.stop``, ``condense.start``, ``condense.cancel``.
 Server → browser: everything under "frames" below. A frame that shows something carries HTML made by
 the page's own templates; every frame is idempotent, so that one sent twice does no harm.
 """
@@ -36,6 +37,18 @@ class SendMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeUp:
+    """Start a turn without a new message: ``how`` is "retry", "continue" or "regenerate".
+
+    ``seq`` is the answer to regenerate.
+    """
+
+    how: str
+    nonce: uuid.UUID
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class StopTurn:
     """Stop what runs: the turn, and a condensation within it."""
 
@@ -52,7 +65,7 @@ class CancelCondensing:
     """Cancel the condensation that runs, and nothing else."""
 
 
-Command = SendMessage | StopTurn | StartCondensing | CancelCondensing
+Command = SendMessage | TakeUp | StopTurn | StartCondensing | CancelCondensing
 
 
 def decode(text: str) -> Command:
@@ -64,6 +77,12 @@ def decode(text: str) -> Command:
                 if not isinstance(replaces, int | None):
                     raise BadFrame("replaces is a number")
                 return SendMessage(text, uuid.UUID(nonce), replaces)
+            case {
+                "type": "turn.retry" | "turn.continue" | "turn.regenerate" as name,
+                "nonce": str(nonce),
+                "seq": int(seq),
+            }:
+                return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
             case {"type": "turn.stop"}:
                 return StopTurn()
             case {"type": "condense.start", **rest}:

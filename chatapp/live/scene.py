@@ -60,10 +60,12 @@ class Scene:
             self.watchers.send(protocol.article_upserted(*self._unsaved[-1]))
         await self._show_row()
 
-    async def end(self, status: str, notice: Notice | None) -> None:
-        """Show that nothing runs any more, and why."""
+    async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
+        """Show that nothing runs any more, and why; ``changed`` where a row of its own says so."""
         self._row_seq, self._tools = 0, {}
         self.band, self.notice = None, notice
+        if changed:
+            await self._show_transcript()
         panel = await self._panel_or_notice() if self.watchers else None
         self.running = False
         self._show_status(status)

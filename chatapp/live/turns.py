@@ -14,8 +14,9 @@ from chatapp.agent import events
 from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
+from chatapp.live.forecast import forecast
 from chatapp.live.rooms import Room, hub
-from chatapp.models import Conversation, Profile, Turn
+from chatapp.models import Conversation, Profile, Turn, store
 
 
 async def send_message(conversation: Conversation, command: protocol.SendMessage) -> None:
@@ -28,8 +29,8 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):
             return
-        # A rewind that can't be undone any more loses its button.
-        settles = await sync_to_async(services.has_undoable_rewind)(conversation)
+        # What can't be undone, tried again or continued any more loses its button.
+        settles = await sync_to_async(services.has_loose_end)(conversation)
         tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
         started = await sync_to_async(_start_turn)(conversation, command, tokens)
         if started is None:
@@ -58,13 +59,37 @@ def _start_turn(
     return _read_run(conversation, turn=turn), message
 
 
+async def take_up(conversation: Conversation, command: protocol.TakeUp) -> None:
+    """Start a turn without a new message; raise services.Refused when it can't be.
+
+    A repeated nonce starts nothing.
+    """
+    await _require_profile(conversation)
+    room = await hub.enter(conversation.pk)
+    async with room.starting:
+        if not await _may_start(room, conversation, command.nonce):
+            return
+        run = await sync_to_async(_take_up)(conversation, command)
+        if run is None:
+            return
+        room.start(run)
+    await room.view.show_change()
+
+
+def _take_up(conversation: Conversation, command: protocol.TakeUp) -> Run | None:
+    turn = services.take_up(
+        conversation=conversation, how=command.how, nonce=command.nonce, seq=command.seq
+    )
+    return _read_run(conversation, turn=turn) if turn else None
+
+
 async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
     """Whether a turn may start now; raise services.Refused while another one runs."""
     if not room.job:
         # What a full disk kept from being closed would be in the way for ever.
         await sync_to_async(services.close_interrupted)(conversation)
         return True
-    if await sync_to_async(_is_known)(conversation, nonce):
+    if await sync_to_async(services.is_known)(conversation, nonce):
         return False
     raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
 
@@ -72,6 +97,9 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
 async def condense_now(conversation: Conversation, focus: str) -> None:
     """Start a condensation by hand; raise services.Refused while something runs."""
     await _require_profile(conversation)
+    history = await sync_to_async(store.read_effective)(conversation.pk)
+    if nothing := forecast(history).nothing:
+        raise services.Refused(nothing)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if room.job:
@@ -137,7 +165,3 @@ def _read_run(conversation: Conversation, *, turn: Turn | None = None, focus: st
         turn=turn,
         focus=focus,
     )
-
-
-def _is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
-    return Turn.objects.filter(conversation=conversation, nonce=nonce).exists()

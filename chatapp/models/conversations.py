@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Lower
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -76,6 +76,10 @@ _MADE_BY_ENGINE = (
 )
 
 
+# Why an answer ended early: the model's own limits, and what the agent notes of a broken call.
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "error"})
+
+
 class MessageQuerySet(models.QuerySet["Message"]):
     """Messages by what the model sees of them."""
 
@@ -91,6 +95,14 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Leave out what was undone or rewound."""
         return self.filter(undone=False, rewind_parent=None)
 
+    def newest(self) -> "Message | None":
+        """Return the message that was written last, None without any."""
+        return self.order_by("-seq").first()
+
+    def questions(self) -> Self:
+        """Return what the user said, without messages that only hold results."""
+        return self.written().filter(role=Message.Role.USER, holds_results=False)
+
     def made_by_engine(self) -> Self:
         """Return summaries and markers."""
         return self.filter(_MADE_BY_ENGINE)
@@ -99,26 +111,50 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return what the user, the model or a tool said."""
         return self.exclude(_MADE_BY_ENGINE)
 
-    def refresh_hidden(self) -> int:
-        """Derive ``hidden`` from the tags of these messages and of what they name.
+    def count_seen(self) -> dict[str, int]:
+        """Count these messages as people see them, in the columns of ``Hiding``.
 
-        A parent hides only while the summary or marker it names is in force.
+        A message that only holds results is none of its own: its results are on the cards of the
+        calls. Summaries and markers are condensations.
         """
-        same = Message.objects.in_force().filter(conversation=OuterRef("conversation"))
-        condensed = Exists(same.filter(condense_id=OuterRef("condense_parent")))
-        truncated = Exists(same.filter(truncation_id=OuterRef("truncation_parent")))
-        hidden = Q(undone=True) | Q(rewind_parent__isnull=False) | condensed | truncated
-        return self.update(
-            hidden=models.Case(models.When(hidden, then=True), default=models.Value(value=False))
+        return self.aggregate(
+            messages_hidden=models.Count("pk", filter=~_MADE_BY_ENGINE & Q(holds_results=False)),
+            results_hidden=Coalesce(models.Sum("results", filter=~_MADE_BY_ENGINE), 0),
+            condensations_hidden=models.Count("pk", filter=_MADE_BY_ENGINE & Q(undone=False)),
         )
+
+    def refresh_hidden(self) -> int:
+        """Derive ``hidden`` from the tags of these messages and of what they name."""
+        return self.update(
+            hidden=models.Case(
+                models.When(_is_hidden(), then=True), default=models.Value(value=False)
+            )
+        )
+
+    def shown_by_tags(self) -> Self:
+        """Return what the model sees by the tags, whatever ``hidden`` says as yet."""
+        return self.exclude(_is_hidden())
+
+
+def _is_hidden() -> Q:
+    """Return the condition that a message's tags hide it.
+
+    A parent hides only while the summary or marker it names is in force.
+    """
+    same = Message.objects.in_force().filter(conversation=OuterRef("conversation"))
+    condensed = Exists(same.filter(condense_id=OuterRef("condense_parent")))
+    truncated = Exists(same.filter(truncation_id=OuterRef("truncation_parent")))
+    return Q(undone=True) | Q(rewind_parent__isnull=False) | condensed | truncated
 
 
 class Message(models.Model):
     """One message: its content in the Messages API's shape, its place, and its tags.
 
     ``seq`` is the order of writing within the conversation, ``position`` the place in reading
-    order. ``tokens`` is an estimate of the message's own size. ``cleared`` has, on a clearing's
-    marker, the line that the model sees in place of each tool result.
+    order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
+    in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
+    calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
+    tool result.
     """
 
     class Role(models.TextChoices):
@@ -134,6 +170,8 @@ class Message(models.Model):
     role = models.CharField(max_length=9, choices=Role)
     content = fields.JSONField()
     tokens = models.PositiveIntegerField()
+    results = models.PositiveIntegerField(default=0)
+    holds_results = models.BooleanField(default=False)
     stop_reason = fields.CharField(max_length=40, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -175,6 +213,17 @@ class Message(models.Model):
         return f"{self.role} message {self.seq}"
 
     @property
+    def is_cut(self) -> bool:
+        """Whether this is an answer that ended before the model was done."""
+        return self.stop_reason in _CUT
+
+    @property
+    def asks_to_continue(self) -> bool:
+        """Whether this only asks the model to go on with an answer that was cut."""
+        by_user = self.role == Message.Role.USER and not self.holds_results
+        return by_user and self.turn is not None and self.turn.origin == "continued"
+
+    @property
     def is_summary(self) -> bool:
         """Whether this is a condensation's summary."""
         return self.condense_id is not None
@@ -183,82 +232,3 @@ class Message(models.Model):
     def is_marker(self) -> bool:
         """Whether this is a truncation's or a clearing's marker."""
         return self.truncation_id is not None or self.clear_id is not None
-
-    @property
-    def holds_results(self) -> bool:
-        """Whether the message only carries results of tools."""
-        content = self.content
-        return isinstance(content, list) and all(
-            block.get("type") == "tool_result" for block in content
-        )
-
-
-class Turn(models.Model):
-    """From one message of the user to the final reply; ``nonce`` makes sending idempotent."""
-
-    class Status(models.TextChoices):
-        """How a turn stands or ended."""
-
-        RUNNING = "running", _("running")
-        FINISHED = "finished", _("finished")
-        STOPPED = "stopped", _("stopped")
-        FAILED = "failed", _("failed")
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
-    nonce = models.UUIDField(default=uuid.uuid4)
-    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
-    error = fields.TextField(blank=True)
-    details = fields.TextField(blank=True)
-    last_seq = models.PositiveIntegerField(null=True)
-    started_at = models.DateTimeField(default=timezone.now)
-    finished_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = (
-            models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
-            models.UniqueConstraint(
-                fields=("conversation",),
-                condition=Q(status="running"),
-                name="one_running_turn",
-            ),
-        )
-
-    def __str__(self) -> str:
-        """Name the turn by its state."""
-        return f"{self.status} turn"
-
-
-class RewindQuerySet(models.QuerySet["Rewind"]):
-    """Rewinds by whether they can be taken back."""
-
-    def undoable(self) -> Self:
-        """Return rewinds in force after which nothing new was written."""
-        return self.filter(undone_at=None, last_seq=F("conversation__last_seq"))
-
-
-class Rewind(models.Model):
-    """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="rewinds")
-    to_seq = models.PositiveIntegerField()
-    last_seq = models.PositiveIntegerField()
-    messages_hidden = models.PositiveIntegerField()
-    condensations_hidden = models.PositiveIntegerField()
-    created_at = models.DateTimeField(default=timezone.now)
-    undone_at = models.DateTimeField(null=True)
-
-    objects = RewindQuerySet.as_manager()
-
-    class Meta:
-        indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
-
-    def __str__(self) -> str:
-        """Name the rewind by its target."""
-        return f"Rewind to {self.to_seq}"
-
-    @property
-    def undoable(self) -> bool:
-        """Whether the rewind is in force and nothing new was written since."""
-        return self.undone_at is None and self.last_seq == self.conversation.last_seq

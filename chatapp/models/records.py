@@ -17,7 +17,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.conversations import Conversation, Message, Turn
+from chatapp.models.conversations import Conversation, Message
+from chatapp.models.turns import Hiding, Turn
 
 
 def _cost() -> "models.DecimalField[Any, Any]":
@@ -73,13 +74,15 @@ class CondensationQuerySet(models.QuerySet["Condensation"]):
         return totals | {"outcomes": counts, "cost_measured": not totals["cost_guesses"]}
 
 
-class Condensation(models.Model):
+class Condensation(Hiding):
     """One attempt to make the context smaller, from its start.
 
+    It is declined where there was too little to condense or to clear: nothing went wrong.
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    ``messages_hidden`` counts results where a clearing replaced these. ``receipt`` is what became
-    of the hidden facts, as ``condense.Receipt.to_json`` gives it, and ``folded`` what became of
-    the files that were read, as ``condense.Folded.to_json`` does.
+    A clearing hides results only. ``receipt`` is what became of the hidden facts, as
+    ``condense.Receipt.to_json`` gives it, and ``folded`` what became of the files that were read,
+    as ``condense.Folded.to_json`` does. ``rewind_parent`` is the rewind that took an attempt along
+    which left no message.
     """
 
     class Status(models.TextChoices):
@@ -88,6 +91,7 @@ class Condensation(models.Model):
         RUNNING = "running", _("running")
         SUCCEEDED = "succeeded", _("succeeded")
         FAILED = "failed", _("failed")
+        DECLINED = "declined", _("nothing to do")
         CANCELLED = "cancelled", _("cancelled")
         UNDONE = "undone", _("undone")
 
@@ -98,7 +102,7 @@ class Condensation(models.Model):
         TRUNCATED = "truncated", _("truncated")
         CLEARED = "cleared", _("tool output cleared")
         FAILED = "failed", _("failed")
-        INSUFFICIENT = "insufficient", _("not enough to clear")
+        DECLINED = "declined", _("nothing to do")
         CANCELLED = "cancelled", _("cancelled")
         UNDONE = "undone", _("undone")
         RUNNING = "running", _("running")
@@ -106,12 +110,7 @@ class Condensation(models.Model):
         @classmethod
         def of(cls, kind: str, status: str) -> Self:
             """Return what an attempt of this kind and status came to."""
-            if status == Condensation.Status.SUCCEEDED:
-                return cls(kind)
-            if (kind, status) == (Condensation.Kind.CLEARED, Condensation.Status.FAILED):
-                # The next rung does what there was too little output for: nothing went wrong.
-                return cls.INSUFFICIENT
-            return cls(status)
+            return cls(kind if status == Condensation.Status.SUCCEEDED else status)
 
     class Trigger(models.TextChoices):
         """Who or what asked for it."""
@@ -148,7 +147,6 @@ class Condensation(models.Model):
     tokens_before_measured = models.BooleanField()
     tokens_after = models.PositiveIntegerField(null=True)
     tokens_after_measured = models.BooleanField(default=False)
-    messages_hidden = models.PositiveIntegerField(default=0)
     cost = _cost()
     cost_measured = models.BooleanField(default=True)
     summary = fields.TextField(blank=True)
@@ -161,6 +159,7 @@ class Condensation(models.Model):
     fell_back_to = models.CharField(max_length=200, blank=True)
     started_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True)
+    rewind_parent = models.UUIDField(null=True)
     undone_at = models.DateTimeField(null=True)
 
     objects = CondensationQuerySet.as_manager()

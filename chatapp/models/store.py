@@ -6,7 +6,7 @@ holds the two against each other.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 import condense
-from chatapp.models import Conversation, Message, Rewind, Turn
+from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.models.conversations import MessageQuerySet
 
 _TAG_NAMES = (
@@ -99,6 +99,23 @@ def _columns(message: condense.Message) -> dict[str, Any]:
     return {
         "role": message.role,
         "content": condense.content_to_api(message.content),
+        "results": len(message.tool_results),
+        "holds_results": _holds_results(message),
+    }
+
+
+def _holds_results(message: condense.Message) -> bool:
+    return bool(message.content) and len(message.tool_results) == len(message.blocks)
+
+
+def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
+    """Count messages in memory as ``MessageQuerySet.count_seen`` counts those that are stored."""
+    history = list(history)
+    said = [message for message in history if not (message.is_summary or message.is_marker)]
+    return {
+        "messages_hidden": sum(not _holds_results(message) for message in said),
+        "results_hidden": sum(len(message.tool_results) for message in said),
+        "condensations_hidden": len(history) - len(said),
     }
 
 
@@ -202,44 +219,80 @@ def named_by(names: Sequence[Message]) -> Q:
     return Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated)
 
 
-def rewind(conversation_id: uuid.UUID, *, to_seq: int) -> Rewind:
-    """Hide message ``to_seq`` and all written since; what was condensed since is back."""
+def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind:
+    """Hide message ``to_seq`` and all written since; what was condensed since is back.
+
+    ``columns`` are those of the record that say why.
+    """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
-        affected = Message.objects.filter(
-            conversation=conversation, seq__gte=to_seq, rewind_parent=None
-        )
+        affected = rewindable(conversation_id, to_seq)
         record = Rewind.objects.create(
             conversation=conversation,
             to_seq=to_seq,
             last_seq=conversation.last_seq,
-            **count_rewound(affected),
+            **affected.count_seen(),
+            **columns,
         )
         names = list(affected.made_by_engine())
         affected.update(rewind_parent=record.pk, hidden=True)
+        _take_along(record)
         hidden_by(conversation_id, names).refresh_hidden()
         _mark_changed(conversation_id)
     return record
 
 
-def count_rewound(affected: MessageQuerySet) -> dict[str, int]:
-    """Count what a rewind over these messages hides: messages proper, and condensations."""
-    return {
-        "messages_hidden": affected.written().count(),
-        "condensations_hidden": affected.made_by_engine().filter(undone=False).count(),
-    }
+def rewindable(conversation_id: uuid.UUID, to_seq: int) -> MessageQuerySet:
+    """Return the messages that a rewind to before message ``to_seq`` hides."""
+    return Message.objects.filter(conversation=conversation_id, seq__gte=to_seq, rewind_parent=None)
+
+
+def _take_along(record: Rewind) -> None:
+    """Have a rewind take what else began since, so that it comes back with the messages.
+
+    The other versions of the same place are no part of the one that is set aside.
+    """
+    tag = {"rewind_parent": record.pk}
+    since = {"conversation": record.conversation_id, "rewind_parent": None}
+    Turn.objects.filter(**since, at_seq__gte=record.to_seq - 1).update(**tag)
+    attempts = Condensation.objects.filter(**since, message=None)
+    in_turn = Q(turn__rewind_parent=record.pk)
+    attempts.filter(Q(at_seq__gte=record.to_seq) | in_turn).update(**tag)
+    rewinds = Rewind.objects.filter(**since).exclude(pk=record.pk)
+    if record.root_seq is not None:
+        rewinds = rewinds.exclude(cause=record.cause, root_seq=record.root_seq)
+    was_undone = Q(undone_at__isnull=False, last_seq__gte=record.to_seq)
+    rewinds.filter(Q(to_seq__gte=record.to_seq) | was_undone).update(**tag)
 
 
 def undo_rewind(record: Rewind) -> None:
     """Show again exactly what the rewind hid, and hide again what was condensed then."""
     with transaction.atomic():
         Rewind.objects.filter(pk=record.pk).update(undone_at=timezone.now())
-        messages = Message.objects.filter(conversation=record.conversation_id)
-        messages.filter(rewind_parent=record.pk).update(rewind_parent=None)
-        shown = messages.filter(seq__range=(record.to_seq, record.last_seq))
+        whole = record.conversation
+        for taken in (whole.messages, whole.turns, whole.condensations, whole.rewinds):
+            taken.filter(rewind_parent=record.pk).update(rewind_parent=None)
+        shown = whole.messages.filter(seq__range=(record.to_seq, record.last_seq))
+        made = list(shown.in_force().made_by_engine().order_by("seq"))
+        for one in made:
+            if one.clear_id is None:
+                _name_again(one)
         shown.refresh_hidden()
-        hidden_by(record.conversation_id, list(shown.made_by_engine())).refresh_hidden()
+        hidden_by(record.conversation_id, made).refresh_hidden()
         _mark_changed(record.conversation_id)
+
+
+def _name_again(made: Message) -> None:
+    """Have a summary or marker that is back named by what it hid, where a later one took its place.
+
+    That one was made in another version, and is out of force.
+    """
+    name = "condense" if made.condense_id else "truncation"
+    before = Q(position__lt=made.position) | Q(position=made.position, seq__lt=made.seq)
+    earlier = Message.objects.filter(
+        before, conversation=made.conversation_id, seq__lt=made.seq
+    ).exclude(**{f"{name}_parent": None})
+    earlier.shown_by_tags().update(**{f"{name}_parent": getattr(made, f"{name}_id")})
 
 
 def usage_columns(usage: condense.Usage) -> dict[str, int]:

@@ -2,9 +2,11 @@
 
 ``accounts``       the owner, sign-in links, profiles and preferences
 ``conversations``  starting, naming, deleting; the life of a turn
+``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
+``versions``       what an edit or another answer sets aside, and showing it again
 """
 
 from chatapp.services.accounts import (
@@ -14,10 +16,18 @@ from chatapp.services.accounts import (
     prepare_owner,
     redeem_sign_in_token,
 )
+from chatapp.services.again import (
+    continue_turn,
+    has_loose_end,
+    regenerate_answer,
+    retry_turn,
+    take_up,
+)
 from chatapp.services.conversations import (
     close_interrupted,
     delete_conversation,
     finish_turn,
+    is_known,
     rename_conversation,
     restore_conversation,
     start_conversation,
@@ -25,12 +35,12 @@ from chatapp.services.conversations import (
 )
 from chatapp.services.errors import Refused, saving
 from chatapp.services.history import (
-    RewindPreview,
-    has_undoable_rewind,
+    Preview,
     list_hidden,
     preview_rewind,
     put_back,
     rewind_conversation,
+    switch_version,
     undo_condensation,
     undo_rewind,
 )
@@ -41,28 +51,34 @@ from chatapp.services.workspaces import choose_workspace
 __all__ = [
     "SAMPLES",
     "Imported",
+    "Preview",
     "Refused",
-    "RewindPreview",
     "choose_workspace",
     "close_interrupted",
+    "continue_turn",
     "create_sign_in_token",
     "delete_conversation",
     "finish_turn",
-    "has_undoable_rewind",
+    "has_loose_end",
     "holder_of_sign_in_token",
     "import_conversation",
+    "is_known",
     "list_hidden",
     "preferences_of",
     "prepare_owner",
     "preview_rewind",
     "put_back",
     "redeem_sign_in_token",
+    "regenerate_answer",
     "rename_conversation",
     "restore_conversation",
+    "retry_turn",
     "rewind_conversation",
     "saving",
     "start_conversation",
     "start_turn",
+    "switch_version",
+    "take_up",
     "undo_condensation",
     "undo_rewind",
 ]

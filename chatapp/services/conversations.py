@@ -1,19 +1,22 @@
 """Starting, naming and deleting conversations; the life of a turn."""
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.models import Condensation, Conversation, Message, Profile, Turn, store
+from chatapp.models import Condensation, Conversation, Profile, Turn, store
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
 from chatapp.services.samples import SAMPLES, lay_out_samples
+from chatapp.services.versions import set_message_aside
 
 TITLE_LENGTH = 60
 
@@ -60,33 +63,54 @@ def start_turn(
 ) -> tuple[Turn, condense.Message] | None:
     """Store the user's message and open its turn; None when this nonce was here before.
 
-    ``replaces`` is the seq of an earlier message of the user: the conversation is rewound to
-    before it first. The title comes from the first message.
+    ``replaces`` is the seq of an earlier message of the user, which is set aside as a version. The
+    title comes from the first message.
     """
     if not text.strip():
         raise Refused(_("There is nothing to send yet. Type a message first."))
-    if Turn.objects.filter(conversation=conversation, nonce=nonce).exists():
+    if is_known(conversation, nonce):
         return None
     message = condense.Message(role="user", content=(condense.TextBlock(text),))
-    try:
-        with transaction.atomic():
-            turn = Turn.objects.create(conversation=conversation, nonce=nonce)
-            if replaces is not None:
-                _rewind_to_edit(conversation, replaces)
-            row = store.append_message(conversation.pk, message, tokens=tokens, turn=turn)
-            _entitle(conversation, text)
-    except IntegrityError as error:
-        raise Refused(_("The previous turn is still running. Stop it first, or wait.")) from error
+    with one_turn(conversation) as locked:
+        if replaces is not None:
+            set_message_aside(locked, replaces)
+        turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
+        row = store.append_message(locked.pk, message, tokens=tokens, turn=turn)
+        _entitle(locked, text)
     return turn, store.to_engine(row)
 
 
-def _rewind_to_edit(conversation: Conversation, seq: int) -> None:
-    """Rewind to before a message of the user that is still part of the conversation."""
-    own = conversation.messages.written().filter(role=Message.Role.USER)
-    target = own.filter(seq=seq, rewind_parent=None)
-    if not target.exists():
-        raise Refused(_("This message can't be edited any more. Reload the page."))
-    store.rewind(conversation.pk, to_seq=seq)
+def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
+    """Whether a turn with this nonce has begun already."""
+    return Turn.objects.filter(conversation=conversation, nonce=nonce).exists()
+
+
+@contextmanager
+def one_turn(conversation: Conversation) -> Iterator[Conversation]:
+    """Lock the conversation for a transaction that opens a turn; refused while another runs."""
+    try:
+        with transaction.atomic():
+            yield Conversation.objects.select_for_update().get(pk=conversation.pk)
+    except IntegrityError as error:
+        raise Refused(_("The previous turn is still running. Stop it first, or wait.")) from error
+
+
+def open_turn(
+    locked: Conversation,
+    nonce: uuid.UUID,
+    *,
+    question_seq: int,
+    origin: Turn.Origin = Turn.Origin.SENT,
+) -> Turn:
+    """Return a turn that runs from now on, and answers the message ``question_seq``."""
+    return Turn.objects.create(
+        conversation=locked,
+        nonce=nonce,
+        origin=origin,
+        question_seq=question_seq,
+        at_seq=locked.last_seq,
+        profile_id=locked.profile_id,
+    )
 
 
 def _entitle(conversation: Conversation, text: str) -> None:
@@ -95,16 +119,27 @@ def _entitle(conversation: Conversation, text: str) -> None:
     Conversation.objects.filter(pk=conversation.pk, title="").update(title=title)
 
 
-def finish_turn(*, turn: Turn, status: Turn.Status, error: str = "", details: str = "") -> None:
-    """Close a turn: how it ended, and why if it failed."""
-    last_seq = Conversation.objects.values_list("last_seq", flat=True).get(pk=turn.conversation_id)
-    Turn.objects.filter(pk=turn.pk).update(
-        status=status,
-        error=error,
-        details=details,
-        last_seq=last_seq,
-        finished_at=timezone.now(),
-    )
+def finish_turn(
+    *,
+    turn: Turn,
+    status: Turn.Status,
+    error: str = "",
+    details: str = "",
+    profile_at_fault: bool = False,
+) -> None:
+    """Close a turn: how it ended, and why if it failed, which the transcript shows."""
+    conversation = Conversation.objects.filter(pk=turn.conversation_id)
+    with transaction.atomic():
+        Turn.objects.filter(pk=turn.pk).update(
+            status=status,
+            error=error,
+            details=details,
+            profile_at_fault=profile_at_fault,
+            last_seq=Subquery(conversation.values("last_seq")),
+            finished_at=timezone.now(),
+        )
+        if status != Turn.Status.FINISHED or error:
+            store.note_record(turn.conversation_id)
 
 
 def close_interrupted(
@@ -123,4 +158,10 @@ def close_interrupted(
         attempts = attempts.filter(conversation=conversation)
         turns = turns.filter(conversation=conversation)
     ended = attempts.update(status=Condensation.Status.FAILED, error=reason, finished_at=now)
-    return ended + turns.update(status=Turn.Status.FAILED, error=reason, finished_at=now)
+    there = Conversation.objects.filter(pk=OuterRef("conversation"))
+    return ended + turns.update(
+        status=Turn.Status.FAILED,
+        error=reason,
+        last_seq=Subquery(there.values("last_seq")),
+        finished_at=now,
+    )

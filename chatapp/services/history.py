@@ -1,6 +1,7 @@
-"""Going back: rewind, undo a rewind, undo a condensation."""
+"""Going back: rewind, undo a rewind, undo a condensation, go to another version."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -15,46 +16,43 @@ from chatapp.models.conversations import MessageQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
+from chatapp.services.versions import show_version
 
 
 @dataclass(frozen=True, slots=True)
-class RewindPreview:
-    """What a rewind would hide."""
+class Preview:
+    """What something would hide, counted as people see it."""
 
-    messages: int
-    condensations: int
+    messages_hidden: int
+    results_hidden: int
+    condensations_hidden: int
 
 
-def preview_rewind(*, conversation: Conversation, to_seq: int) -> RewindPreview:
+def preview_rewind(*, conversation: Conversation, to_seq: int) -> Preview:
     """Count what a rewind to before message ``to_seq`` would hide."""
-    affected = Message.objects.filter(
-        conversation=conversation, seq__gte=to_seq, rewind_parent=None
-    )
-    counts = store.count_rewound(affected)
-    return RewindPreview(counts["messages_hidden"], counts["condensations_hidden"])
+    return Preview(**store.rewindable(conversation.pk, to_seq).count_seen())
 
 
 def rewind_conversation(*, conversation: Conversation, to_seq: int) -> Rewind:
     """Go back to before message ``to_seq``; refused while a turn runs or without such a message."""
-    _refuse_while_running(conversation)
-    target = Message.objects.filter(conversation=conversation, seq=to_seq, rewind_parent=None)
-    if not target.exists():
-        raise Refused(_("This message was rewound already. Reload the page."))
-    return store.rewind(conversation.pk, to_seq=to_seq)
+    with _resting(conversation) as locked:
+        if not locked.messages.filter(seq=to_seq, rewind_parent=None).exists():
+            raise Refused(_("This message was rewound already. Reload the page."))
+        return store.rewind(locked.pk, to_seq=to_seq)
 
 
 def undo_rewind(*, rewind: Rewind) -> None:
     """Show again what the rewind hid; refused once something new was written."""
-    _refuse_while_running(rewind.conversation)
-    latest = Rewind.objects.filter(conversation=rewind.conversation_id).undoable()
-    if rewind != latest.order_by("-created_at").first():
-        raise Refused(_("Something new was written since, so this rewind can't be undone."))
-    store.undo_rewind(rewind)
+    with _resting(rewind.conversation):
+        if not Rewind.objects.undoable().filter(pk=rewind.pk).exists():
+            raise Refused(_("Something new was written since, so this rewind can't be undone."))
+        store.undo_rewind(rewind)
 
 
-def has_undoable_rewind(conversation: Conversation) -> bool:
-    """Whether the newest thing that happened is a rewind, which can be taken back."""
-    return Rewind.objects.filter(conversation=conversation).undoable().exists()
+def switch_version(*, rewind: Rewind) -> None:
+    """Go to the version that a rewind set aside; refused while something runs."""
+    with _resting(rewind.conversation) as locked:
+        show_version(locked, Rewind.objects.get(pk=rewind.pk))
 
 
 def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
@@ -68,32 +66,29 @@ def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
 
 def undo_condensation(*, condensation: Condensation) -> None:
     """Bring the originals back into what the model sees; refused when they would not fit."""
-    conversation = condensation.conversation
-    _refuse_while_running(conversation)
-    message = condensation.message
-    if condensation.status != Condensation.Status.SUCCEEDED or message is None:
-        raise Refused(_("Only a condensation in force can be undone."))
-    if message.hidden:
-        raise Refused(_("A later condensation or rewind hides this one. Undo that first."))
-    with transaction.atomic():
+    with _resting(condensation.conversation) as locked:
+        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+        message = attempt.message
+        if attempt.status != Condensation.Status.SUCCEEDED or message is None:
+            raise Refused(_("Only a condensation in force can be undone."))
+        if message.hidden:
+            raise Refused(_("A later condensation or rewind hides this one. Undo that first."))
         store.undo_reduction(message)
-        _refuse_if_too_large(conversation)
-        Condensation.objects.filter(pk=condensation.pk).update(
+        _refuse_if_too_large(locked)
+        Condensation.objects.filter(pk=attempt.pk).update(
             status=Condensation.Status.UNDONE, undone_at=timezone.now()
         )
 
 
 def put_back(*, condensation: Condensation, index: int) -> None:
     """Tell the model a fact again that a condensation lost, as a message of its own."""
-    conversation = condensation.conversation
-    _refuse_while_running(conversation)
-    with transaction.atomic():
-        row = Condensation.objects.select_for_update().get(pk=condensation.pk)
+    with _resting(condensation.conversation) as locked:
+        row = Condensation.objects.get(pk=condensation.pk)
         if index >= len(row.receipt) or row.receipt[index]["state"] == "kept":
             raise Refused(_("The model has this fact already. Reload the page."))
         message = condense.Message(role="user", content=(_put_back_block(row.receipt[index]),))
         tokens = condense.count_message(message, budgets.COUNTER)
-        store.append_message(conversation.pk, message, tokens=tokens)
+        store.append_message(locked.pk, message, tokens=tokens)
         row.receipt[index]["state"] = "kept"
         row.save(update_fields=["receipt"])
 
@@ -104,6 +99,15 @@ def _put_back_block(finding: Mapping[str, str]) -> condense.TextBlock:
     return condense.TextBlock(
         f"From the part of this conversation that the summary replaces ({kind}): {finding['text']}"
     )
+
+
+@contextmanager
+def _resting(conversation: Conversation) -> Iterator[Conversation]:
+    """Lock a conversation for one transaction; refused while something runs in it."""
+    with transaction.atomic():
+        locked = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        _refuse_while_running(locked)
+        yield locked
 
 
 def _refuse_while_running(conversation: Conversation) -> None:

@@ -43,10 +43,6 @@ def script_texts() -> SafeString:
             "notYours": _("You can't see this conversation."),
             "requestFailed": _("That did not work: the server answered {status}."),
             "unreachable": _("The server cannot be reached. Nothing was changed."),
-            "hiddenGroup": {
-                "one": _("{count} message"),
-                "other": _("{count} messages"),
-            },
             "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
             **tallies(),
             "characters": {"one": _("{count} character"), "other": _("{count} characters")},

@@ -5,12 +5,14 @@
 ``facts``   a receipt, ready to show
 ``labels``  triggers, reasons and outcomes in words
 ``attempts`` an attempt as one line of the history
+``events``  what happened between messages, as rows
+``folding`` what a rewind took along, as one row
 ``builder`` rows of some consecutive messages
 ``page``    one page of rows, in a number of queries that does not depend on its length
 """
 
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
-from chatapp.transcript.labels import outcome_name
+from chatapp.transcript.labels import outcome_name, seen_words
 from chatapp.transcript.page import (
     live_row,
     page,
@@ -22,6 +24,7 @@ from chatapp.transcript.page import (
 from chatapp.transcript.rows import (
     CallCost,
     CondensationRow,
+    ContinuedRow,
     Fact,
     FactGroup,
     FailureRow,
@@ -35,12 +38,15 @@ from chatapp.transcript.rows import (
     TextPart,
     ToolCard,
     TurnCost,
+    TurnRow,
+    VersionChoice,
 )
 
 __all__ = [
     "AttemptLine",
     "CallCost",
     "CondensationRow",
+    "ContinuedRow",
     "Fact",
     "FactGroup",
     "FailureRow",
@@ -54,6 +60,8 @@ __all__ = [
     "TextPart",
     "ToolCard",
     "TurnCost",
+    "TurnRow",
+    "VersionChoice",
     "attempt_lines",
     "live_row",
     "outcome_name",
@@ -62,4 +70,5 @@ __all__ = [
     "page_around",
     "page_between",
     "revision",
+    "seen_words",
 ]

@@ -10,7 +10,7 @@ from chatapp.transcript.facts import facts_kept
 
 _CAME_TO_NOTHING = (
     Condensation.Outcome.FAILED,
-    Condensation.Outcome.INSUFFICIENT,
+    Condensation.Outcome.DECLINED,
     Condensation.Outcome.CANCELLED,
 )
 
@@ -58,7 +58,7 @@ def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
     failed = attempt.outcome == Condensation.Outcome.FAILED
     came_to_nothing = attempt.outcome in _CAME_TO_NOTHING
     other = labels.made_instead(attempt, followers)
-    has_row = attempt.outcome != Condensation.Outcome.INSUFFICIENT
+    has_row = not labels.is_unremarkable(attempt)
     return AttemptLine(
         attempt=attempt,
         row=attempt if has_row else other or attempt,
@@ -73,6 +73,5 @@ def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
 def _words(attempt: Condensation) -> Iterator[str]:
     yield labels.strategy_name(attempt.strategy)
     yield labels.trigger_text(attempt)
-    if attempt.messages_hidden:
-        yield labels.hidden_text(attempt)
+    yield labels.hidden_text(attempt)
     yield facts_kept(attempt.receipt)

@@ -1,39 +1,33 @@
 """Makes rows of some consecutive messages, in a fixed number of queries."""
 
-import itertools
+import functools
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 
 from django.db.models import Q
 
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, Turn, store
+from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
+from chatapp.transcript.events import Events
 from chatapp.transcript.facts import fact_groups, facts_kept
+from chatapp.transcript.folding import Placed, fold
 from chatapp.transcript.parts import Cleared, LiveTools, Results, parts_of
 from chatapp.transcript.rows import (
     CallCost,
     CondensationRow,
-    FailureRow,
+    ContinuedRow,
     HiddenBy,
     MessageRow,
-    RewindRow,
     Row,
     TurnCost,
+    VersionChoice,
 )
 
 Cursor = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """Something to show, and where in reading order it stands."""
-
-    key: tuple[float, float]
-    row: Row
-    rewind: uuid.UUID | None = None
+_EDITED, _REGENERATED = Rewind.Cause.EDITED, Rewind.Cause.REGENERATED
+_CLEARED = Condensation.Kind.CLEARED
 
 
 class Builder:
@@ -52,7 +46,6 @@ class Builder:
         self.hiders = self._find_hiders()
         self.cleared = self._find_cleared()
         self.turns = self._find_turns()
-        self.rewinds = self._find_rewinds()
 
     def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
         """Return what hides messages of this page: id on the tag → the attempt's record."""
@@ -89,28 +82,59 @@ class Builder:
             for call in lines
         }
 
+    @functools.cached_property
+    def rewinds(self) -> list[Rewind]:
+        """All rewinds of the conversation, oldest first."""
+        rows = Rewind.objects.filter(conversation=self.conversation)
+        return list(rows.select_related("conversation").order_by("created_at"))
+
+    @functools.cached_property
+    def versions(self) -> dict[Place, Versions]:
+        """What edits and other answers have set aside."""
+        return versions_of(self.rewinds)
+
     def rows(self, upper: Cursor | None, *, is_first: bool) -> list[Row]:
-        """Return all rows of the page, rewound ones folded into one row a rewind."""
-        placed = [*self._message_rows(), *self._failures(upper, is_first=is_first)]
-        placed.sort(key=lambda one: one.key)
-        return list(self._fold(placed))
+        """Return all rows of the page, what one rewind set aside folded into one row."""
+        events = Events(
+            self.conversation,
+            self.messages,
+            first_seq=self.messages[0].position if self.messages and not is_first else None,
+            end_seq=upper[0] if upper else None,
+        )
+        placed = [*self._message_rows(is_last=upper is None), *events.placed(self.rewinds)]
+        in_force = [one for one in self.rewinds if one.undone_at is None]
+        return fold(placed, in_force, self.versions, is_first=is_first)
 
-    def _message_rows(self) -> Iterator[_Placed]:
+    def _message_rows(self, *, is_last: bool) -> Iterator[Placed]:
+        newest = self._newest() if is_last else None
         for message in self.messages:
-            row = self._row(message)
+            row = self._row(message, is_newest=message is newest)
             if row is not None:
-                yield _Placed((message.position, message.seq), row, message.rewind_parent)
+                yield Placed((message.position, message.seq), row, message.rewind_parent)
 
-    def _row(self, message: Message) -> Row | None:
+    def _newest(self) -> Message | None:
+        """Return the message of this page, the last one, that the model goes on from."""
+        present = (row for row in self.messages if row.rewind_parent is None)
+        said = (row for row in present if not (row.is_summary or row.is_marker))
+        return max(said, key=lambda row: row.seq, default=None)
+
+    def _row(self, message: Message, *, is_newest: bool) -> Row | None:
         if message.is_summary or message.is_marker:
             return self._condensation_row(message)
-        row = self.message_row(message)
-        return row if row.parts or message.role == Message.Role.ASSISTANT else None
+        row = self.message_row(message, is_newest=is_newest)
+        has_row = isinstance(row, ContinuedRow) or row.parts
+        return row if has_row or message.role == Message.Role.ASSISTANT else None
 
-    def message_row(self, message: Message, live: LiveTools | None = None) -> MessageRow:
+    def message_row(
+        self, message: Message, live: LiveTools | None = None, *, is_newest: bool = False
+    ) -> MessageRow | ContinuedRow:
         """Return a message's row; the results of its tools are on its cards."""
+        if message.asks_to_continue:
+            return self._continued_row(message)
         engine = self.engine[message.pk]
-        by_user = message.role == Message.Role.USER
+        present, by_user = message.rewind_parent is None, message.role == Message.Role.USER
+        rests = message.turn is None or message.turn.status != Turn.Status.RUNNING
+        is_answer = present and rests and not by_user and bool(engine.text)
         return MessageRow(
             id=f"message-{message.seq}",
             seq=message.seq,
@@ -121,11 +145,39 @@ class Builder:
             source=engine.text,
             call=_call_cost(message),
             turn=self._turn_cost(message),
-            stop_reason=message.stop_reason,
+            cut=labels.cut_text(message.stop_reason),
+            versions=self._choice(message) if present and (rests or by_user) else None,
             hidden_by=self._hidden_by(message),
-            rewindable=message.rewind_parent is None,
-            editable=by_user and bool(engine.text) and message.rewind_parent is None,
+            rewindable=present,
+            editable=by_user and bool(engine.text) and present,
+            continuable=is_answer and message.is_cut and is_newest,
+            repeatable=is_answer and not engine.tool_uses,
         )
+
+    def _continued_row(self, message: Message) -> ContinuedRow:
+        return ContinuedRow(
+            id=f"message-{message.seq}",
+            seq=message.seq,
+            position=message.position,
+            created_at=message.created_at,
+            source=self.engine[message.pk].text,
+            hidden_by=self._hidden_by(message),
+        )
+
+    def _choice(self, message: Message) -> VersionChoice | None:
+        """Return the choice of versions that stands at a message, None for most."""
+        turn = message.turn
+        if message.role == Message.Role.USER:
+            edits = (one for (cause, _), one in self.versions.items() if cause == _EDITED)
+            known = next((one for one in edits if one.start == message.seq), None)
+        elif turn is None:
+            answers = (one for (cause, _), one in self.versions.items() if cause == _REGENERATED)
+            known = next((one for one in answers if one.start == message.seq), None)
+        elif turn.last_seq == message.seq:
+            known = self.versions.get((_REGENERATED, turn.question_seq))
+        else:
+            known = None
+        return _choice_of(known) if known else None
 
     def _turn_cost(self, message: Message) -> TurnCost | None:
         turn = message.turn
@@ -143,7 +195,7 @@ class Builder:
         found = map(self.hiders.get, _parents(message) if message.hidden else ())
         return next((_hider(one) for one in found if one and _reaches(one, message)), None)
 
-    def _condensation_row(self, message: Message) -> CondensationRow | MessageRow:
+    def _condensation_row(self, message: Message) -> Row:
         attempt: Condensation | None = getattr(message, "condensation", None)
         if attempt is None:
             # A summary without a record, as imports have them, is shown as the message it is.
@@ -161,62 +213,10 @@ class Builder:
             saved_percent=labels.saved_percent(attempt),
             facts=fact_groups(attempt.receipt),
             facts_kept=facts_kept(attempt.receipt),
+            slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
             undoable=attempt.status == Condensation.Status.SUCCEEDED and not message.hidden,
             hidden_by=self._hidden_by(message),
         )
-
-    def _failures(self, upper: Cursor | None, *, is_first: bool) -> Iterator[_Placed]:
-        """Yield attempts that left no message, after the message that was newest then."""
-        ended = (Condensation.Status.FAILED, Condensation.Status.CANCELLED)
-        # That there was too little to clear is on record, and nobody has to act on it.
-        unremarkable = Condensation.Kind.CLEARED
-        rows = Condensation.objects.filter(conversation=self.conversation)
-        if self.messages and not is_first:
-            rows = rows.filter(at_seq__gte=self.messages[0].position)
-        if upper:
-            rows = rows.filter(at_seq__lt=upper[0])
-        attempts = list(rows.order_by("started_at"))
-        for number, attempt in enumerate(attempts):
-            if attempt.status in ended and attempt.kind != unremarkable:
-                key, rewind = self._place_of(attempt)
-                yield _Placed(key, _failure_row(attempt, attempts[number:]), rewind)
-
-    def _place_of(self, attempt: Condensation) -> tuple[tuple[float, float], uuid.UUID | None]:
-        """Return where a failure stands: before what was written since, rewound with its place."""
-        before = [row for row in self.messages if row.seq <= attempt.at_seq]
-        if not before:
-            return (attempt.at_seq, attempt.at_seq), None
-        key = (before[-1].position, attempt.at_seq + 0.5)
-        parent = before[-1].rewind_parent
-        went_too = parent and attempt.started_at < self.rewinds[parent].created_at
-        return key, parent if went_too else None
-
-    def _fold(self, placed: Iterable[_Placed]) -> Iterator[Row]:
-        """Yield rows, each run of rows that one rewind hides as one row."""
-        latest = (one for one in self.rewinds.values() if one.undoable)
-        undoable = max(latest, default=None, key=_age)
-        for rewind_id, run in itertools.groupby(placed, key=lambda one: one.rewind):
-            rows = tuple(one.row for one in run)
-            if rewind_id is None:
-                yield from rows
-                continue
-            rewind = self.rewinds[rewind_id]
-            yield RewindRow(
-                id=f"rewind-{rewind.pk}-{rows[0].seq}",
-                seq=rows[0].seq,
-                position=rows[0].position,
-                rewind=rewind,
-                undoable=rewind == undoable,
-                rows=rows,
-            )
-
-    def _find_rewinds(self) -> dict[uuid.UUID, Rewind]:
-        """Return the rewinds that hide messages of this page, and the latest one."""
-        names = {row.rewind_parent for row in self.messages} - {None}
-        if not names:
-            return {}
-        rows = self.conversation.rewinds.filter(undone_at=None).select_related("conversation")
-        return {row.pk: row for row in rows}
 
 
 def _parents(message: Message) -> list[uuid.UUID]:
@@ -231,24 +231,19 @@ def _reaches(attempt: Condensation, message: Message) -> bool:
 
 
 def _hider(attempt: Condensation) -> HiddenBy:
-    made = attempt.message
+    made, reason = attempt.message, labels.kind_words(attempt.kind).hidden
     at = f"{made.position}.{made.seq}" if made else ""
-    return HiddenBy(labels.kind_words(attempt.kind).hidden, f"condensation-{attempt.pk}", at)
+    return HiddenBy(reason, f"condensation-{attempt.pk}", at, labels.seen_words(attempt))
 
 
-def _age(rewind: Rewind) -> datetime:
-    return rewind.created_at
-
-
-def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow:
-    return FailureRow(
-        id=f"condensation-{attempt.pk}",
-        seq=attempt.at_seq,
-        position=attempt.at_seq,
-        attempt=attempt,
-        name=labels.outcome_name(attempt.kind, attempt.status),
-        trigger_text=labels.trigger_text(attempt),
-        instead=labels.instead_text(labels.made_instead(attempt, later)),
+def _choice_of(versions: Versions) -> VersionChoice:
+    earlier = versions.set_aside(versions.shown - 1)
+    later = versions.set_aside(versions.shown + 1)
+    return VersionChoice(
+        number=versions.shown,
+        count=versions.count,
+        earlier=earlier.pk if earlier else None,
+        later=later.pk if later else None,
     )
 
 

@@ -7,8 +7,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.models import Condensation
+from chatapp.models import Condensation, Rewind, Turn
+from chatapp.models.turns import Hiding
 from chatapp.rendering.numbers import number
+from chatapp.services import Preview
 
 
 def trigger_text(attempt: Condensation) -> str:
@@ -68,11 +70,18 @@ def outcome_name(kind: str, status: str) -> str:
             return _("Condensing context…")
         case Condensation.Outcome.CANCELLED:
             return _("Condensation cancelled")
-        case Condensation.Outcome.INSUFFICIENT:
-            return _("Not enough to clear")
+        case Condensation.Outcome.DECLINED:
+            clearing = kind == Condensation.Kind.CLEARED
+            return _("Not enough to clear") if clearing else _("Nothing to condense")
         case Condensation.Outcome.FAILED:
             return _("Condensation failed")
     return kind_words(kind).name
+
+
+def is_unremarkable(attempt: Condensation) -> bool:
+    """Whether an attempt has no row: that there was too little to clear nobody has to act on."""
+    came_to_nothing = attempt.status != Condensation.Status.SUCCEEDED
+    return came_to_nothing and attempt.kind == Condensation.Kind.CLEARED and not attempt.message_id
 
 
 def strategy_name(strategy: str) -> str:
@@ -81,31 +90,25 @@ def strategy_name(strategy: str) -> str:
     return names.get(strategy, strategy.rpartition(".")[2])
 
 
+def seen_words(counted: Hiding | Preview) -> str:
+    """Say how much was hidden, as people see it: "7 messages, 6 tool results"."""
+    messages, results = counted.messages_hidden, counted.results_hidden
+    condensations = counted.condensations_hidden
+    parts = [
+        (messages, ngettext("%s message", "%s messages", messages)),
+        (results, ngettext("%s tool result", "%s tool results", results)),
+        (condensations, ngettext("%s condensation", "%s condensations", condensations)),
+    ]
+    return ", ".join(words % number(count) for count, words in parts if count)
+
+
 def hidden_text(attempt: Condensation) -> str:
     """Say how much an attempt hid."""
     if attempt.kind == Condensation.Kind.CLEARED:
-        text = ngettext(
-            "%(count)s result cleared", "%(count)s results cleared", attempt.messages_hidden
-        )
-    else:
-        text = ngettext(
-            "%(count)s message hidden", "%(count)s messages hidden", attempt.messages_hidden
-        )
-    return text % {"count": number(attempt.messages_hidden)}
-
-
-def _instead(other: Condensation) -> str:
-    if other.kind == Condensation.Kind.TRUNCATED:
-        return ngettext(
-            "Truncated instead: %(count)s message hidden.",
-            "Truncated instead: %(count)s messages hidden.",
-            other.messages_hidden,
-        )
-    return ngettext(
-        "Condensed instead (%(strategy)s): %(count)s message hidden.",
-        "Condensed instead (%(strategy)s): %(count)s messages hidden.",
-        other.messages_hidden,
-    )
+        count = attempt.results_hidden
+        return ngettext("%s result cleared", "%s results cleared", count) % number(count)
+    hidden = seen_words(attempt)
+    return hidden and _("%s hidden") % hidden
 
 
 def made_instead(attempt: Condensation, followers: Iterable[Condensation]) -> Condensation | None:
@@ -121,7 +124,44 @@ def instead_text(other: Condensation | None) -> str:
     """Say what was made in place of a failed attempt, None being nothing."""
     if other is None:
         return _("Nothing was changed.")
-    return _instead(other) % {
-        "count": number(other.messages_hidden),
-        "strategy": strategy_name(other.strategy),
-    }
+    if other.kind == Condensation.Kind.TRUNCATED:
+        text = _("Truncated instead: %(hidden)s.")
+    else:
+        text = _("Condensed instead (%(strategy)s): %(hidden)s.")
+    return text % {"hidden": hidden_text(other), "strategy": strategy_name(other.strategy)}
+
+
+def turn_name(turn: Turn) -> str:
+    """Return how a turn ended that has no answer, or none that says so."""
+    return _("Turn failed") if turn.status == Turn.Status.FAILED else _("Stopped")
+
+
+def turn_reason(turn: Turn) -> str:
+    """Say why a turn has no answer."""
+    return turn.error or _("You stopped it here.")
+
+
+def cut_text(stop_reason: str) -> str:
+    """Say at the end of an answer that it is not whole, "" where it is."""
+    match stop_reason:
+        case "max_tokens":
+            return _("The answer reached its longest allowed length here.")
+        case "model_context_window_exceeded":
+            return _("The context window was full here.")
+        case "stopped":
+            return _("Stopped here.")
+        case "error":
+            return _("The answer broke off here.")
+    return ""
+
+
+def version_name(shown: int, count: int) -> str:
+    """Name a version of a message or an answer by its number."""
+    return _("Version %(number)s of %(count)s") % {"number": number(shown), "count": number(count)}
+
+
+def rewind_name(rewind: Rewind) -> str:
+    """Name a rewind that set no version aside."""
+    if rewind.cause == Rewind.Cause.RETRIED:
+        return _("Set aside to try again")
+    return _("Rewound")

@@ -11,7 +11,7 @@ from chatapp.models import Conversation, Message
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.transcript.builder import Builder, Cursor
 from chatapp.transcript.parts import LiveTools
-from chatapp.transcript.rows import MessageRow, Page
+from chatapp.transcript.rows import ContinuedRow, MessageRow, Page
 
 PAGE = 50
 _CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
@@ -115,9 +115,10 @@ def _answers_calls(message: Message) -> bool:
 
 def live_row(
     conversation_id: uuid.UUID, seq: int, live: LiveTools
-) -> tuple[MessageRow, Conversation]:
+) -> tuple[MessageRow | ContinuedRow, Conversation]:
     """Return one message's row with what its running tools have answered so far."""
     query = Message.objects.filter(conversation=conversation_id, seq__gte=seq)
     messages = list(query.select_related(*_SHOWN_WITH).order_by("seq")[:2])
     conversation = Conversation.objects.get(pk=conversation_id)
-    return Builder(conversation, messages).message_row(messages[0], live), conversation
+    builder = Builder(conversation, messages)
+    return builder.message_row(messages[0], live, is_newest=len(messages) == 1), conversation

@@ -4,13 +4,14 @@ A row knows what to show, not how: each has a template of its own under ``templa
 used alike by the page, by later pages of it, and by the live view.
 """
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar
 
-from chatapp.models import Condensation, Rewind
+from chatapp.models import Condensation, Rewind, Turn
 from chatapp.transcript.labels import KindWords
 
 
@@ -34,11 +35,15 @@ class NotePart:
 
 @dataclass(frozen=True, slots=True)
 class HiddenBy:
-    """Why the model does not see something: ``reason`` in words, ``row_id`` and ``at`` where."""
+    """Why the model does not see something: ``reason`` in words, ``row_id`` and ``at`` where.
+
+    ``words`` say how much is hidden for the same reason.
+    """
 
     reason: str
     row_id: str
     at: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +98,21 @@ class TurnCost:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionChoice:
+    """Which version of a message or an answer is shown; ``earlier`` and ``later`` bring others."""
+
+    number: int
+    count: int
+    earlier: uuid.UUID | None
+    later: uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRow:
     """A message of the user or the agent; an agent's row includes the results of its tools.
 
-    ``turn`` is set on the last message of a turn that took more than one call.
+    ``turn`` is set on the last message of a turn that took more than one call. ``cut`` says that
+    an answer is not whole; where it is the last one, it is ``continuable``.
     """
 
     id: str
@@ -108,16 +124,32 @@ class MessageRow:
     source: str = ""
     call: CallCost | None = None
     turn: TurnCost | None = None
-    stop_reason: str = ""
+    cut: str = ""
+    versions: VersionChoice | None = None
     hidden_by: HiddenBy | None = None
     editable: bool = False
     rewindable: bool = False
+    continuable: bool = False
+    repeatable: bool = False
     template: ClassVar[str] = "chat/rows/message.html"
 
     @property
     def is_step(self) -> bool:
         """Whether the agent called tools here and went on; a turn's last message is none."""
         return self.turn is None and any(isinstance(part, ToolCard) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuedRow:
+    """The message that asks the model to go on with an answer that was cut."""
+
+    id: str
+    seq: int
+    position: int
+    created_at: datetime
+    source: str
+    hidden_by: HiddenBy | None = None
+    template: ClassVar[str] = "chat/rows/continued.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +179,8 @@ class CondensationRow:
 
     ``words`` names its kind, ``hidden_text`` says how much it hid and ``trigger_text`` what asked
     for it; ``saved_percent`` is the share of tokens saved (0-100);
-    ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept.
+    ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept. What hides
+    no messages is one ``slim`` line.
     """
 
     id: str
@@ -161,6 +194,7 @@ class CondensationRow:
     trigger_text: str
     saved_percent: int | None
     undoable: bool
+    slim: bool = False
     facts: Sequence["FactGroup"] = ()
     facts_kept: str = ""
     hidden_by: HiddenBy | None = None
@@ -169,7 +203,10 @@ class CondensationRow:
 
 @dataclass(frozen=True, slots=True)
 class FailureRow:
-    """An attempt that failed or was cancelled; ``instead`` says what happened in its place."""
+    """An attempt that came to nothing; ``instead`` says what happened in its place.
+
+    ``failed`` tells a failure from what was cancelled, or had nothing to do.
+    """
 
     id: str
     seq: int
@@ -177,24 +214,53 @@ class FailureRow:
     attempt: Condensation
     name: str
     trigger_text: str
+    failed: bool
     instead: str = ""
     template: ClassVar[str] = "chat/rows/failure.html"
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn that failed, or was stopped before it answered; ``reason`` says why.
+
+    While it is the last turn, ``command`` takes it up again: "turn.retry" or "turn.continue".
+    """
+
+    id: str
+    seq: int
+    position: int
+    turn: Turn
+    name: str
+    reason: str
+    failed: bool
+    command: str = ""
+    template: ClassVar[str] = "chat/rows/turn.html"
+
+
+@dataclass(frozen=True, slots=True)
 class RewindRow:
-    """A rewind: what it hid, and whether it can be undone now; ``rows`` are the hidden ones."""
+    """What a rewind set aside: ``rows`` are the hidden ones, ``words`` say how much it hid.
+
+    It is a version of a message or answer where it can be ``shown`` again, and only the ``rest``
+    of what it hid where an earlier page has the beginning. It is one ``slim`` line where it only
+    made room for something else, or was undone.
+    """
 
     id: str
     seq: int
     position: int
     rewind: Rewind
-    undoable: bool
+    name: str
+    words: str
+    undoable: bool = False
+    shown: bool = False
+    rest: bool = False
+    slim: bool = False
     rows: Sequence["Row"] = field(default_factory=tuple)
     template: ClassVar[str] = "chat/rows/rewind.html"
 
 
-Row = MessageRow | CondensationRow | FailureRow | RewindRow
+Row = MessageRow | ContinuedRow | CondensationRow | FailureRow | TurnRow | RewindRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,10 +67,11 @@ def preview_rewind(request: Request, pk: uuid.UUID) -> HttpResponse:
         return refuse(request, _("There is no such place in this conversation."))
     to_seq = form.cleaned_data["to_seq"]
     attempt = form.cleaned_data["condensation"]
+    preview = services.preview_rewind(conversation=conversation, to_seq=to_seq)
     context = {
         "conversation": conversation,
         "to_seq": to_seq,
-        "preview": services.preview_rewind(conversation=conversation, to_seq=to_seq),
+        "hides": transcript.seen_words(preview),
         "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
     }
     return render(request, "chat/_rewind_dialog.html", context)
@@ -94,6 +95,16 @@ def undo_rewind(request: Request, pk: uuid.UUID, rewind_pk: uuid.UUID) -> HttpRe
     """Show the model again what a rewind hid."""
     conversation = resting_conversation(request, pk)
     services.undo_rewind(rewind=get_object_or_404(Rewind, pk=rewind_pk, conversation=conversation))
+    return announce(request, conversation)
+
+
+@require_POST
+@signed_in
+def switch_version(request: Request, pk: uuid.UUID, rewind_pk: uuid.UUID) -> HttpResponse:
+    """Go to another version of a message or an answer."""
+    conversation = resting_conversation(request, pk)
+    rewind = get_object_or_404(Rewind, pk=rewind_pk, conversation=conversation)
+    services.switch_version(rewind=rewind)
     return announce(request, conversation)
 
 

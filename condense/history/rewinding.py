@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 
 from condense.errors import UndoRefused, UnknownMessage
+from condense.history.effective import InForce
 from condense.messages import Message
 
 
@@ -33,15 +34,39 @@ def undo_rewind(messages: Sequence[Message], rewind_id: str) -> tuple[Message, .
     Raises UnknownMessage when no message is hidden by it, and UndoRefused when a message, summary
     or marker that is not rewound itself is newer than all it hid.
     """
-    hidden = [message.seq for message in messages if message.tags.rewind_parent == rewind_id]
+    hidden = {message.seq for message in messages if message.tags.rewind_parent == rewind_id}
     if not hidden:
         raise UnknownMessage(f"No rewind {rewind_id!r} is in this history.")
     newest = max(hidden)
     if any(m.seq > newest and m.tags.rewind_parent is None for m in messages):
         raise UndoRefused("Something new was written after this rewind.")
-    return tuple(
+    back = tuple(
         message.with_tags(rewind_parent=None)
         if message.tags.rewind_parent == rewind_id
         else message
         for message in messages
     )
+    again = [m for m in back if m.seq in hidden and m.in_force and m.tags.clear_id is None]
+    for made in sorted(again, key=lambda message: message.seq):
+        back = _name_again(back, made)
+    return back
+
+
+def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, ...]:
+    """Have ``made`` named by what it hid, where a summary or marker out of force took its place.
+
+    That one was written while ``made`` was rewound.
+    """
+    name = "condense" if made.is_summary else "truncation"
+    made_id = getattr(made.tags, f"{name}_id")
+    in_force = InForce.of(messages)
+    end = next(index for index, message in enumerate(messages) if message.id == made.id)
+
+    def named(message: Message) -> Message:
+        is_shown = not (message.taken_back or in_force.hide(message))
+        was_hidden = getattr(message.tags, f"{name}_parent") is not None
+        if is_shown and was_hidden and message.seq < made.seq:
+            return message.with_tags(**{f"{name}_parent": made_id})
+        return message
+
+    return (*map(named, messages[:end]), *messages[end:])

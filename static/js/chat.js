@@ -76,6 +76,8 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     goTo(link);
   }
+  const again = event.target.closest("[data-command]");
+  if (again) composer.begin({ type: again.dataset.command, seq: Number(again.dataset.of ?? 0) });
   const menu = event.target.closest(".actions:popover-open");
   // Copying says in the menu that it worked.
   if (menu && event.target.closest("button:not([data-copy], [popovertarget])")) menu.hidePopover();

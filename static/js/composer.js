@@ -60,6 +60,11 @@ export class Composer {
     return true;
   }
 
+  /** Begin a turn without a message of one's own: try again, continue, answer anew. */
+  begin(command) {
+    if (!this.#pending) this.#post({ ...command, nonce: uuid() }, null);
+  }
+
   /** Whether a message can be sent now; where it can't, the line below says why. */
   canSend() {
     this.#refused = this.running;
@@ -90,7 +95,7 @@ export class Composer {
     if (!nonce || this.#pending?.command.nonce !== nonce) return;
     const { command, box } = this.#pending;
     // An edit that was refused is not lost either.
-    if (!box && this.isEmpty) this.#box.value = command.text;
+    if (!box && command.text && this.isEmpty) this.#box.value = command.text;
     this.#settle();
     this.#remember();
   }

@@ -7,24 +7,21 @@ function isCollapsed(name) {
   return session.get(`collapsed-${name}`) === "yes";
 }
 
+/** Rows by what hides them; what happened between two of them is no row of theirs. */
 function groups(root) {
-  const found = [];
-  let run = null;
-  for (const row of root.children) {
-    if (row.classList.contains("margin-line")) continue;
-    const by = row.dataset?.hiddenBy;
-    if (by && run?.by === by) run.rows.push(row);
-    else if (by) found.push((run = { by, rows: [row] }));
-    else run = null;
+  const found = new Map();
+  for (const row of root.querySelectorAll(":scope > [data-hidden-by]")) {
+    const by = row.dataset.hiddenBy;
+    found.set(by, [...(found.get(by) ?? []), row]);
   }
-  return found;
+  return [...found].map(([by, rows]) => ({ by, rows }));
 }
 
 function makeLine({ by, rows }, collapsed) {
   const line = document.createElement("div");
   line.className = "margin-line";
   const words = document.createElement("span");
-  words.textContent = text("hiddenGroup", { count: rows.length });
+  words.textContent = rows[0].dataset.words;
   words.title = rows[0].dataset.reason;
   const link = document.createElement("a");
   link.href = `?at=${rows[0].dataset.hiddenAt}#${by}`;

@@ -26,7 +26,9 @@ export class Places {
 
   #show(row) {
     reveal(row);
-    row.closest(".rewound")?.closest("details").setAttribute("open", "");
+    for (let around = row.closest(".rewound"); around; around = around.parentElement.closest(".rewound")) {
+      around.closest("details").open = true;
+    }
     row.setAttribute("tabindex", "-1");
     row.focus({ preventScroll: true });
     this.#scroll.show(row);

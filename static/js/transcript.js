@@ -113,7 +113,7 @@ export class Transcript {
   /** Return the row at a place; results of tools stand in the row of their calls. */
   rowAt(at) {
     const [position, seq] = numbers(at);
-    const exact = seq && this.root.querySelector(`[data-seq="${seq}"]:not(.band-failure)`);
+    const exact = seq && this.root.querySelector(`[data-seq="${seq}"]`);
     const before = (row) => Number(row.dataset.position) <= position;
     return exact || [...this.root.querySelectorAll(".message[data-position]")].findLast(before);
   }

@@ -9,7 +9,7 @@ from django.test import Client
 
 import condense
 from chatapp import services
-from chatapp.models import Conversation, Message, store
+from chatapp.models import Conversation, Message, Turn, store
 
 
 @pytest.fixture
@@ -50,6 +50,21 @@ def say(conversation: Conversation) -> Say:
         return store.append_message(conversation.pk, message, tokens=tokens)
 
     return append
+
+
+def use_tools(
+    conversation: Conversation, count: int, text: str = "", *, turn: Turn | None = None
+) -> Message:
+    """Append a reply with ``count`` tool calls, and one message with their results; return it."""
+    last = Conversation.objects.get(pk=conversation.pk).last_seq
+    names = [f"call_{last}_{number}" for number in range(count)]
+    calls = [condense.ToolUseBlock(name, "read_file", {"path": "a.txt"}) for name in names]
+    said = (condense.TextBlock(text),) if text else ()
+    reply = condense.Message(role="assistant", content=(*said, *calls))
+    store.append_message(conversation.pk, reply, tokens=10, turn=turn)
+    results = tuple(condense.ToolResultBlock(name, "its text") for name in names)
+    answer = condense.Message(role="user", content=results)
+    return store.append_message(conversation.pk, answer, tokens=10, turn=turn)
 
 
 def summarise(conversation: Conversation, *, keep: int = 0, tokens: int = 5) -> Message:

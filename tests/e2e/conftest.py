@@ -150,3 +150,9 @@ SEED = Path(__file__).with_name("seed.py")
 def long_chat(server: Server) -> str:
     """The address of a conversation that has every kind of row."""
     return f"/c/{server.run(SEED.read_text('utf-8'))}/"
+
+
+@pytest.fixture(scope="session")
+def turns_chat(server: Server) -> str:
+    """The address of a conversation whose turns failed, were cut, and were answered again."""
+    return f"/c/{server.run(SEED.with_name('seed_turns.py').read_text('utf-8'))}/"

@@ -48,6 +48,21 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
 
 
 @pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_turns_that_failed_were_cut_or_answered_again_are_accessible(
+    open_page: OpenPage, turns_chat: str, theme: str, width: int
+) -> None:
+    """Open and closed; nothing scrolls sideways."""
+    page = open_page(turns_chat, theme=theme, width=width)
+    assert complaints(page) == []
+    page.evaluate(
+        "for (const one of document.querySelectorAll('#transcript details')) one.open = true"
+    )
+    assert complaints(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("theme", THEMES)
 def test_dialogs_and_menus_are_accessible(open_page: OpenPage, long_chat: str, theme: str) -> None:
     """The rewind that says what it hides, and the list of shortcuts."""
     page = open_page(long_chat, theme=theme)

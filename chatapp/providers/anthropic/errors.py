@@ -19,6 +19,8 @@ SILENT = "The provider stopped answering."
 BROKE_OFF = "The stream broke off before the reply was complete."
 
 _RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
+# Its key, or the model and the address that it names.
+_OF_THE_PROFILE = {401, 403, 404}
 _SENTENCES = {
     401: "The provider did not accept the API key. Check it in Profiles.",
     402: "The provider says that the account cannot pay for this call. Check its billing.",
@@ -62,6 +64,7 @@ def no_reply(to: Connection, details: str = "") -> ProviderError:
         f"{to.host} answered with something that is no reply of a model. "
         "Check the base URL in Profiles.",
         details=details,
+        profile_at_fault=True,
     )
 
 
@@ -78,9 +81,12 @@ def _explain(error: Exception, model: str, to: Connection, *, started: bool) -> 
     elif isinstance(error, ValueError):
         return no_reply(to, details)
     else:
-        sentence = (
+        return ProviderError(
             f"The provider could not be reached at {to.host}. "
-            "Check the network, and the base URL in Profiles."
+            "Check the network, and the base URL in Profiles.",
+            retryable=True,
+            details=details,
+            profile_at_fault=True,
         )
     return ProviderError(sentence, retryable=True, details=details)
 
@@ -110,6 +116,7 @@ def _refused(error: anthropic.APIStatusError, model: str, details: str) -> Provi
         retry_after=_retry_after(error.response.headers),
         status=status,
         details=details,
+        profile_at_fault=status in _OF_THE_PROFILE,
     )
 
 

@@ -122,7 +122,7 @@ async def test_superseded_output_is_one_line_in_the_next_request(
     assert FILE.split("\n", maxsplit=1)[0] in str(results[1])
     attempt = await Condensation.objects.aget(conversation=cleared)
     assert (attempt.kind, attempt.status, attempt.cost) == ("cleared", "succeeded", 0)
-    assert attempt.messages_hidden == 1
+    assert (attempt.messages_hidden, attempt.results_hidden) == (0, 1)
 
 
 async def test_a_clearing_has_a_row_marks_the_output_and_can_be_undone(
@@ -172,7 +172,7 @@ async def test_a_strategy_that_could_hide_nothing_is_not_tried_in_every_turn(
             await page.say(words)
             await page.until_idle()
     attempt = await Condensation.objects.aget(conversation=conversation)
-    assert (attempt.strategy, attempt.status) == ("keep_recent", "failed")
+    assert (attempt.strategy, attempt.status) == ("keep_recent", "declined")
 
 
 async def test_too_little_to_clear_is_on_record_and_no_row_of_the_chat(

@@ -16,6 +16,7 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    Preferences,
     Profile,
     Turn,
     store,
@@ -172,16 +173,34 @@ async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
 
 
 @pytest.mark.parametrize("window", [200_000, 4_000])
-async def test_a_conversation_too_short_to_condense_says_so(
+async def test_an_empty_conversation_is_not_condensed(
     conversation: Conversation, alice: User, window: int
 ) -> None:
-    """In the notice at the composer, also where what every request repeats nearly fills it."""
+    """The answer says why not, and nothing is put on record; in a small window either."""
     await Profile.objects.filter(pk=conversation.profile_id).aupdate(context_window=window)
     async with open_page(conversation, alice) as page:
         await page.send("condense.start")
-        await page.until("status.changed", running=False)
-        panel = await page.until("panel.changed")
-    assert "Not enough messages" in panel["notice"]
+        refusal = await page.until("refused")
+    assert refusal["reason"].startswith("There is nothing to condense yet")
+    assert not await Condensation.objects.aexists()
+
+
+async def test_a_strategy_with_too_little_to_hide_is_on_record_and_no_failure(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """Its row says why: it is not said again at the composer."""
+    for role in ("user", "assistant") * 2:
+        await sync_to_async(say)(role, "Hello.")
+    keeps_all = {"strategy": "keep_recent", "messages_kept": 100}
+    await Preferences.objects.filter(owner=alice).aupdate(**keeps_all)
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        idle = await page.until_idle()
+    assert idle["text"] == "Nothing to condense."
+    assert not page.frames[-1]["notice"]
+    attempt = await Condensation.objects.aget()
+    assert (attempt.status, attempt.outcome) == ("declined", "declined")
+    assert attempt.error
 
 
 async def test_nonsense_is_answered_with_what_to_do(

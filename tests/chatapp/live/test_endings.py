@@ -8,8 +8,10 @@ from django.db import OperationalError
 
 import condense
 from chatapp.agent.errors import ProviderError, StepLimitReached
+from chatapp.context.keeper import CondensingCancelled
 from chatapp.live.endings import Ending, ending_of
 from chatapp.models import Turn
+from chatapp.models.crypto import DecryptionFailed
 
 
 def failing(error: BaseException) -> Coroutine[None, None, None]:
@@ -40,15 +42,41 @@ async def test_what_the_user_stopped_is_no_failure() -> None:
     assert (ending.turn, ending.status, text) == (Turn.Status.STOPPED, "Stopped.", "")
 
 
-@pytest.mark.parametrize(
-    "reason", [StepLimitReached(7), condense.NothingToCondense("Too few messages.")]
-)
-async def test_an_end_in_good_order_is_told_and_no_failure(reason: Exception) -> None:
+async def test_a_limit_that_was_reached_is_told_and_no_failure() -> None:
     """So that the user can decide to go on."""
-    ending, text, _details = await ended(reason)
+    ending, text, _details = await ended(StepLimitReached(7))
     assert ending.turn == Turn.Status.FINISHED
     assert ending.notice is not None
-    assert (ending.notice.kind, text) == ("info", str(reason))
+    assert (ending.notice.kind, text) == ("info", str(StepLimitReached(7)))
+
+
+async def test_cancelling_what_the_turn_needed_stops_it() -> None:
+    """The user did it: that is no failure."""
+    ending, text, _details = await ended(CondensingCancelled("The context is too large."))
+    assert (ending.turn, text) == (Turn.Status.STOPPED, "The context is too large.")
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        (condense.NothingToCondense("Too few messages."), Turn.Status.FINISHED),
+        (condense.SummaryFailed("No answer."), Turn.Status.FAILED),
+    ],
+)
+async def test_what_an_attempts_row_says_is_not_said_at_the_composer(
+    reason: Exception, status: Turn.Status
+) -> None:
+    """Once is enough."""
+    ending, text, _details = await ended(reason)
+    assert (ending.turn, text) == (status, "")
+
+
+@pytest.mark.parametrize("at_fault", [True, False])
+async def test_an_ending_says_whether_the_profile_is_to_be_mended(at_fault: bool) -> None:
+    """Its row then leads there."""
+    ending, _text, _details = await ended(ProviderError("No.", profile_at_fault=at_fault))
+    assert ending.profile_at_fault is at_fault
+    assert (await ended(DecryptionFailed()))[0].profile_at_fault
 
 
 async def test_an_error_for_people_is_told_with_its_details() -> None:

@@ -11,8 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
+from chatapp import services
 from chatapp.context import sizes
 from chatapp.models import Conversation, Message, Rewind, store
+from chatapp.models.turns import RewindQuerySet
+from chatapp.services import versions
 from tests.chatapp.conftest import Say, reduction_of, summarise
 
 OPERATIONS = st.lists(
@@ -25,6 +28,9 @@ OPERATIONS = st.lists(
         st.tuples(st.just("rewind"), st.integers(0, 30)),
         st.tuples(st.just("undo_rewind"), st.just(0)),
         st.tuples(st.just("undo"), st.just(0)),
+        st.tuples(st.just("edit"), st.integers(0, 30)),
+        st.tuples(st.just("regenerate"), st.integers(0, 30)),
+        st.tuples(st.just("switch"), st.integers(0, 30)),
     ),
     max_size=25,
 )
@@ -119,11 +125,56 @@ class Twin:
 
     def undo_rewind(self, _argument: int) -> None:
         """Take the last rewind back where nothing was written since."""
-        latest = Rewind.objects.filter(conversation=self.conversation).undoable()
-        record = latest.order_by("-created_at").first()
+        record = self.rewinds.undoable().first()
         if record:
-            store.undo_rewind(record)
+            services.undo_rewind(rewind=record)
             self.history = condense.undo_rewind(self.history, record.pk.hex)
+
+    def edit(self, place: int) -> None:
+        """Write a message of the user anew, with what followed set aside as a version."""
+        there = self.conversation.messages.in_force().questions()
+        if seqs := [row.seq for row in there]:
+            versions.set_message_aside(self.conversation, seqs[place % len(seqs)])
+            self.rewind_as_stored()
+            self.append(condense.Message(role="user", content="edited"))
+            self.say(place % 3)
+
+    def regenerate(self, place: int) -> None:
+        """Answer anew, or fail to, with the answer before set aside as a version."""
+        there = self.conversation.messages.in_force().written().filter(role="assistant")
+        seqs = [row.seq for row in there]
+        try:
+            versions.set_answer_aside(self.conversation, seqs[place % len(seqs)] if seqs else 0)
+        except services.Refused:
+            return
+        self.rewind_as_stored()
+        if place % 4:
+            self.append(condense.Message(role="assistant", content="another answer"))
+
+    def switch(self, place: int) -> None:
+        """Go to a version that was set aside."""
+        aside = self.rewinds.filter(undone_at=None, rewind_parent=None, root_seq__isnull=False)
+        if not (there := list(aside.order_by("created_at"))):
+            return
+        wanted = there[place % len(there)]
+        services.switch_version(rewind=wanted)
+        self.rewind_as_stored()
+        if wanted.messages_hidden or wanted.condensations_hidden:
+            self.history = condense.undo_rewind(self.history, wanted.pk.hex)
+
+    @property
+    def rewinds(self) -> RewindQuerySet:
+        """What was rewound in the stored conversation."""
+        return Rewind.objects.filter(conversation=self.conversation)
+
+    def rewind_as_stored(self) -> None:
+        """Do in memory what the last rewind did to what is stored."""
+        record = self.rewinds.latest("created_at")
+        there = [message for message in self.history if message.tags.rewind_parent is None]
+        gone = [message for message in there if message.seq >= record.to_seq]
+        if gone:
+            first = min(gone, key=lambda message: message.seq)
+            self.history = condense.rewind(self.history, first.id, rewind_id=record.pk.hex)
 
     def undo(self, _argument: int) -> None:
         """Take back the last summary or marker that the model sees."""
@@ -232,6 +283,23 @@ def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
     assert weigh(conversation) == condense.TokenCount(500, measured=True)
     say("user", "more", tokens=3)
     assert weigh(conversation) == condense.TokenCount(503, measured=False)
+
+
+@pytest.mark.parametrize("kind", ["condense", "truncate"])
+def test_each_version_keeps_what_was_condensed_while_it_was_shown(alice: User, kind: str) -> None:
+    """Also where both hid the same messages: each names one parent only."""
+    twin = Twin(alice)
+    twin.say(8)
+    twin.regenerate(2)
+    getattr(twin, kind)(1)
+    second = seen(store.read_effective(twin.conversation.pk))
+    twin.switch(0)
+    getattr(twin, kind)(1)
+    first = seen(store.read_effective(twin.conversation.pk))
+    for shown in (second, first, second):
+        twin.switch(0)
+        assert seen(store.read_effective(twin.conversation.pk)) == shown
+        assert twin.agree()
 
 
 @pytest.mark.parametrize("stored", [20, 400])

@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from chatapp import bootstrap, services
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn, store
 from chatapp.models.accounts import KeySource
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, summarise, use_tools
 
 
 def test_the_owner_is_made_once(db: None) -> None:
@@ -131,14 +131,16 @@ def test_rewinding_is_refused_while_a_turn_runs(conversation: Conversation, say:
 
 
 def test_a_rewind_says_in_advance_what_it_hides(conversation: Conversation, say: Say) -> None:
-    """Messages and condensations are counted apart."""
-    for number in range(6):
+    """Messages, results of tools and condensations are counted apart, as people see them."""
+    for number in range(5):
         say("user" if number % 2 == 0 else "assistant", "text")
+    use_tools(conversation, 2)
     summarise(conversation)
     preview = services.preview_rewind(conversation=conversation, to_seq=3)
-    assert (preview.messages, preview.condensations) == (4, 1)
     record = services.rewind_conversation(conversation=conversation, to_seq=3)
-    assert (record.messages_hidden, record.condensations_hidden) == (4, 1)
+    for one in (preview, record):
+        counted = (one.messages_hidden, one.results_hidden, one.condensations_hidden)
+        assert counted == (4, 2, 1)
 
 
 def test_a_rewind_is_undone_until_something_new_is_written(

@@ -1,7 +1,8 @@
 """Pages of the transcript: together they are the whole of it, in whichever direction one reads."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp import services, transcript
 from chatapp.models import Condensation, Conversation, Message, store
+from chatapp.services import versions
 from chatapp.transcript import MessageRow, Page, RewindRow, Row, ToolCard
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.services.test_services import record_for
@@ -27,6 +29,8 @@ OPERATIONS = st.lists(
         st.tuples(st.just("fail"), st.just(0)),
         st.tuples(st.just("rewind"), st.integers(0, 30)),
         st.tuples(st.just("undo_rewind"), st.just(0)),
+        st.tuples(st.just("regenerate"), st.integers(0, 30)),
+        st.tuples(st.just("switch"), st.integers(0, 30)),
     ),
     max_size=20,
 )
@@ -79,6 +83,22 @@ class Session:
         if there:
             store.rewind(self.conversation.pk, to_seq=there[place % len(there)].seq)
 
+    def regenerate(self, place: int) -> None:
+        """Answer anew, or fail to, with the answer before set aside as a version."""
+        there = self.conversation.messages.in_force().written().filter(role="assistant")
+        if seqs := [row.seq for row in there]:
+            with suppress(services.Refused):
+                versions.set_answer_aside(self.conversation, seqs[place % len(seqs)])
+                self.use_tools(place % 3)
+
+    def switch(self, place: int) -> None:
+        """Go to a version that was set aside."""
+        aside = self.conversation.rewinds.filter(
+            undone_at=None, rewind_parent=None, root_seq__isnull=False
+        )
+        if there := list(aside.order_by("created_at")):
+            services.switch_version(rewind=there[place % len(there)])
+
     def undo_rewind(self, _argument: int) -> None:
         """Take the last rewind back where nothing was written since."""
         record = self.conversation.rewinds.undoable().order_by("-created_at").first()
@@ -104,6 +124,16 @@ def flat(rows: tuple[Row, ...] | list[Row]) -> Iterator[Row]:
 def ids(*pages: Page) -> list[str]:
     """Return the ids of all rows of some pages."""
     return [row.id for page in pages for row in flat(list(page.rows))]
+
+
+def names(messages: Iterable[Message]) -> dict[str, None]:
+    """Return the ids of messages' rows, in this order."""
+    return {f"message-{message.seq}": None for message in messages}
+
+
+def present(*pages: Page) -> list[str]:
+    """Return the ids of the rows that no rewind has set aside."""
+    return [row.id for page in pages for row in page.rows if not isinstance(row, RewindRow)]
 
 
 def upwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
@@ -132,25 +162,28 @@ def downwards(conversation: Conversation, first: Page, limit: int) -> list[Page]
 def test_every_row_is_reached_once_and_in_order(
     alice: User, operations: list[tuple[str, Any]], limit: int, place: int
 ) -> None:
-    """By paging up from the newest page, and both ways from any place."""
+    """By paging up from the newest page, and both ways from any place.
+
+    What a rewind set aside is folded into one row on each page that has any of it.
+    """
     session = Session(alice)
     for operation, argument in operations:
         session.do(operation, argument)
     conversation = session.conversation
     whole = transcript.page_between(conversation, "", "")
     assert len(set(ids(whole))) == len(ids(whole))
-    spoken = [
-        f"message-{message.seq}"
-        for message in Message.objects.filter(conversation=conversation).in_reading_order()
-        if not (message.is_summary or message.holds_results)
-    ]
-    assert [name for name in ids(whole) if name.startswith("message")] == spoken
+    messages = Message.objects.filter(conversation=conversation).written().in_reading_order()
+    spoken = [one for one in messages if not one.holds_results]
+    assert {name for name in ids(whole) if name.startswith("message")} == set(names(spoken))
+    in_order = [name for name in present(whole) if name.startswith("message")]
+    assert in_order == [*names(one for one in spoken if one.rewind_parent is None)]
     newest = transcript.page(conversation, limit=limit)
-    assert ids(*upwards(conversation, newest, limit)) == ids(whole)
     around = transcript.page_around(conversation, str(place), limit=limit)
     above = upwards(conversation, around, limit)
     below = downwards(conversation, around, limit)
-    assert ids(*above, *below[1:]) == ids(whole)
+    for pages in (upwards(conversation, newest, limit), [*above, *below[1:]]):
+        assert sorted(ids(*pages)) == sorted(ids(whole))
+        assert present(*pages) == present(whole)
     for one, other in pairwise([*above, *below[1:]]):
         assert one.newer == other.older
     assert transcript.page_between(conversation, around.older, around.newer) == around

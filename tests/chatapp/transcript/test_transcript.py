@@ -15,7 +15,6 @@ from chatapp.transcript import (
     FailureRow,
     MessageRow,
     NotePart,
-    RewindRow,
     TextPart,
     ToolCard,
     TurnCost,
@@ -216,35 +215,6 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
         record_for(conversation, summarise(conversation))
     kinds = [type(row) for row in transcript.page(conversation).rows[4:]]
     assert kinds == [FailureRow, CondensationRow] * 2
-
-
-def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
-    conversation: Conversation, say: Say
-) -> None:
-    """One rewind is one row; what fails after it stands after it."""
-    talk(say, 3)
-    fail(conversation)
-    talk(say, 2)
-    services.rewind_conversation(conversation=conversation, to_seq=2)
-    fail(conversation)
-    _first, rewound, failed = transcript.page(conversation).rows
-    assert isinstance(failed, FailureRow)
-    assert isinstance(rewound, RewindRow)
-    kinds = [type(row) for row in rewound.rows]
-    assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow, MessageRow]
-
-
-def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say) -> None:
-    """With a way back until something new is written."""
-    talk(say, 6)
-    services.rewind_conversation(conversation=conversation, to_seq=3)
-    *_kept, rewound = transcript.page(conversation).rows
-    assert isinstance(rewound, RewindRow)
-    assert (len(rewound.rows), rewound.undoable) == (4, True)
-    say("user", "something new")
-    rewound = transcript.page(conversation).rows[-2]
-    assert isinstance(rewound, RewindRow)
-    assert not rewound.undoable
 
 
 def test_pages_meet_without_gap_or_overlap(conversation: Conversation, say: Say) -> None:

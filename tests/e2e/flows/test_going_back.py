@@ -35,7 +35,7 @@ def test_rewinding_to_before_a_condensation_brings_the_originals_back(
     """The summary and all after it are hidden; the model sees what was said, word for word."""
     chat = open_chat()
     condensed(chat, standin)
-    hides = "2 messages and 1 condensation"
+    hides = "2 messages, 1 condensation"
     rewind(chat, chat.rows("Context condensed"), "Rewind to before", hides=hides)
     expect(chat.log.get_by_role("link", name="Hidden by a condensation")).to_have_count(0)
     chat.rows("Rewound").get_by_text("What was rewound").click()
@@ -59,8 +59,8 @@ def test_the_focus_stays_on_the_page_when_rows_come_and_go(
     rewind(chat, fold, "Rewind to before", hides="1 condensation")
     expect(chat.box).to_be_focused()
     chat.button("Undo rewind").press("Enter")
-    expect(chat.rows("Rewound")).to_have_count(0)
-    expect(chat.box).to_be_focused()
+    expect(chat.button("Undo rewind")).to_have_count(0)
+    expect(chat.rows("Rewound")).to_be_focused()
     chat.button("Undo condensation").press("Enter")
     expect(chat.button("Undo condensation")).to_have_count(0)
     expect(fold).to_be_focused()
@@ -82,13 +82,13 @@ def test_a_record_stays_open_where_it_was_read(open_chat: OpenChat, standin: Sta
 def test_a_rewind_can_be_undone_until_something_new_is_written(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """Undoing it brings the condensation back too."""
+    """Undoing it brings the condensation back too, and stays on record."""
     chat = open_chat()
     condensed(chat, standin)
-    hides = "2 messages and 1 condensation"
+    hides = "2 messages, 1 condensation"
     rewind(chat, chat.rows("Context condensed"), "Rewind to before", hides=hides)
     chat.button("Undo rewind").click()
-    expect(chat.rows("Rewound")).to_have_count(0)
+    expect(chat.rows("Rewound")).to_contain_text("Undone")
     expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
     rewind(chat, chat.rows("You").last, "Rewind to here", hides="2 messages")
     standin.reply("A new way.")
@@ -107,7 +107,7 @@ def test_rewinding_to_a_message_above_the_fold_takes_the_condensation_along(
     standin.then(Reply("Hello."))
     chat.ask("Good morning.")
     condensed(chat, standin)
-    hides = "4 messages and 1 condensation"
+    hides = "4 messages, 1 condensation"
     rewind(chat, chat.rows("You").nth(1), "Rewind to here", hides=hides)
     standin.reply("Yes?")
     chat.ask("Start again.")
@@ -115,7 +115,7 @@ def test_rewinding_to_a_message_above_the_fold_takes_the_condensation_along(
 
 
 def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Standin) -> None:
-    """What followed it is hidden behind a row that keeps it; the model sees the new words."""
+    """What followed it is kept as a version, one click away; the model sees the new words."""
     chat = open_chat()
     condensed(chat, standin)
     standin.reply("Understood.")
@@ -125,9 +125,12 @@ def test_an_earlier_message_is_edited_in_place(open_chat: OpenChat, standin: Sta
     edit.fill("There is no vault.")
     chat.button("Save").click()
     chat.finished()
-    expect(chat.rows("Rewound")).to_contain_text("4 messages and 1 condensation")
+    expect(chat.rows("Version 1 of 2")).to_contain_text("4 messages, 1 condensation")
     expect(chat.rows("Agent").last).to_contain_text("Understood.")
     assert texts(standin.requests[-1].body) == ["There is no vault."]
+    chat.act(chat.rows("You").last, "Previous version")
+    expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
+    expect(chat.rows("Context condensed")).to_be_visible()
 
 
 def test_an_edit_can_be_left_without_a_trace(open_chat: OpenChat, standin: Standin) -> None:

@@ -1,0 +1,146 @@
+"""What happened in a conversation: turns, and the rewinds that set part of it aside."""
+
+import uuid
+from typing import Self
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models import fields
+from chatapp.models.accounts import Profile
+from chatapp.models.conversations import Conversation
+
+
+class TurnQuerySet(models.QuerySet["Turn"]):
+    """Turns by what became of them."""
+
+    def in_force(self) -> Self:
+        """Leave out turns that a rewind took back."""
+        return self.filter(rewind_parent=None)
+
+    def newest(self) -> "Turn | None":
+        """Return the turn that began last, None without any."""
+        return self.order_by("-started_at", "-pk").first()
+
+
+class Turn(models.Model):
+    """From one message of the user to the final reply; ``nonce`` makes sending idempotent.
+
+    ``at_seq`` was the newest message before the turn began, ``last_seq`` the newest when it ended,
+    and ``question_seq`` is the message it answers: its own, or that of the turn it takes up again.
+    ``profile_at_fault`` says that the profile's key, model or address made it fail, and
+    ``rewind_parent`` names the rewind that took the whole turn back.
+    """
+
+    class Status(models.TextChoices):
+        """How a turn stands or ended."""
+
+        RUNNING = "running", _("running")
+        FINISHED = "finished", _("finished")
+        STOPPED = "stopped", _("stopped")
+        FAILED = "failed", _("failed")
+
+    class Origin(models.TextChoices):
+        """What began a turn."""
+
+        SENT = "sent", _("a message was sent")
+        REGENERATED = "regenerated", _("an answer was asked for anew")
+        RETRIED = "retried", _("a turn that failed was tried again")
+        CONTINUED = "continued", _("an answer that was cut was continued")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
+    nonce = models.UUIDField(default=uuid.uuid4)
+    origin = models.CharField(max_length=12, choices=Origin, default=Origin.SENT)
+    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
+    error = fields.TextField(blank=True)
+    details = fields.TextField(blank=True)
+    profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
+    profile_at_fault = models.BooleanField(default=False)
+    at_seq = models.PositiveIntegerField(default=0)
+    question_seq = models.PositiveIntegerField(default=0)
+    last_seq = models.PositiveIntegerField(null=True)
+    rewind_parent = models.UUIDField(null=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+
+    objects = TurnQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
+            models.UniqueConstraint(
+                fields=("conversation",),
+                condition=Q(status="running"),
+                name="one_running_turn",
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name the turn by its state."""
+        return f"{self.status} turn"
+
+
+class Hiding(models.Model):
+    """How much something hid, counted as people see it: see ``MessageQuerySet.count_seen``."""
+
+    messages_hidden = models.PositiveIntegerField(default=0)
+    results_hidden = models.PositiveIntegerField(default=0)
+    condensations_hidden = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class RewindQuerySet(models.QuerySet["Rewind"]):
+    """Rewinds by whether they can be taken back."""
+
+    def undoable(self) -> Self:
+        """Return the rewind that can be undone: in force, and nothing new was written since."""
+        return self.filter(
+            root_seq=None,
+            undone_at=None,
+            rewind_parent=None,
+            last_seq=F("conversation__last_seq"),
+        )
+
+
+class Rewind(Hiding):
+    """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then.
+
+    An edit and an answer asked for anew set what was there aside as a version: ``version`` is its
+    number, and ``root_seq`` the message that all versions of one place stand for. Going to another
+    version is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
+    ``rewind_parent`` is a later rewind that took this one along.
+    """
+
+    class Cause(models.TextChoices):
+        """Why something was set aside."""
+
+        REWOUND = "rewound", _("rewound")
+        RETRIED = "retried", _("tried again")
+        EDITED = "edited", _("edited")
+        REGENERATED = "regenerated", _("answered again")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="rewinds")
+    cause = models.CharField(max_length=12, choices=Cause, default=Cause.REWOUND)
+    to_seq = models.PositiveIntegerField()
+    last_seq = models.PositiveIntegerField()
+    root_seq = models.PositiveIntegerField(null=True)
+    version = models.PositiveIntegerField(null=True)
+    brings_back = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
+    rewind_parent = models.UUIDField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    undone_at = models.DateTimeField(null=True)
+
+    objects = RewindQuerySet.as_manager()
+
+    class Meta:
+        indexes = (models.Index(fields=("conversation", "created_at"), name="rewind_recent"),)
+
+    def __str__(self) -> str:
+        """Name the rewind by its target."""
+        return f"Rewind to {self.to_seq}"

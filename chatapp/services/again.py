@@ -1,0 +1,98 @@
+"""A turn without a new message: tried again, continued, or answered anew."""
+
+import uuid
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.prompts import CONTINUE
+from chatapp.context import budgets
+from chatapp.models import Conversation, Message, Rewind, Turn, store
+from chatapp.services.conversations import is_known, one_turn, open_turn
+from chatapp.services.errors import Refused
+from chatapp.services.versions import set_answer_aside
+
+
+def take_up(*, conversation: Conversation, how: str, nonce: uuid.UUID, seq: int) -> Turn | None:
+    """Open a turn to "retry", "continue" or "regenerate"; None for a known nonce."""
+    match how:
+        case "retry":
+            return retry_turn(conversation=conversation, nonce=nonce)
+        case "continue":
+            return continue_turn(conversation=conversation, nonce=nonce)
+    return regenerate_answer(conversation=conversation, seq=seq, nonce=nonce)
+
+
+def has_loose_end(conversation: Conversation) -> bool:
+    """Whether the last thing that happened can be undone, tried again or continued.
+
+    A row offers that until something new is written.
+    """
+    turn, last = conversation.turns.in_force().newest(), _last_message(conversation)
+    failed = turn is not None and (turn.status != Turn.Status.FINISHED or bool(turn.error))
+    cut = last is not None and last.is_cut
+    return failed or cut or conversation.rewinds.undoable().exists()
+
+
+def regenerate_answer(*, conversation: Conversation, seq: int, nonce: uuid.UUID) -> Turn | None:
+    """Open a turn that answers again what message ``seq`` answers; None for a known nonce.
+
+    The answer and what follows it are set aside as a version.
+    """
+    if is_known(conversation, nonce):
+        return None
+    with one_turn(conversation) as locked:
+        question_seq = set_answer_aside(locked, seq)
+        return _open(locked, nonce, question_seq, Turn.Origin.REGENERATED)
+
+
+def retry_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
+    """Open a turn that does again what the last one failed at; None for a known nonce.
+
+    What it had written stays, except an answer that broke off: that is set aside.
+    """
+    if is_known(conversation, nonce):
+        return None
+    with one_turn(conversation) as locked:
+        failed = locked.turns.in_force().newest()
+        if failed is None or failed.status not in {Turn.Status.FAILED, Turn.Status.STOPPED}:
+            raise Refused(_("There is nothing to try again any more. Reload the page."))
+        last = _last_message(locked)
+        if last and last.is_cut and last.turn_id == failed.pk:
+            store.rewind(locked.pk, to_seq=last.seq, cause=Rewind.Cause.RETRIED)
+        return _open(locked, nonce, failed.question_seq, Turn.Origin.RETRIED)
+
+
+def continue_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
+    """Open a turn that goes on from where the last one ended early; None for a known nonce.
+
+    An answer that was cut is followed by a message that asks to go on.
+    """
+    if is_known(conversation, nonce):
+        return None
+    with one_turn(conversation) as locked:
+        last, before = _last_message(locked), locked.turns.in_force().newest()
+        if last is None or not (last.is_cut or (before and _is_unanswered(last))):
+            raise Refused(_("There is nothing to continue any more. Reload the page."))
+        if before and not last.is_cut:
+            return _open(locked, nonce, before.question_seq, Turn.Origin.CONTINUED)
+        turn = _open(locked, nonce, locked.last_seq + 1, Turn.Origin.CONTINUED)
+        message = condense.Message(role="user", content=(condense.TextBlock(CONTINUE),))
+        tokens = condense.count_message(message, budgets.COUNTER)
+        store.append_message(locked.pk, message, tokens=tokens, turn=turn)
+        return turn
+
+
+def _open(locked: Conversation, nonce: uuid.UUID, question_seq: int, origin: Turn.Origin) -> Turn:
+    """Open a turn, which takes what it begins with off the rows that offered it."""
+    store.note_record(locked.pk)
+    return open_turn(locked, nonce, question_seq=question_seq, origin=origin)
+
+
+def _last_message(conversation: Conversation) -> Message | None:
+    return conversation.messages.in_force().written().newest()
+
+
+def _is_unanswered(last: Message) -> bool:
+    """Whether the model has not answered yet: its tools have, or nobody has."""
+    return last.role == Message.Role.USER or bool(store.to_engine(last).tool_uses)

@@ -1,0 +1,123 @@
+"""What happened between messages: attempts without a message, turns that failed, undone rewinds."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
+from chatapp.transcript import labels
+from chatapp.transcript.folding import Placed, undone_row
+from chatapp.transcript.rows import FailureRow, Row, TurnRow
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """Something that happened when ``at_seq`` was the newest message."""
+
+    when: datetime
+    at_seq: int
+    row: Row
+    rewind: uuid.UUID | None
+
+
+class Events:
+    """Finds what happened while the messages of one page were written."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        messages: Sequence[Message],
+        *,
+        first_seq: int | None,
+        end_seq: int | None,
+    ) -> None:
+        """Take the page's messages, and the seqs that bound it, None where it is the last one."""
+        self.conversation = conversation
+        self.messages = messages
+        self.first_seq = first_seq
+        self.end_seq = end_seq
+
+    def placed(self, rewinds: Iterable[Rewind]) -> Iterator[Placed]:
+        """Yield a row for each, after the message that was the newest then."""
+        events = [*self._attempts(), *self._turns(), *self._undone(rewinds)]
+        for event in sorted(events, key=lambda one: one.when):
+            yield Placed(self._place(event.at_seq), event.row, event.rewind)
+
+    def _place(self, at_seq: int) -> tuple[float, float]:
+        before = [row for row in self.messages if row.seq <= at_seq]
+        position = before[-1].position if before else at_seq
+        return position, at_seq + 0.5
+
+    def _within[M: models.Model](self, rows: models.QuerySet[M], column: str) -> models.QuerySet[M]:
+        """Return the rows whose ``column`` is a seq of this page."""
+        bounds: dict[str, Any] = {}
+        if self.first_seq is not None:
+            bounds[f"{column}__gte"] = self.first_seq
+        if self.end_seq is not None:
+            bounds[f"{column}__lt"] = self.end_seq
+        return rows.filter(**bounds)
+
+    def _attempts(self) -> Iterator[_Event]:
+        """Yield attempts that left no message."""
+        running = Condensation.Status.RUNNING
+        found = self._within(self.conversation.condensations.all(), "at_seq")
+        attempts = list(found.exclude(status=running).order_by("started_at"))
+        for number, attempt in enumerate(attempts):
+            if attempt.message_id is None and not labels.is_unremarkable(attempt):
+                row = _failure_row(attempt, attempts[number:])
+                yield _Event(attempt.started_at, attempt.at_seq, row, attempt.rewind_parent)
+
+    def _turns(self) -> Iterator[_Event]:
+        """Yield turns that ended without an answer that says so itself."""
+        ended = Q(status__in=(Turn.Status.FAILED, Turn.Status.STOPPED)) | ~Q(error="")
+        found = self._within(self.conversation.turns.filter(ended), "last_seq")
+        newest = self.conversation.turns.in_force().newest()
+        says_so = {row.turn_id for row in self.messages if row.stop_reason == "stopped"}
+        for turn in found.exclude(status=Turn.Status.RUNNING):
+            if turn.pk not in says_so:
+                row = _turn_row(turn, is_last=turn == newest)
+                yield _Event(turn.finished_at or turn.started_at, row.seq, row, turn.rewind_parent)
+
+    def _undone(self, rewinds: Iterable[Rewind]) -> Iterator[_Event]:
+        """Yield rewinds that were taken back; going between versions is told by the versions."""
+        first, end = self.first_seq or 0, self.end_seq
+        for one in rewinds:
+            here = one.last_seq >= first and (end is None or one.last_seq < end)
+            if here and one.undone_at and one.root_seq is None:
+                yield _Event(one.created_at, one.last_seq, undone_row(one), one.rewind_parent)
+
+
+def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow:
+    failed = attempt.status == Condensation.Status.FAILED
+    other = labels.made_instead(attempt, later)
+    return FailureRow(
+        id=f"condensation-{attempt.pk}",
+        seq=attempt.at_seq,
+        position=attempt.at_seq,
+        attempt=attempt,
+        name=labels.outcome_name(attempt.kind, attempt.status),
+        trigger_text=labels.trigger_text(attempt),
+        failed=failed,
+        instead=labels.instead_text(other) if failed or other else "",
+    )
+
+
+def _turn_row(turn: Turn, *, is_last: bool) -> TurnRow:
+    seq = turn.at_seq if turn.last_seq is None else turn.last_seq
+    failed = turn.status == Turn.Status.FAILED
+    again = "turn.continue" if turn.status == Turn.Status.FINISHED else "turn.retry"
+    return TurnRow(
+        id=f"turn-{turn.pk}",
+        seq=seq,
+        position=seq,
+        turn=turn,
+        name=labels.turn_name(turn),
+        reason=labels.turn_reason(turn),
+        failed=failed,
+        command=again if is_last else "",
+    )

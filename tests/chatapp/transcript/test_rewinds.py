@@ -1,0 +1,127 @@
+"""Rewinds as rows: what they hide is in one of them, and none ever disappears."""
+
+from chatapp import services, transcript
+from chatapp.models import Condensation, Conversation, store
+from chatapp.transcript import CondensationRow, FailureRow, MessageRow, RewindRow, Row
+from tests.chatapp.conftest import Say, summarise, use_tools
+from tests.chatapp.services.test_services import record_for
+from tests.chatapp.transcript.test_transcript import fail, talk
+
+
+def rows(conversation: Conversation) -> list[Row]:
+    """Return the rows of the newest page."""
+    return list(transcript.page(conversation).rows)
+
+
+def rewinds(conversation: Conversation) -> list[RewindRow]:
+    """Return the rows of rewinds that no other one took along."""
+    return [row for row in rows(conversation) if isinstance(row, RewindRow)]
+
+
+def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
+    conversation: Conversation, say: Say
+) -> None:
+    """One rewind is one row; what fails after it stands after it."""
+    talk(say, 3)
+    fail(conversation)
+    talk(say, 2)
+    services.rewind_conversation(conversation=conversation, to_seq=2)
+    fail(conversation)
+    _first, rewound, failed = transcript.page(conversation).rows
+    assert isinstance(failed, FailureRow)
+    assert isinstance(rewound, RewindRow)
+    kinds = [type(row) for row in rewound.rows]
+    assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow, MessageRow]
+
+
+def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say) -> None:
+    """With a way back until something new is written."""
+    talk(say, 6)
+    services.rewind_conversation(conversation=conversation, to_seq=3)
+    *_kept, rewound = transcript.page(conversation).rows
+    assert isinstance(rewound, RewindRow)
+    assert (len(rewound.rows), rewound.undoable) == (4, True)
+    say("user", "something new")
+    rewound = transcript.page(conversation).rows[-2]
+    assert isinstance(rewound, RewindRow)
+    assert not rewound.undoable
+
+
+def test_a_rewind_past_another_one_holds_it(conversation: Conversation, say: Say) -> None:
+    """Each says once what it hid, and the inner one is undone after the outer one."""
+    talk(say, 6)
+    inner = services.rewind_conversation(conversation=conversation, to_seq=5)
+    talk(say, 2)
+    outer = services.rewind_conversation(conversation=conversation, to_seq=3)
+    (row,) = rewinds(conversation)
+    assert (row.rewind, row.words) == (outer, "4 messages")
+    assert [one.seq for one in row.rows] == [3, 4, 5, 7, 8]
+    held = row.rows[2]
+    assert isinstance(held, RewindRow)
+    assert (held.rewind, held.words, held.undoable) == (inner, "2 messages", False)
+
+
+def test_a_summary_that_stands_apart_is_rewound_in_the_same_row(
+    conversation: Conversation, say: Say
+) -> None:
+    """It stands above what was kept, and was written after it."""
+    talk(say, 6)
+    record_for(conversation, summarise(conversation, keep=2))
+    talk(say, 2)
+    services.rewind_conversation(conversation=conversation, to_seq=6)
+    (row,) = rewinds(conversation)
+    assert row.words == "3 messages, 1 condensation"
+    assert sorted(one.seq for one in row.rows) == [6, 7, 8, 9]
+
+
+def test_an_undone_rewind_stays_on_record(conversation: Conversation, say: Say) -> None:
+    """As one line after what it had hidden; a later rewind takes it along."""
+    talk(say, 4)
+    record = services.rewind_conversation(conversation=conversation, to_seq=3)
+    services.undo_rewind(rewind=record)
+    talk(say, 1)
+    kinds = [type(row) for row in rows(conversation)]
+    assert kinds == [*[MessageRow] * 4, RewindRow, MessageRow]
+    (line,) = rewinds(conversation)
+    assert (line.words, line.undoable, line.slim, line.rows) == ("2 messages", False, True, ())
+    assert line.rewind.undone_at
+    services.rewind_conversation(conversation=conversation, to_seq=2)
+    (outer,) = rewinds(conversation)
+    assert not outer.rewind.undone_at
+    assert [row for row in outer.rows if isinstance(row, RewindRow)] == [line]
+
+
+def test_everything_counts_as_people_see_it(conversation: Conversation, say: Say) -> None:
+    """In the fold, at what it hides, and in the row of a rewind: the same words."""
+    say("user", "Read them.")
+    use_tools(conversation, 2)
+    use_tools(conversation, 4)
+    talk(say, 2)
+    words = "5 messages, 6 tool results"
+    record = services.rewind_conversation(conversation=conversation, to_seq=1)
+    assert [row.words for row in rewinds(conversation)] == [words]
+    services.undo_rewind(rewind=record)
+    made = summarise(conversation)
+    attempt = record_for(conversation, made)
+    hidden = store.hidden_by(conversation.pk, [made]).count_seen()
+    Condensation.objects.filter(pk=attempt.pk).update(**hidden)
+    first, *_others, fold = rows(conversation)
+    assert isinstance(first, MessageRow)
+    assert first.hidden_by
+    assert isinstance(fold, CondensationRow)
+    assert (first.hidden_by.words, fold.hidden_text) == (words, f"{words} hidden")
+
+
+def test_a_rewind_longer_than_a_page_says_once_what_it_hid(
+    conversation: Conversation, say: Say
+) -> None:
+    """The page that has its beginning has its figures and its button."""
+    talk(say, 12)
+    services.rewind_conversation(conversation=conversation, to_seq=3)
+    page = transcript.page(conversation, limit=5)
+    (rest,) = page.rows
+    first = transcript.page(conversation, before=page.older, limit=20).rows[-1]
+    assert isinstance(rest, RewindRow)
+    assert isinstance(first, RewindRow)
+    assert [(row.rest, row.undoable) for row in (first, rest)] == [(False, True), (True, False)]
+    assert rest.id != first.id

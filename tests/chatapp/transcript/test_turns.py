@@ -1,0 +1,125 @@
+"""Turns that failed or were cut, as rows of the transcript."""
+
+import pytest
+
+from chatapp import services, transcript
+from chatapp.models import Conversation, Turn
+from chatapp.transcript import ContinuedRow, MessageRow, RewindRow, TurnRow
+from tests.chatapp.conftest import use_tools
+from tests.chatapp.turns import FAILED, STOPPED, ask, end, go_on, retry
+
+
+def turn_rows(conversation: Conversation) -> list[TurnRow]:
+    """Return the rows of turns on the newest page."""
+    return [row for row in transcript.page(conversation).rows if isinstance(row, TurnRow)]
+
+
+def answers(conversation: Conversation) -> list[MessageRow]:
+    """Return the agent's rows on the newest page."""
+    rows = transcript.page(conversation).rows
+    return [row for row in rows if isinstance(row, MessageRow) and row.role == "assistant"]
+
+
+def test_a_failed_turn_is_a_row_that_can_be_tried_again(conversation: Conversation) -> None:
+    """After what was said in it, with the reason."""
+    end(ask(conversation), status=FAILED)
+    said, failed = transcript.page(conversation).rows
+    assert isinstance(said, MessageRow)
+    assert isinstance(failed, TurnRow)
+    assert (failed.name, failed.reason, failed.command) == ("Turn failed", "No luck.", "turn.retry")
+
+
+def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conversation) -> None:
+    """On record, and with nothing to do any more."""
+    end(ask(conversation), status=FAILED)
+    end(retry(conversation), status=FAILED)
+    end(ask(conversation, "Hello?"), "Here I am.")
+    kinds = [type(row) for row in transcript.page(conversation).rows]
+    assert kinds == [MessageRow, TurnRow, TurnRow, MessageRow, MessageRow]
+    assert [row.command for row in turn_rows(conversation)] == ["", ""]
+
+
+def test_a_turn_that_runs_again_has_nothing_to_try(conversation: Conversation) -> None:
+    """The button goes when it was pressed."""
+    end(ask(conversation), status=FAILED)
+    retry(conversation)
+    (row,) = turn_rows(conversation)
+    assert row.command == ""
+
+
+def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
+    conversation: Conversation,
+) -> None:
+    """It has no place without it."""
+    end(ask(conversation), status=FAILED)
+    record = services.rewind_conversation(conversation=conversation, to_seq=1)
+    (rewound,) = transcript.page(conversation).rows
+    assert isinstance(rewound, RewindRow)
+    assert [type(row) for row in rewound.rows] == [MessageRow, TurnRow]
+    services.undo_rewind(rewind=record)
+    (row,) = turn_rows(conversation)
+    assert row.command == "turn.retry"
+
+
+def test_a_turn_that_was_stopped_before_its_answer_says_so(conversation: Conversation) -> None:
+    """One line, which is no failure."""
+    turn = ask(conversation)
+    use_tools(conversation, 1, turn=turn)
+    end(turn, status=STOPPED)
+    (row,) = turn_rows(conversation)
+    assert (row.name, row.failed, row.command) == ("Stopped", False, "turn.retry")
+
+
+def test_an_answer_that_was_stopped_says_so_itself(conversation: Conversation) -> None:
+    """Once."""
+    end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
+    (answer,) = answers(conversation)
+    assert (answer.cut, answer.continuable) == ("Stopped here.", True)
+    assert not turn_rows(conversation)
+
+
+def test_a_turn_that_used_up_its_steps_can_go_on(conversation: Conversation) -> None:
+    """It is finished, and says why it ended."""
+    turn = ask(conversation)
+    use_tools(conversation, 1, turn=turn)
+    services.finish_turn(turn=turn, status=Turn.Status.FINISHED, error="Stopped after 50 steps.")
+    (row,) = turn_rows(conversation)
+    assert (row.reason, row.failed) == ("Stopped after 50 steps.", False)
+    assert row.command == "turn.continue"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("max_tokens", "The answer reached its longest allowed length here."),
+        ("error", "The answer broke off here."),
+        ("end_turn", ""),
+    ],
+)
+def test_an_answer_that_was_cut_says_so_and_can_be_continued(
+    conversation: Conversation, reason: str, words: str
+) -> None:
+    """A whole one can't."""
+    end(ask(conversation), "Because it", stop_reason=reason)
+    (answer,) = answers(conversation)
+    assert (answer.cut, answer.continuable) == (words, bool(words))
+    assert answer.repeatable
+
+
+def test_an_answer_is_continued_once_with_a_quiet_line(conversation: Conversation) -> None:
+    """What asked the model to go on is no message of the user."""
+    end(ask(conversation), "Because it", stop_reason="stopped")
+    end(go_on(conversation), "is so.")
+    kinds = [type(row) for row in transcript.page(conversation).rows]
+    assert kinds == [MessageRow, MessageRow, ContinuedRow, MessageRow]
+    assert [row.continuable for row in answers(conversation)] == [False, False]
+
+
+def test_an_answer_has_no_actions_while_its_turn_runs(conversation: Conversation) -> None:
+    """Neither for it nor for its versions."""
+    turn = ask(conversation)
+    use_tools(conversation, 1, "I look.", turn=turn)
+    (answer,) = answers(conversation)
+    assert (answer.repeatable, answer.continuable, answer.versions) == (False, False, None)
+    end(turn, "Because.")
+    assert [row.repeatable for row in answers(conversation)] == [False, True]
