@@ -3,11 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from chatapp.views import chat, condensations, conversations, profiles, settings, sign_in
+from chatapp.views import chat, condensations, conversations, profiles, search, settings, sign_in
 
 one_conversation = [
     path("", chat.show_chat, name="chat"),
     path("transcript/", chat.show_transcript, name="transcript"),
+    path("find/", search.find, name="find"),
     path("profile/", chat.choose_profile, name="choose_profile"),
     path("workspace/", chat.choose_workspace, name="choose_workspace"),
     path("rename/", conversations.rename_conversation, name="rename"),
@@ -28,7 +29,7 @@ one_condensation = [
 
 urlpatterns = [
     path("", conversations.show_home, name="conversations"),
-    path("search/", conversations.search_conversations, name="search"),
+    path("search/", search.search, name="search"),
     path("c/new/", conversations.create_conversation, name="new_conversation"),
     path("c/<uuid:pk>/", include(one_conversation)),
     path("c/<uuid:pk>/condensations/<uuid:attempt_pk>/", include(one_condensation)),

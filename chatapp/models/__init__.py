@@ -4,8 +4,10 @@
 ``conversations``  what was said: Conversation, Message
 ``turns``          what happened: Turn, Rewind
 ``records``        what was done about it: Condensation, ModelCall
+``message_index``  which messages have the words that somebody looks for
 """
 
+from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.records import Condensation, ModelCall
@@ -21,4 +23,5 @@ __all__ = [
     "Rewind",
     "SignInToken",
     "Turn",
+    "message_index",
 ]

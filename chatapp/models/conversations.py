@@ -131,6 +131,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
             )
         )
 
+    def with_condensed(self) -> Self:
+        """Add ``condensed``: whether a summary in force stands for the message."""
+        return self.annotate(condensed=_stands_for("condense_id", "condense_parent"))
+
     def shown_by_tags(self) -> Self:
         """Return what the model sees by the tags, whatever ``hidden`` says as yet."""
         return self.exclude(_is_hidden())
@@ -141,10 +145,15 @@ def _is_hidden() -> Q:
 
     A parent hides only while the summary or marker it names is in force.
     """
-    same = Message.objects.in_force().filter(conversation=OuterRef("conversation"))
-    condensed = Exists(same.filter(condense_id=OuterRef("condense_parent")))
-    truncated = Exists(same.filter(truncation_id=OuterRef("truncation_parent")))
+    condensed = _stands_for("condense_id", "condense_parent")
+    truncated = _stands_for("truncation_id", "truncation_parent")
     return Q(undone=True) | Q(rewind_parent__isnull=False) | condensed | truncated
+
+
+def _stands_for(name: str, parent: str) -> Exists:
+    """Return the condition that what a message's tag names is in force."""
+    same = Message.objects.in_force().filter(conversation=OuterRef("conversation"))
+    return Exists(same.filter(**{name: OuterRef(parent)}))
 
 
 class Message(models.Model):

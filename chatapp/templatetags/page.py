@@ -8,7 +8,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chatapp.views.sidebar import list_conversations
+from chatapp.views.sidebar import search_conversations
 
 register = template.Library()
 
@@ -23,8 +23,9 @@ def icon(name: str) -> SafeString:
     )
 
 
-@register.inclusion_tag("conversations/_list.html", takes_context=True)
+@register.inclusion_tag("search/_results.html", takes_context=True)
 def conversation_list(context: Context) -> dict[str, Any]:
-    """Show the latest conversations of the reader, the current one marked."""
-    current = context.get("conversation")
-    return list_conversations(context["request"]) | {"current": current and current.pk}
+    """Show the reader's latest conversations, or what they search for; the current one marked."""
+    request, current = context["request"], context.get("conversation")
+    found = search_conversations(request, request.GET.get("q", ""))
+    return found | {"current": current and current.pk, "at": request.GET.get("at")}

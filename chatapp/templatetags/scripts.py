@@ -54,6 +54,13 @@ def script_texts() -> SafeString:
                 "other": _("{count} new messages"),
             },
             "jump": _("Jump to latest"),
+            "found": {
+                "one": _("{count} message"),
+                "other": _("{count} messages"),
+            },
+            "foundMore": _("More than {count} messages"),
+            "foundNone": _("No message"),
+            "foundPlace": _("{number} of {count}"),
             "replacesAfter": _("Replaces this message; everything after it is hidden."),
             "yourEdit": _("Your edit"),
             "save": _("Save"),

@@ -9,9 +9,11 @@
 ``folding`` what a rewind took along, as one row
 ``builder`` rows of some consecutive messages
 ``page``    one page of rows, in a number of queries that does not depend on its length
+``hits``    messages that were found by searching
 """
 
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
+from chatapp.transcript.hits import BEST, Found, Hit, find_hits
 from chatapp.transcript.labels import outcome_name, seen_words
 from chatapp.transcript.page import (
     live_row,
@@ -43,6 +45,7 @@ from chatapp.transcript.rows import (
 )
 
 __all__ = [
+    "BEST",
     "AttemptLine",
     "CallCost",
     "CondensationRow",
@@ -50,7 +53,9 @@ __all__ = [
     "Fact",
     "FactGroup",
     "FailureRow",
+    "Found",
     "HiddenBy",
+    "Hit",
     "MessageRow",
     "NotePart",
     "Page",
@@ -63,6 +68,7 @@ __all__ = [
     "TurnRow",
     "VersionChoice",
     "attempt_lines",
+    "find_hits",
     "live_row",
     "outcome_name",
     "page",

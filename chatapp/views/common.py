@@ -105,3 +105,11 @@ def resting_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     conversation = own_conversation(request, pk)
     turns.close_left_over(conversation)
     return conversation
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """Return the UUID that ``text`` spells, or None."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

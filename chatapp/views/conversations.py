@@ -14,8 +14,7 @@ from chatapp import services
 from chatapp.forms import NewConversationForm, RenameForm
 from chatapp.models import Conversation
 from chatapp.views.beginnings import keep_first
-from chatapp.views.common import Request, own_conversation, refuse, signed_in
-from chatapp.views.sidebar import list_conversations
+from chatapp.views.common import Request, as_uuid, own_conversation, refuse, signed_in
 
 # What the first page offers to try: a prompt, and whether it needs the sample files.
 EXAMPLES = (
@@ -61,17 +60,6 @@ def show_home(request: Request) -> HttpResponse:
         "profile": services.preferences_of(request.user).default_profile,
     }
     return render(request, "conversations/home.html", context)
-
-
-@require_GET
-@signed_in
-def search_conversations(request: Request) -> HttpResponse:
-    """Return the sidebar's list, filtered by title, or its next page."""
-    listed = list_conversations(
-        request, text=request.GET.get("q", "").strip(), after=request.GET.get("after", "")
-    )
-    current = as_uuid(request.GET.get("current", ""))
-    return render(request, "conversations/_list.html", listed | {"current": current})
 
 
 @require_POST
@@ -124,11 +112,3 @@ def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 def deleted_ones(request: Request) -> QuerySet[Conversation]:
     """Return the user's conversations that can be brought back."""
     return Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)
-
-
-def as_uuid(text: str) -> uuid.UUID | None:
-    """Return the UUID that ``text`` spells, or None."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

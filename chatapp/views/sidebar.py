@@ -9,8 +9,12 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import ngettext
 
+from chatapp import transcript
 from chatapp.models import Conversation
+from chatapp.rendering.numbers import number
+from chatapp.search.queries import LONGEST
 from chatapp.views.days import group_by_day, name_day, zone_of
 
 PAGE = 40
@@ -19,6 +23,7 @@ SEPARATOR = "_"
 
 def list_conversations(request: HttpRequest, *, text: str = "", after: str = "") -> dict[str, Any]:
     """Return one page of conversations by day, those with ``text`` in their title, and a cursor."""
+    text = text.strip()[:LONGEST]
     found = Conversation.objects.owned_by(request.user).present().titled(text)
     name = functools.partial(name_day, now=timezone.now(), zone=zone_of(request))
     last = ""
@@ -30,6 +35,32 @@ def list_conversations(request: HttpRequest, *, text: str = "", after: str = "")
     more = write_cursor(rows[PAGE - 1]) if len(rows) > PAGE else ""
     days = group_by_day(rows[:PAGE], lambda row: name(row.updated_at), last=last)
     return {"days": days, "more": more, "text": text}
+
+
+def search_conversations(request: HttpRequest, text: str) -> dict[str, Any]:
+    """Return the first page of conversations with ``text`` in their title, and who says it."""
+    listed = list_conversations(request, text=text)
+    found = transcript.find_hits(request.user, text)
+    return listed | {"found": found, "summary": _summary(listed, found) if text.strip() else ""}
+
+
+def _summary(listed: dict[str, Any], found: list[transcript.Found]) -> str:
+    """Say how much was found."""
+    titles = sum(len(day.items) for day in listed["days"])
+    hits = sum(group.count for group in found)
+    title_words = ngettext("%(count)s title", "%(count)s titles", titles)
+    hit_words = ngettext("%(count)s message", "%(count)s messages", hits)
+    return ", ".join(
+        (
+            title_words % {"count": count_words(titles, more=bool(listed["more"]))},
+            hit_words % {"count": count_words(hits, more=hits == transcript.BEST)},
+        )
+    )
+
+
+def count_words(count: int, *, more: bool) -> str:
+    """Return a count, with a plus where there are more."""
+    return f"{number(count)}+" if more else number(count)
 
 
 def write_cursor(row: Any, when: datetime | None = None) -> str:

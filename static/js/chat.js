@@ -2,6 +2,7 @@
 import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
+import { Find } from "./find.js";
 import { closeContext, showPanel, showWritten, startPanel } from "./panel.js";
 import { Places } from "./places.js";
 import { Scroll } from "./scroll.js";
@@ -70,6 +71,8 @@ function goTo({ hash, search }) {
   return inTurn(() => places.go(hash.slice(1), new URLSearchParams(search).get("at")));
 }
 
+const find = new Find(scroll, (at) => inTurn(() => places.go("", at, { focus: false })));
+
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-jump], .margin-line a");
   if (link) {
@@ -91,7 +94,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || document.querySelector("dialog[open], :popover-open")) return;
   if (event.key === "Escape") {
-    if (closeContext() || editing.cancel()) return;
+    if (closeContext() || find.close() || editing.cancel()) return;
     if (shortcutsAreOn()) composer.stop();
   }
   const plain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
@@ -110,4 +113,5 @@ showConnection(socket, signIn, (isLost) => {
   document.body.classList.toggle("is-offline", isLost);
 });
 if (!(await goTo(location))) scroll.toEnd();
+find.start(new URLSearchParams(location.search));
 socket.open();

@@ -12,8 +12,11 @@ export class Places {
     this.#scroll = scroll;
   }
 
-  /** Show the row of this id, or the one at this cut; return it, or null where there is neither. */
-  async go(id, at) {
+  /**
+   * Show the row of this id, or the one at this cut, and return it; null where there is neither.
+   * It takes the focus, unless whoever asked has to keep it.
+   */
+  async go(id, at, { focus = true } = {}) {
     try {
       if (at && !document.getElementById(id) && !this.#transcript.covers(at)) await this.#transcript.showAround(at);
     } catch {
@@ -21,6 +24,7 @@ export class Places {
     }
     const row = document.getElementById(id) ?? (at ? this.#transcript.rowAt(at) : null);
     if (row) this.#show(row);
+    if (row && focus) row.focus({ preventScroll: true });
     return row;
   }
 
@@ -30,7 +34,6 @@ export class Places {
       around.closest("details").open = true;
     }
     row.setAttribute("tabindex", "-1");
-    row.focus({ preventScroll: true });
     this.#scroll.show(row);
   }
 }

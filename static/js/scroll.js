@@ -29,6 +29,13 @@ export class Scroll {
     resized.observe(document.getElementById("transcript"));
   }
 
+  /** The first row that is in view. */
+  get firstRow() {
+    const top = this.#box.getBoundingClientRect().top;
+    const rows = [...this.#box.querySelectorAll(".row")];
+    return rows.find((row) => row.getBoundingClientRect().bottom > top + 1);
+  }
+
   get isFollowing() {
     return this.#following;
   }
@@ -47,6 +54,18 @@ export class Scroll {
     row.scrollIntoView({ block: "start" });
     this.#moveTo(this.#box.scrollTop);
     this.#held = [placed(row)];
+    this.#show();
+  }
+
+  /** Bring what a range covers into view, in its row's own boxes too; it stays there. */
+  showRange(range) {
+    const element = range.startContainer.parentElement;
+    const inner = element.closest("pre, table");
+    if (inner) inner.scrollLeft += Math.max(0, range.getBoundingClientRect().right - inner.getBoundingClientRect().right + NEAR);
+    const { top, bottom } = range.getBoundingClientRect();
+    const box = this.#box.getBoundingClientRect();
+    if (top < box.top + 2 * NEAR || bottom > box.bottom) this.#moveTo(this.#box.scrollTop + top - box.top - box.height / 3);
+    this.#held = [placed(element)];
     this.#show();
   }
 
@@ -103,9 +122,7 @@ export class Scroll {
 
   /** What must not move, the nearest first: what was clicked, else the first row in view. */
   #anchors() {
-    const top = this.#box.getBoundingClientRect().top;
-    const rows = [...this.#box.querySelectorAll(".row")];
-    const first = rows.find((row) => row.getBoundingClientRect().bottom > top + 1);
+    const first = this.firstRow;
     return [...this.#held, ...(first ? [placed(first)] : [])];
   }
 

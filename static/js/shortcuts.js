@@ -3,7 +3,7 @@ export function shortcutsAreOn() {
   return document.body.dataset.shortcuts !== "off";
 }
 
-function isTyping(target) {
+export function isTyping(target) {
   return target.matches("input, textarea, select, [contenteditable]");
 }
 

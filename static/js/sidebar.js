@@ -30,6 +30,8 @@ function toggle() {
 
 export function startSidebar() {
   show();
+  // What was found and is shown now stays in sight in its list.
+  document.querySelector(".hit[aria-current]")?.scrollIntoView({ block: "nearest" });
   narrow.addEventListener("change", show);
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-sidebar-toggle]")) toggle();

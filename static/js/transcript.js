@@ -22,7 +22,7 @@ function numbers(cut) {
   return [position, seq];
 }
 
-function isBefore(one, other) {
+export function isBefore(one, other) {
   const [[position, seq], [otherPosition, otherSeq]] = [numbers(one), numbers(other)];
   return position < otherPosition || (position === otherPosition && seq < otherSeq);
 }

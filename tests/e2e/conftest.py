@@ -156,3 +156,12 @@ def long_chat(server: Server) -> str:
 def turns_chat(server: Server) -> str:
     """The address of a conversation whose turns failed, were cut, and were answered again."""
     return f"/c/{server.run(SEED.with_name('seed_turns.py').read_text('utf-8'))}/"
+
+
+HISTORY_SEED = Path(__file__).with_name("seed_history.py")
+
+
+@pytest.fixture(scope="session")
+def history(server: Server) -> str:
+    """The address of a conversation of hundreds of messages, in which nothing more is said."""
+    return f"/c/{server.run(HISTORY_SEED.read_text('utf-8'))}/"

@@ -74,6 +74,20 @@ def test_dialogs_and_menus_are_accessible(open_page: OpenPage, long_chat: str, t
     assert complaints(page) == []
 
 
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_search_is_accessible(open_page: OpenPage, history: str, theme: str, width: int) -> None:
+    """What was found, beside the page and in the conversation."""
+    page = open_page(f"{history}?at=48.48&q=heliotrope", theme=theme, width=width)
+    page.get_by_text("1 of 1").wait_for()
+    assert complaints(page) == []
+    if width < 900:
+        page.get_by_role("button", name="Close search").click()
+        page.get_by_role("button", name="Sidebar").click()
+        page.get_by_role("list", name="The logbook").wait_for()
+        assert complaints(page) == []
+
+
 def test_signing_in_is_accessible(open_page: OpenPage) -> None:
     """For someone who has no session."""
     page = open_page("/", known=False)

@@ -1,21 +1,11 @@
 """Every place of a long conversation can be reached: by scrolling, by links, and back again."""
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import OpenPage, Server
+from tests.e2e.conftest import HISTORY_SEED, OpenPage, Server
 
 pytestmark = pytest.mark.browser
-
-SEED = Path(__file__).with_name("seed_history.py")
-
-
-@pytest.fixture(scope="module")
-def history(server: Server) -> str:
-    """The address of a conversation of hundreds of messages."""
-    return f"/c/{server.run(SEED.read_text('utf-8'))}/"
 
 
 def log(page: Page) -> Locator:
@@ -77,9 +67,9 @@ def test_what_hides_a_message_is_a_click_away(open_page: OpenPage, history: str)
     expect(fold).to_be_in_viewport()
 
 
-def test_a_message_sent_from_the_middle_is_seen(open_page: OpenPage, history: str) -> None:
+def test_a_message_sent_from_the_middle_is_seen(open_page: OpenPage, server: Server) -> None:
     """With its answer, at the end."""
-    page = open_page(f"{history}?at=43")
+    page = open_page(f"/c/{server.run(HISTORY_SEED.read_text('utf-8'))}/?at=43")
     page.get_by_role("textbox", name="Message").fill("Is the ship still afloat?")
     page.keyboard.press("Enter")
     mine = log(page).get_by_role("article", name="You").last

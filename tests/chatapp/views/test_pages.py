@@ -162,7 +162,7 @@ def test_the_sidebar_lists_what_is_the_users(browser: Client, alice: User, bob: 
     found = browser.get(reverse("search"), {"q": "tri"}).text
     assert "Trieste" in found
     assert "Venice" not in found
-    assert "No title contains" in browser.get(reverse("search"), {"q": "Rome"}).text
+    assert "Nothing says" in browser.get(reverse("search"), {"q": "Rome"}).text
 
 
 def test_a_long_list_goes_on_page_by_page(browser: Client, alice: User) -> None:

@@ -1,0 +1,111 @@
+"""What somebody looks for, and where a text has it."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Self
+
+from chatapp.search.texts import UNSPACED, is_unspaced, space_out
+
+# Longer ones are cut: nobody types that much to find something.
+LONGEST = 200
+# Characters of an excerpt, and how many of them stand before what was found.
+EXCERPT, BEFORE = 160, 40
+_PHRASE = re.compile(r'"([^"]*)"?|(\S+)')
+_WORD = re.compile(r"[^\W_]+")
+_SPACE = re.compile(r"\s+")
+
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Phrases that all have to be in a text; the last word of the last one may go on.
+
+    Words of a phrase follow each other: what stood between quotation marks, or without a space.
+    """
+
+    phrases: tuple[Phrase, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return what a text asks for; there is nothing it can say wrong."""
+        composed = unicodedata.normalize("NFC", text[:LONGEST])
+        chunks = (quoted or bare for quoted, bare in _PHRASE.findall(composed))
+        phrases = (tuple(_WORD.findall(space_out(chunk))) for chunk in chunks)
+        return cls(tuple(filter(None, phrases)))
+
+    @property
+    def expression(self) -> str:
+        """The query in the language of SQLite's FTS5, "" where it asks for nothing."""
+        return " ".join(f'"{" ".join(phrase)}"' for phrase in self.phrases) + "*" * bool(self)
+
+    def __bool__(self) -> bool:
+        """Whether it asks for anything."""
+        return bool(self.phrases)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What matches any of the phrases in a folded text."""
+        return re.compile(self._source(r"[^\W_]", r"[\W_]"))
+
+    @property
+    def script_pattern(self) -> str:
+        """The same as a JavaScript expression with the flag "u", for the page to mark them."""
+        return self._source(r"[\p{L}\p{N}]", r"[^\p{L}\p{N}]")
+
+    def _source(self, letter: str, other: str) -> str:
+        """Return an expression for phrases that begin and end where their words do."""
+        letter = f"(?![{UNSPACED}]){letter}"
+        sources = []
+        for phrase in self.phrases:
+            source = fold(phrase[0])
+            for one, following in pairwise(phrase):
+                may_touch = is_unspaced(one[-1]) or is_unspaced(following[0])
+                source += f"{other}{'*' if may_touch else '+'}{fold(following)}"
+            begins = "" if is_unspaced(phrase[0][0]) else f"(?<!{letter})"
+            goes_on = phrase is self.phrases[-1] or is_unspaced(phrase[-1][-1])
+            sources.append(f"{begins}{source}" if goes_on else f"{begins}{source}(?!{letter})")
+        return "|".join(sources)
+
+
+def fold(text: str) -> str:
+    """Return a text of the same length without capitals and accents."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+def excerpt(text: str, query: Query) -> list[tuple[str, bool]]:
+    """Return a text around what was found in it, in pieces: words, and whether they are it."""
+    folded = fold(text)
+    first = query.pattern.search(folded)
+    start = _beginning(text, first.start()) if first else 0
+    end = start + EXCERPT
+    pieces, at = [("…" if start else "", False)], start
+    for found in query.pattern.finditer(folded, start, end):
+        pieces += [(text[at : found.start()], False), (text[found.start() : found.end()], True)]
+        at = found.end()
+    pieces += [(text[at:end], False), ("…" if end < len(text) else "", False)]
+    return [(_SPACE.sub(" ", words), found) for words, found in pieces if words]
+
+
+def _beginning(text: str, found: int) -> int:
+    """Return where an excerpt begins: a little before what was found, with a whole word."""
+    start = max(0, found - BEFORE)
+    return start and (text.find(" ", start, found) + 1 or start)
+
+
+class _Folded(dict[int, str]):
+    """What each character is without capital and accent, worked out when it is first asked for."""
+
+    def __missing__(self, code: int) -> str:
+        """Work it out; what is a word of its own has no accents, only parts."""
+        character = chr(code)
+        if not is_unspaced(character):
+            character = unicodedata.normalize("NFD", character)[0].lower()[0]
+        self[code] = character
+        return character
+
+
+_FOLDED = _Folded()

@@ -1,0 +1,47 @@
+"""Searching: in all conversations, beside every page, and in one of them."""
+
+import uuid
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from chatapp.models import message_index
+from chatapp.search.queries import Query
+from chatapp.views.common import Request, as_uuid, own_conversation, signed_in
+from chatapp.views.sidebar import list_conversations, search_conversations
+
+# Places in one conversation that can be stepped through.
+PLACES = 1_000
+
+
+@require_GET
+@never_cache
+@signed_in
+def search(request: Request) -> HttpResponse:
+    """Return what the sidebar shows for a search, or the next page of its conversations."""
+    text, after = request.GET.get("q", ""), request.GET.get("after", "")
+    current = {"current": as_uuid(request.GET.get("current", ""))}
+    if after:
+        listed = list_conversations(request, text=text, after=after)
+        return render(request, "conversations/_list.html", listed | current)
+    found = search_conversations(request, text)
+    return render(request, "search/_results.html", found | current | {"announced": True})
+
+
+@require_GET
+@never_cache
+@signed_in
+def find(request: Request, pk: uuid.UUID) -> JsonResponse:
+    """Return where in the conversation the words are, in reading order, and what matches them."""
+    conversation = own_conversation(request, pk)
+    query = Query.read(request.GET.get("q", ""))
+    places = message_index.find_places(conversation, query, limit=PLACES + 1)
+    return JsonResponse(
+        {
+            "places": [f"{position}.{seq}" for position, seq in places[:PLACES]],
+            "more": len(places) > PLACES,
+            "pattern": query.script_pattern,
+        }
+    )

@@ -1,0 +1,186 @@
+"""Searching: beside every page for titles and messages, and in one conversation for places."""
+
+import re
+import uuid
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+import condense
+from chatapp import services
+from chatapp.models import Conversation, store
+from chatapp.transcript.hits import BEST, PER_CONVERSATION
+from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.models.test_message_index import HOSTILE
+
+FACTS = re.compile(r'class="hit-facts">(.*?) · <time', re.DOTALL)
+
+
+def search(browser: Client, words: str) -> str:
+    """Return what the sidebar shows for some words."""
+    answer = browser.get(reverse("search"), {"q": words})
+    assert answer.status_code == 200
+    return unescape(answer.text)
+
+
+def facts(page: str) -> list[str]:
+    """Return what is said of each hit: by whom it is, and why the model does not see it."""
+    return [" ".join(re.sub(r"<[^>]+>", " ", one).split()) for one in FACTS.findall(page)]
+
+
+def test_messages_are_found_beside_every_page(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Each with an excerpt, and with a link to its place that keeps the search."""
+    services.rename_conversation(conversation=conversation, title="At sea")
+    say("user", "Where is it?")
+    say("assistant", "The <b>compass</b> lies under the plank.")
+    page = search(browser, "compass")
+    assert f'href="/c/{conversation.pk}/?at=2.2&q=compass"' in page
+    assert "<mark>compass</mark>" in page
+    assert "At sea" in page
+    assert '<p id="search-status" hx-swap-oob="innerHTML">0 titles, 1 message</p>' in page
+    raw = browser.get(reverse("search"), {"q": "compass"}).text
+    assert "The &lt;b&gt;<mark>compass</mark>&lt;/b&gt; lies" in raw
+
+
+def test_titles_come_before_messages(browser: Client, alice: User, say: Say) -> None:
+    """By day, as they are listed without a search."""
+    services.start_conversation(owner=alice, title="The compass")
+    say("user", "compass")
+    page = search(browser, "compass")
+    assert page.index("The compass") < page.index("In messages")
+    assert "1 title, 1 message" in page
+
+
+def test_hidden_messages_are_found_and_say_why_they_are(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """In words: by a condensation, by a truncation, or rewound; a summary says what it is."""
+    say("user", "compass one")
+    summary = summarise(conversation)
+    say("assistant", "compass two")
+    visible = store.read_effective(conversation.pk)
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message(role="user", content="cut", tags=tags)
+    store.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    say("user", "compass three")
+    store.rewind(conversation.pk, to_seq=5)
+    result = condense.ToolResultBlock("c1", "compass four")
+    store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
+    assert sorted(facts(search(browser, "compass"))) == [
+        "Agent · hidden by a truncation",
+        "Tool",
+        "You · hidden by a condensation",
+        "You · rewound",
+    ]
+    assert facts(search(browser, "what was said")) == ["Summary"]
+    store.undo_reduction(summary)
+    assert "You" in facts(search(browser, "compass one"))
+    assert facts(search(browser, "what was said")) == ["Summary · undone"]
+
+
+def test_one_conversation_does_not_take_all_the_room(
+    browser: Client, alice: User, conversation: Conversation, say: Say
+) -> None:
+    """It shows its best, and says how many more there are."""
+    for number in range(PER_CONVERSATION + 2):
+        say("user", f"compass {number}")
+    other = services.start_conversation(owner=alice, title="Another")
+    message = condense.Message(role="user", content="a compass in a longer sentence")
+    store.append_message(other.pk, message, tokens=1)
+    page = search(browser, "compass")
+    assert page.count("<mark>") == PER_CONVERSATION + 1
+    assert "2 more here" in page
+    assert f'href="/c/{other.pk}/?at=1.1&q=compass"' in page
+
+
+def test_only_the_best_are_looked_at(browser: Client, say: Say) -> None:
+    """However many there are."""
+    for number in range(BEST + 5):
+        say("user", f"compass {number}")
+    assert f"{BEST}+ messages" in search(browser, "compass")
+
+
+def test_searching_takes_as_many_queries_whatever_is_found(
+    browser: Client, alice: User, say: Say
+) -> None:
+    """In many conversations as in one."""
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            search(browser, "compass")
+        return len(captured)
+
+    say("user", "compass")
+    few = queries()
+    for number in range(20):
+        chat = services.start_conversation(owner=alice, title=f"Compass {number}")
+        store.append_message(chat.pk, condense.Message("user", "compass"), tokens=1)
+    assert queries() == few
+
+
+def test_nothing_found_is_said(browser: Client, say: Say) -> None:
+    """Instead of an empty list."""
+    say("user", "something")
+    page = search(browser, "heliotrope")
+    assert "Nothing says “heliotrope”." in page
+    assert "In messages" not in page
+
+
+def test_a_search_is_kept_by_a_page_that_was_reached_through_it(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Its hit is marked as the place where one is; it works without scripts too."""
+    say("user", "a compass")
+    page = browser.get(f"/c/{conversation.pk}/?at=1.1&q=compass").text
+    assert 'value="compass"' in page
+    assert 'aria-current="location"' in page
+    assert "<mark>compass</mark>" in browser.get("/?q=compass").text
+
+
+# A browser sends no half of a surrogate.
+@pytest.mark.parametrize("words", [one for one in HOSTILE if "\ud800" not in one])
+def test_whatever_is_typed_is_answered(browser: Client, say: Say, words: str) -> None:
+    """Beside the page, on it, and in a conversation."""
+    message = say("user", "text x and y")
+    search(browser, words)
+    search(browser, words + "x" * 60_000)
+    pk = message.conversation_id
+    assert browser.get(f"/c/{pk}/", {"q": words}).status_code == 200
+    assert browser.get(f"/c/{pk}/find/", {"q": words}).status_code == 200
+
+
+def test_places_in_a_conversation_are_in_reading_order(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """A summary stands where what it hides ends; the expression marks the words on the page."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"what was said {number}")
+    summarise(conversation, keep=2)
+    answer = browser.get(f"/c/{conversation.pk}/find/", {"q": "was said"}).json()
+    assert answer["places"] == ["1.1", "2.2", "2.5", "3.3", "4.4"]
+    assert not answer["more"]
+    assert "said" in answer["pattern"]
+    nothing = browser.get(f"/c/{conversation.pk}/find/", {"q": " -- "}).json()
+    assert nothing == {"places": [], "more": False, "pattern": ""}
+
+
+def test_nobody_searches_what_is_not_theirs(
+    browser: Client, bob: User, conversation: Conversation, say: Say
+) -> None:
+    """Signed in as somebody else, or not at all."""
+    say("user", "heliotrope")
+    stranger = Client()
+    assert stranger.get(f"/c/{conversation.pk}/find/?q=heliotrope").status_code == 302
+    assert stranger.get("/search/?q=heliotrope").status_code == 302
+    stranger.force_login(bob)
+    assert stranger.get(f"/c/{conversation.pk}/find/?q=heliotrope").status_code == 404
+    assert "<mark>" not in search(stranger, "heliotrope")
+    services.delete_conversation(conversation=conversation)
+    assert browser.get(f"/c/{conversation.pk}/find/?q=heliotrope").status_code == 404
