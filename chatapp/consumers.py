@@ -4,10 +4,11 @@ import asyncio
 import functools
 import logging
 import uuid
-from collections.abc import Awaitable
-from typing import Any, override
+from collections.abc import Awaitable, Callable
+from typing import cast, override
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser, User
 
 from chatapp import services
 from chatapp.live import protocol, turns
@@ -30,19 +31,37 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Accept, then close with a reason the page can show, or start to send frames."""
         await self.accept()
-        user = self.scope["user"]
-        if user is None or not user.is_authenticated:
+        if not self._user.is_authenticated:
             return await self.close(protocol.SIGN_IN_REQUIRED)
-        conversation = await self._find(user)
+        conversation = await self._find()
         if conversation is None:
             return await self.close(protocol.NOT_YOURS)
         self.conversation = conversation
         self.pump = asyncio.create_task(self._pump())
         return None
 
-    async def _find(self, user: Any) -> Conversation | None:
+    @property
+    def _user(self) -> User | AnonymousUser:
+        """Who opened the socket, as things were then."""
+        return cast("User | AnonymousUser", self.scope["user"])
+
+    async def _find(self) -> Conversation | None:
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
-        return await Conversation.objects.owned_by(user).filter(pk=pk, deleted_at=None).afirst()
+        own = Conversation.objects.filter(owner=self._user.pk).select_related("owner")
+        return await own.filter(pk=pk, deleted_at=None).afirst()
+
+    async def _ended(self) -> int:
+        """Return the code to close with, 0 while session, user and conversation still stand."""
+        session, known = self.scope.get("session"), self.conversation.owner
+        if session is not None and not await session.aexists(session.session_key or ""):
+            return protocol.SIGN_IN_REQUIRED
+        conversation = await self._find()
+        if conversation is None:
+            return protocol.NOT_YOURS
+        self.conversation = conversation
+        # A new password ends the sessions that began with the old one.
+        same = conversation.owner.get_session_auth_hash() == known.get_session_auth_hash()
+        return 0 if same and conversation.owner.is_active else protocol.SIGN_IN_REQUIRED
 
     async def _pump(self) -> None:
         """Send what is to be shown; however that ends, the page comes back for a snapshot."""
@@ -80,21 +99,26 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @_obey.register
     async def _(self, command: protocol.SendMessage) -> None:
-        await self._begin(turns.send_message(self.conversation, command), command.nonce)
+        if await self._start(lambda: turns.send_message(self.conversation, command), command.nonce):
+            await self._reply(protocol.message_accepted(command.nonce))
 
     @_obey.register
     async def _(self, command: protocol.TakeUp) -> None:
-        await self._begin(turns.take_up(self.conversation, command), command.nonce)
+        if await self._start(lambda: turns.take_up(self.conversation, command), command.nonce):
+            await self._reply(protocol.message_accepted(command.nonce))
 
-    async def _begin(self, turn: Awaitable[None], nonce: uuid.UUID) -> None:
-        """Start a turn, and tell the page that it may forget what it asked for, or why not."""
+    async def _start(self, work: Callable[[], Awaitable[None]], nonce: uuid.UUID | None) -> bool:
+        """Let something begin, or say why it can't; nothing begins for who may not see it now."""
         try:
             with services.saving():
-                await turn
+                if code := await self._ended():
+                    await self.close(code)
+                    return False
+                await work()
         except services.Refused as reason:
             await self._reply(protocol.refused(str(reason), nonce=nonce))
-        else:
-            await self._reply(protocol.message_accepted(nonce))
+            return False
+        return True
 
     @_obey.register
     async def _(self, _command: protocol.StopTurn) -> None:
@@ -102,11 +126,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @_obey.register
     async def _(self, command: protocol.StartCondensing) -> None:
-        try:
-            with services.saving():
-                await turns.condense_now(self.conversation, command.focus)
-        except services.Refused as reason:
-            await self._reply(protocol.refused(str(reason)))
+        await self._start(lambda: turns.condense_now(self.conversation, command.focus), None)
 
     @_obey.register
     async def _(self, _command: protocol.CancelCondensing) -> None:

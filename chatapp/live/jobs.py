@@ -28,13 +28,15 @@ class Job:
         self.view = view
         self._on_end = on_end
         self._keeper: Keeper | None = None
+        self._reason = ""
         self._work = asyncio.create_task(self._do())
         # Stop cancels the work and never this: however it ends, the room is free again.
         self._life = asyncio.create_task(self._live())
 
-    def stop(self) -> None:
-        """Stop it; what was written so far is kept."""
+    def stop(self, reason: str = "") -> None:
+        """Stop it; what was written so far is kept, with the ``reason`` where nobody asked."""
         if not self._work.cancelling():
+            self._reason = reason
             self._work.cancel()
 
     def cancel_condensing(self) -> None:
@@ -64,6 +66,8 @@ class Job:
 
     async def _live(self) -> None:
         ending = await ending_of(self._work)
+        if self._reason and ending.turn == Turn.Status.STOPPED:
+            ending = replace(ending, reason=self._reason)
         try:
             if self.run.turn:
                 ending = await sync_to_async(_finish)(self.run.turn, ending)

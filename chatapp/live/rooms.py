@@ -1,10 +1,12 @@
 """Rooms: a conversation while somebody watches it or something runs in it."""
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
+from django.utils.translation import gettext as _
 
 from chatapp import services
 from chatapp.context import budgets
@@ -13,6 +15,9 @@ from chatapp.live import protocol
 from chatapp.live.jobs import Job
 from chatapp.live.presenter import LiveView
 from chatapp.live.watchers import Watchers
+
+# Seconds that a server's orderly stop gives to what runs.
+SAFE_POINT = 20
 
 
 class Room:
@@ -54,6 +59,12 @@ class Room:
         self.job = None
         hub.close_idle(self)
 
+    def close(self) -> None:
+        """Stop what runs, and send everybody away."""
+        if self.job:
+            self.job.stop()
+        self.watchers.dismiss()
+
     def show_change(self) -> None:
         """Have all watchers fetch the transcript and the panel again."""
         task = asyncio.create_task(self.view.show_change())
@@ -69,6 +80,7 @@ class Hub:
         self.rooms: dict[uuid.UUID, Room] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
+        self.closing = False
 
     def room(self, conversation_id: uuid.UUID) -> Room:
         """Return the conversation's room, opened when it is not."""
@@ -76,12 +88,30 @@ class Hub:
         return self.rooms.setdefault(conversation_id, Room(conversation_id))
 
     async def enter(self, conversation_id: uuid.UUID) -> Room:
-        """Return the conversation's room; the first one of a process clears up after a crash."""
+        """Return the conversation's room; the first one of a process clears up after a crash.
+
+        Raises services.Refused while the server stops.
+        """
+        if self.closing:
+            raise services.Refused(_("The server is being stopped. Send it again in a moment."))
         if not self.cleared_up:
             self.cleared_up = True
             budgets.warm_up()
             await sync_to_async(services.close_interrupted)()
         return self.room(conversation_id)
+
+    async def close(self) -> None:
+        """Stop all that runs as its own Stop would, and wait until it is stored; let nothing begin.
+
+        What takes longer than ``SAFE_POINT`` seconds is left to the next start to clear up.
+        """
+        self.closing = True
+        jobs = [room.job for room in self.rooms.values() if room.job]
+        for job in jobs:
+            job.stop(_("The server was stopped. What was written until then is kept."))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SAFE_POINT):
+                await asyncio.gather(*(job.ended() for job in jobs))
 
     def close_idle(self, room: Room) -> None:
         """Forget a room in which nothing happens."""

@@ -3,8 +3,10 @@
 import asyncio
 import contextvars
 import uuid
+from collections.abc import Callable
 
 from asgiref.sync import sync_to_async
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -15,8 +17,9 @@ from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.forecast import forecast
+from chatapp.live.jobs import Job
 from chatapp.live.rooms import Room, hub
-from chatapp.models import Conversation, Profile, Turn, store
+from chatapp.models import Conversation, Turn, store
 
 
 async def send_message(conversation: Conversation, command: protocol.SendMessage) -> None:
@@ -24,7 +27,6 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    await _require_profile(conversation)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):
@@ -43,6 +45,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
         room.view.publish(events.MessageAppended(message))
 
 
+@transaction.atomic
 def _start_turn(
     conversation: Conversation, command: protocol.SendMessage, tokens: int
 ) -> tuple[Run, condense.Message] | None:
@@ -64,7 +67,6 @@ async def take_up(conversation: Conversation, command: protocol.TakeUp) -> None:
 
     A repeated nonce starts nothing.
     """
-    await _require_profile(conversation)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):
@@ -76,6 +78,7 @@ async def take_up(conversation: Conversation, command: protocol.TakeUp) -> None:
     await room.view.show_change()
 
 
+@transaction.atomic
 def _take_up(conversation: Conversation, command: protocol.TakeUp) -> Run | None:
     turn = services.take_up(
         conversation=conversation, how=command.how, nonce=command.nonce, seq=command.seq
@@ -91,19 +94,25 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
         return True
     if await sync_to_async(services.is_known)(conversation, nonce):
         return False
-    raise services.Refused(_("The previous turn is still running. Stop it first, or wait."))
+    raise _busy(room.job)
+
+
+def _busy(job: Job) -> services.Refused:
+    """Return why nothing else can begin now."""
+    if job.run.turn:
+        return services.Refused(_("The previous turn is still running. Stop it first, or wait."))
+    return services.Refused(_("The context is being condensed. Cancel that first, or wait."))
 
 
 async def condense_now(conversation: Conversation, focus: str) -> None:
     """Start a condensation by hand; raise services.Refused while something runs."""
-    await _require_profile(conversation)
     history = await sync_to_async(store.read_effective)(conversation.pk)
     if nothing := forecast(history).nothing:
         raise services.Refused(nothing)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if room.job:
-            raise services.Refused(_("A turn is running. Stop it first, or wait."))
+            raise _busy(room.job)
         await sync_to_async(services.close_interrupted)(conversation)
         room.start(await sync_to_async(_read_run)(conversation, focus=focus))
 
@@ -136,27 +145,31 @@ def close_left_over(conversation: Conversation) -> None:
 
 def announce_change(conversation_id: uuid.UUID) -> None:
     """Have all pages fetch the transcript again; callable from any thread, returns at once."""
+    _tell(conversation_id, Room.show_change)
+
+
+def close(conversation_id: uuid.UUID) -> None:
+    """Stop what runs in a conversation that was deleted, and close its pages' sockets.
+
+    Callable from any thread; returns at once.
+    """
+    _tell(conversation_id, Room.close)
+
+
+def _tell(conversation_id: uuid.UUID, what: Callable[[Room], None]) -> None:
     room = hub.rooms.get(conversation_id)
     if room and hub.loop:
         # A request's own context ends with it, and takes the threads for its queries along.
-        hub.loop.call_soon_threadsafe(room.show_change, context=contextvars.Context())
-
-
-async def _require_profile(conversation: Conversation) -> None:
-    """Raise services.Refused where nobody answers, as things are now."""
-    if not await Profile.objects.filter(pk=conversation.profile_id or 0).aexists():
-        raise _no_profile()
-
-
-def _no_profile() -> services.Refused:
-    return services.Refused(_("This conversation has no profile. Choose one in its header."))
+        hub.loop.call_soon_threadsafe(what, room, context=contextvars.Context())
 
 
 def _read_run(conversation: Conversation, *, turn: Turn | None = None, focus: str = "") -> Run:
     """Return what a run works with, as things are now."""
     fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
+    if fresh.deleted_at:
+        raise services.Refused(_("This conversation was deleted."))
     if fresh.profile is None:
-        raise _no_profile()
+        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
     preferences = services.preferences_of(fresh.owner)
     return Run(
         conversation=fresh,

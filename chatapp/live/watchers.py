@@ -8,13 +8,15 @@ from chatapp.live import protocol
 # Frames a watcher may be behind before it is dropped; a fast reply makes some 20 a second.
 BACKLOG = 500
 
+Queue = asyncio.Queue[protocol.Frame | None]
+
 
 class Watchers:
     """All watchers of one conversation; true while there are any."""
 
     def __init__(self) -> None:
         """Begin with nobody."""
-        self._queues: set[asyncio.Queue[protocol.Frame | None]] = set()
+        self._queues: set[Queue] = set()
 
     def __bool__(self) -> bool:
         """Whether anybody watches: nothing need be rendered for nobody."""
@@ -26,17 +28,25 @@ class Watchers:
             if queue.qsize() < BACKLOG:
                 queue.put_nowait(frame)
             else:
-                self._queues.discard(queue)
-                queue.put_nowait(None)
+                self._drop(queue)
+
+    def dismiss(self) -> None:
+        """Drop every watcher: whoever still may watch comes back."""
+        for queue in list(self._queues):
+            self._drop(queue)
+
+    def _drop(self, queue: Queue) -> None:
+        self._queues.discard(queue)
+        queue.put_nowait(None)
 
     async def watch(
         self, snapshot: Callable[[], Awaitable[Sequence[protocol.Frame]]]
     ) -> AsyncIterator[protocol.Frame]:
         """Yield the snapshot's frames, then every frame that is sent.
 
-        Ends when the watcher has fallen too far behind; it should come back for a snapshot.
+        Ends when the watcher is dropped; it should come back for a snapshot.
         """
-        queue: asyncio.Queue[protocol.Frame | None] = asyncio.Queue()
+        queue: Queue = asyncio.Queue()
         self._queues.add(queue)
         try:
             for frame in await snapshot():

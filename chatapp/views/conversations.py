@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp import services
 from chatapp.forms import NewConversationForm, RenameForm
+from chatapp.live import turns
 from chatapp.models import Conversation
 from chatapp.views.beginnings import keep_first
 from chatapp.views.common import Request, as_uuid, own_conversation, refuse, signed_in
@@ -98,6 +99,7 @@ def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
     services.delete_conversation(conversation=own_conversation(request, pk))
+    turns.close(pk)
     return redirect(reverse("conversations", query={"deleted": str(pk)}))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.backends.base import SessionBase
 
 from chatapp.models import Conversation
 from chatapp.routing import websocket_urlpatterns
@@ -55,19 +56,25 @@ class Page:
         return idle
 
 
-def connect(conversation: Conversation, user: User | AnonymousUser) -> WebsocketCommunicator:
+def connect(
+    conversation: Conversation, user: User | AnonymousUser, session: SessionBase | None = None
+) -> WebsocketCommunicator:
     """Return a socket that ``user`` opens to the conversation."""
     communicator = WebsocketCommunicator(
         URLRouter(websocket_urlpatterns), f"/ws/c/{conversation.pk}/"
     )
     communicator.scope["user"] = user
+    if session is not None:
+        communicator.scope["session"] = session
     return communicator
 
 
 @asynccontextmanager
-async def open_page(conversation: Conversation, user: User) -> AsyncIterator[Page]:
+async def open_page(
+    conversation: Conversation, user: User, session: SessionBase | None = None
+) -> AsyncIterator[Page]:
     """Open a page of the conversation, past its snapshot; close it in the end."""
-    communicator = connect(conversation, user)
+    communicator = connect(conversation, user, session)
     connected, _protocol = await communicator.connect(PATIENCE)
     assert connected
     page = Page(communicator)

@@ -8,10 +8,14 @@ from django.conf import LazySettings
 
 from chatapp.asgi import application
 from chatapp.environment import only_server_in
+from chatapp.live.rooms import hub
 
 
-async def test_a_server_keeps_its_folder_until_it_ends(settings: LazySettings) -> None:
-    """Another one is refused in the meantime, and welcome afterwards."""
+async def test_a_server_keeps_its_folder_until_it_ends(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one is refused in the meantime, and welcome afterwards; nothing begins any more."""
+    monkeypatch.setattr(hub, "closing", False)
     server = ApplicationCommunicator(application, {"type": "lifespan"})
     await server.send_input({"type": "lifespan.startup"})
     assert await server.receive_output() == {"type": "lifespan.startup.complete"}
@@ -24,6 +28,7 @@ async def test_a_server_keeps_its_folder_until_it_ends(settings: LazySettings) -
 
     await server.send_input({"type": "lifespan.shutdown"})
     assert await server.receive_output() == {"type": "lifespan.shutdown.complete"}
+    assert hub.closing
     with only_server_in("DATA_DIR", Path(settings.DATA_DIR)):
         pass
 

@@ -1,5 +1,6 @@
 """`manage.py serve`: from an empty folder to a signed-in browser with one command."""
 
+import asyncio
 import warnings
 from typing import Any
 
@@ -12,10 +13,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
+from twisted.internet.defer import Deferred
 
 from chatapp import services, staticfiles
 from chatapp.context import budgets
 from chatapp.environment import WILDCARD_HOSTS, folder_problem, only_server_in
+from chatapp.live.rooms import hub
 
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
@@ -27,6 +30,11 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
         """Remember the reason and give up."""
         self.listen_problem = getattr(failure.value, "socketError", failure.value).strerror
         self.stop()
+
+    def kill_all_applications(self) -> Deferred[Any]:
+        """End the turns that run first, so that they are stored and the pages told."""
+        ended = Deferred.fromFuture(asyncio.ensure_future(hub.close()))
+        return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
 
 class Command(BaseCommand):

@@ -1,0 +1,144 @@
+"""A socket starts nothing for a session that has ended, or in a conversation that is gone."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services
+from chatapp.live import protocol
+from chatapp.live.rooms import hub
+from chatapp.models import Conversation, Message, Profile, Turn
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import PATIENCE, Page, open_page
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def until_closed(page: Page) -> int:
+    """Return the code with which the server closes the socket."""
+    while (sent := await page.communicator.receive_output(PATIENCE))["type"] != "websocket.close":
+        pass
+    code: int = sent["code"]
+    return code
+
+
+def sign_out(browser: Client, _alice: User) -> None:
+    """Sign out in the browser that has the page open."""
+    browser.post(reverse("sign_out"))
+
+
+def deactivate(_browser: Client, alice: User) -> None:
+    """Take the account away."""
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+
+
+def change_password(_browser: Client, alice: User) -> None:
+    """Choose another password, elsewhere."""
+    alice = User.objects.get(pk=alice.pk)
+    alice.set_password("another one")
+    alice.save()
+
+
+@pytest.mark.parametrize("command", ["message.send", "condense.start"])
+@pytest.mark.parametrize("end", [sign_out, deactivate, change_password])
+async def test_an_open_socket_starts_nothing_for_a_session_that_has_ended(
+    conversation: Conversation,
+    alice: User,
+    browser: Client,
+    end: Callable[[Client, User], None],
+    command: str,
+) -> None:
+    """It is closed with the reason that the page shows; the text stays in the composer."""
+    async with open_page(conversation, alice, browser.session) as page:
+        await sync_to_async(end)(browser, alice)
+        nonce = "0b7bd7ae-6bd6-4f0a-9a0f-3f3f3c9ad1d5"
+        await page.send(command, text="Hello", nonce=nonce)
+        assert await until_closed(page) == protocol.SIGN_IN_REQUIRED
+    assert not await Message.objects.aexists()
+    assert not await Turn.objects.aexists()
+
+
+async def test_a_session_that_goes_on_may_send(
+    conversation: Conversation, alice: User, browser: Client
+) -> None:
+    """Nothing is asked of anybody."""
+    async with open_page(conversation, alice, browser.session) as page:
+        await page.say("Hello")
+        await page.until_idle()
+    assert await Message.objects.acount() == 2
+
+
+async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
+    alice: User, browser: Client, anthropic_standin: Standin
+) -> None:
+    """What was written so far is kept, for whoever brings it back; no more is paid for."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    gate = Gate()
+    anthropic_standin.then(Reply("A long answer that nobody wants any more.", gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await page.until("text.streamed")
+        address = reverse("delete", args=[conversation.pk])
+        await sync_to_async(browser.post)(address)
+        assert await until_closed(page) == 1013
+    await ended(conversation)
+    gate.open()
+    turn = await Turn.objects.aget()
+    assert turn.status == Turn.Status.STOPPED
+    assert await Message.objects.filter(stop_reason="stopped").aexists()
+
+
+async def ended(conversation: Conversation) -> None:
+    """Return when nothing runs in the conversation any more."""
+    room = hub.rooms.get(conversation.pk)
+    if room and room.job:
+        await room.job.ended()
+
+
+async def test_a_deleted_conversation_takes_no_message_through_a_socket(
+    conversation: Conversation, alice: User
+) -> None:
+    """Also where it was deleted by another process."""
+    async with open_page(conversation, alice) as page:
+        await sync_to_async(services.delete_conversation)(conversation=conversation)
+        await page.say("Hello.")
+        assert await until_closed(page) == protocol.NOT_YOURS
+    assert not await Message.objects.aexists()
+
+
+async def test_a_profile_chosen_in_mid_turn_takes_no_measure_of_the_old_one(
+    alice: User, browser: Client, anthropic_standin: Standin
+) -> None:
+    """Its tokenizer is another one."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    other = await Profile.objects.acreate(
+        owner=alice,
+        name="Other",
+        provider="offline",
+        model="offline",
+        context_window=16_000,
+        max_output=1_000,
+    )
+    gate = Gate()
+    anthropic_standin.then(Reply("Hello to you.", gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hi")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        address = reverse("choose_profile", args=[conversation.pk])
+        await sync_to_async(browser.post)(address, {"profile": other.pk})
+        gate.open()
+        await page.until_idle()
+    await conversation.arefresh_from_db()
+    assert (conversation.measured_tokens, conversation.measured_seq) == (None, None)
+    assert "of 16,000 tokens" in page.frames[-1]["bar"]

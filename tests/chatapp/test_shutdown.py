@@ -1,0 +1,92 @@
+"""An orderly stop of the server keeps what was being written, and says that it was stopped."""
+
+import http.cookiejar
+import json
+import re
+import signal
+import sqlite3
+import urllib.parse
+import urllib.request
+import uuid
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from tests.chatapp.test_serve import PATIENCE, serving
+
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+class Visitor:
+    """Somebody with a browser's cookies."""
+
+    def __init__(self, link: str) -> None:
+        """Follow the link that signs in."""
+        self.origin = link.partition("/sign-in/")[0]
+        self.cookies = http.cookiejar.CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
+        self._page = self._open(link)
+        if "sessionid" not in self.cookie:
+            self.post(urllib.parse.urlsplit(link).path)
+
+    def _open(self, address: str, data: bytes | None = None) -> str:
+        with self._opener.open(address, data) as answer:
+            self.address = answer.url
+            return str(answer.read().decode())
+
+    def post(self, path: str, **fields: str) -> None:
+        """Send a form as the last page would."""
+        fields["csrfmiddlewaretoken"] = TOKEN.findall(self._page)[0]
+        body = urllib.parse.urlencode(fields).encode()
+        self._page = self._open(self.origin + path, body)
+
+    @property
+    def cookie(self) -> str:
+        """The header with all cookies."""
+        return "; ".join(f"{one.name}={one.value}" for one in self.cookies)
+
+    def open_socket(self) -> ClientConnection:
+        """Open the socket of the conversation that was opened last."""
+        path = urllib.parse.urlsplit(self.address).path
+        address = f"{self.origin.replace('http', 'ws', 1)}/ws{path}"
+        headers = {"Cookie": self.cookie}
+        return connect(address, origin=self.origin, additional_headers=headers)  # type: ignore[arg-type] # a plain string
+
+
+def until(socket: ClientConnection, type_: str) -> dict[str, Any]:
+    """Return the next frame of a type."""
+    while (frame := json.loads(socket.recv(PATIENCE)))["type"] != type_:
+        pass
+    return dict(frame)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    """All that was shown is stored, and the turn says that the server was stopped."""
+    with serving(tmp_path) as (server, link):
+        visitor = Visitor(link.strip())
+        visitor.post("/c/new/", prompt="")
+        with visitor.open_socket() as socket:
+            nonce = str(uuid.uuid4())
+            text = "Write 400 words about condensing."
+            socket.send(json.dumps({"type": "message.send", "text": text, "nonce": nonce}))
+            shown = until(socket, "text.streamed")
+            server.send_signal(how)
+            _rest, stderr = server.communicate(timeout=PATIENCE)
+    assert stderr == ""
+    with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
+        ((content, reason),) = database.execute(
+            "SELECT content, stop_reason FROM chatapp_message WHERE role = 'assistant'"
+        )
+        ((status, error),) = database.execute("SELECT status, error FROM chatapp_turn")
+        ((calls,),) = database.execute("SELECT count(*) FROM chatapp_modelcall")
+    words = re.findall(r"\w+", re.sub("<[^>]+>", "", "".join([*shown["closed"], shown["open"]])))
+    assert words
+    assert re.findall(r"\w+", json.loads(content)[0]["text"])[: len(words)] == words
+    assert (reason, status, calls) == ("stopped", "stopped", 1)
+    assert "The server was stopped" in error
