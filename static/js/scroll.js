@@ -82,6 +82,7 @@ export class Scroll {
   keep(change) {
     const anchors = this.#following ? [] : this.#anchors();
     const heir = change();
+    if (this.#following) this.#stick(true);
     this.#settle(anchors, heir);
   }
 
@@ -122,15 +123,19 @@ export class Scroll {
 
   /** What must not move, the nearest first: what was clicked, else the first row in view. */
   #anchors() {
-    const first = this.firstRow;
-    return [...this.#held, ...(first ? [placed(first)] : [])];
+    const top = this.#box.getBoundingClientRect().top;
+    const rows = [...this.#box.querySelectorAll(".row")];
+    const isInView = (row) => row.getBoundingClientRect().bottom > top + 1;
+    // The line of a run that goes on further up moves there with the rows that are fetched.
+    const isSteady = (row) => isInView(row) && !row.querySelector(".calls-line");
+    return [...this.#held, ...[rows.find(isSteady), rows.find(isInView)].filter(Boolean).map(placed)];
   }
 
-  /** Show the end; where it drew back a little, what is being read stays, and the end comes again. */
-  #stick() {
+  /** Show the end; where a change drew it back a little, it comes again to what is being read. */
+  #stick(isChange = this.#end.offsetHeight > 0) {
     const end = this.#lowest();
     const sank = this.#top - end;
-    const mayStay = this.#box.clientHeight === this.#seen.view && sank < this.#box.clientHeight * SLACK;
+    const mayStay = isChange && this.#box.clientHeight === this.#seen.view && sank < this.#box.clientHeight * SLACK;
     this.#moveTo(mayStay ? Math.max(end, this.#top) : end);
   }
 

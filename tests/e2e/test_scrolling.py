@@ -192,3 +192,16 @@ def test_nothing_is_left_to_jump_to_after_a_rewind(open_page: OpenPage) -> None:
     page.get_by_role("button", name="Rewind", exact=True).click()
     page.get_by_role("article", name="Rewound").wait_for()
     expect(jump).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_long_conversation_opens_at_its_end_with_nothing_blank_below(
+    open_page: OpenPage, history: str, width: int
+) -> None:
+    """Whatever height the browser first took its rows to have."""
+    page = open_page(history, width=width)
+    last = page.get_by_role("article", name="Agent").last
+    expect(last).to_be_in_viewport()
+    top(last)
+    assert page.evaluate("document.getElementById('end').offsetHeight") == 0
+    assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
