@@ -2,6 +2,7 @@
 
 import functools
 import re
+import time
 from html import escape
 
 from pygments.lexer import Lexer
@@ -9,9 +10,14 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
-# Some lexers need quadratic time, so what is larger stays plain: characters in all, and in a line.
+# Larger code stays plain: characters in all, and in a line.
 MAX_CODE = 50_000
 MAX_LINE = 2_000
+
+# Most lexers need quadratic time for some text: of processor time they get several times what code
+# takes, in seconds for a block and for each of its characters.
+_SECONDS = 0.2
+_SECONDS_EACH = 0.000_02
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 
@@ -35,7 +41,13 @@ def _highlight(code: str, language: str) -> str:
     lexer = _find_lexer(language)
     if lexer is None:
         return escape(code)
-    return "".join(_paint(kind, text) for kind, text in lexer.get_tokens(code))
+    html = []
+    end = time.thread_time() + _SECONDS + len(code) * _SECONDS_EACH
+    for kind, text in lexer.get_tokens(code):
+        html.append(_paint(kind, text))
+        if time.thread_time() > end:
+            return escape(code)
+    return "".join(html)
 
 
 # An unknown name makes pygments search all installed packages, so misses are remembered too.

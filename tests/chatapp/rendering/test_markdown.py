@@ -1,6 +1,7 @@
 """Markdown as HTML: what is shown, and that nothing dangerous comes through."""
 
 import re
+import time
 
 import pytest
 
@@ -189,6 +190,25 @@ def test_deeply_nested_text_is_shown_as_it_was_written() -> None:
     """Deeper levels than the parser takes would lose their content."""
     assert "needle" in render_markdown(">" * 300 + " needle")
     assert "needle" in render_markdown("- " * 300 + "needle")
+
+
+@pytest.mark.parametrize(
+    ("language", "piece"),
+    [
+        ("java", "a\n"),
+        ("csharp", "a\n"),
+        ("groovy", "\n"),
+        ("antlr", "/*\n"),
+        ("lilypond", "a" * 1_900 + "\n"),
+    ],
+)
+def test_code_that_takes_long_to_colour_stays_plain(language: str, piece: str) -> None:
+    """Lexers read some texts from each place to the end, which would take minutes."""
+    code = piece * (MAX_CODE // len(piece) - 1)
+    start = time.process_time()
+    html = render_markdown(f"```{language}\n{code}```")
+    assert time.process_time() - start < 8
+    assert html.endswith(f"<pre><code>{code}</code></pre></div>\n")
 
 
 def test_a_table_scrolls_in_a_box_of_its_own() -> None:
