@@ -51,7 +51,7 @@ def on_sqlite(*statements: str) -> Callable[[Apps, BaseDatabaseSchemaEditor], No
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("chatapp", "0010_turns_and_versions"),
+        ("chatapp", "0001_initial"),
     ]
 
     operations = [
