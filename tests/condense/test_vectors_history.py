@@ -1,5 +1,9 @@
 """Recorded views and truncations: the model sees here what it sees in Roo."""
 
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from condense.history import (
     InForce,
     effective_history,
@@ -7,7 +11,7 @@ from condense.history import (
     plan_truncation,
     truncate,
 )
-from condense.history.boundaries import safe_cuts
+from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
 from tests.condense.roo import (
     Case,
@@ -28,10 +32,13 @@ def has_a_vague_summary_flag(case: Case) -> bool:
     return any(flag and flag is not True for flag in flags)
 
 
-VAGUE_SUMMARY = Deviation(
-    "A summary here is one or is none; Roo's functions disagree about `isSummary: 1`.",
-    has_a_vague_summary_flag,
-)
+def no_summary(answer: Callable[[Case], Any]) -> Deviation:
+    """Return the rule that `isSummary: 1` is none, on which Roo's functions disagree."""
+    return Deviation("A summary here is one or is none.", has_a_vague_summary_flag, answer)
+
+
+VAGUE_SUMMARY = no_summary(lambda case: said(messages(case["input"]["messages"])))
+VAGUE_PARENT = no_summary(lambda case: [False for _ in case["input"]["messages"]])
 
 
 @each("getEffectiveApiHistory")
@@ -58,7 +65,7 @@ def test_a_parent_counts_exactly_where_roo_would_keep_it(case: Case) -> None:
     roos = expected(case["output"]["messages"], given)
     kept = [item.tags.condense_parent or item.tags.truncation_parent for item in roos]
     assert_same(
-        case, [in_force.hide(m) for m in given], [k is not None for k in kept], [VAGUE_SUMMARY]
+        case, [in_force.hide(m) for m in given], [k is not None for k in kept], [VAGUE_PARENT]
     )
 
 
@@ -79,9 +86,30 @@ def would_split_a_pair(case: Case) -> bool:
     return not {1, 1 + case["output"]["messagesRemoved"]} <= set(cuts)
 
 
+def hidden_by_the_rule(effective: Sequence[Message], fraction: float) -> list[str]:
+    """Return what Roo's rule hides of what the model sees, at the nearest cuts that split no pair.
+
+    The first message stays, and of the rest an even number goes, ``fraction`` of them at most.
+    """
+    count = math.floor((len(effective) - 1) * fraction)
+    count -= count % 2
+    cuts = safe_cuts(effective)
+    start = min((cut for cut in cuts if cut >= 1), default=0)
+    last = max(1 + count, unread_tail(effective))
+    ends = [cut for cut in cuts if start < cut <= last] if count > 0 else []
+    end = min(ends, key=lambda cut: (abs(cut - 1 - count), cut), default=start)
+    return [message.id for message in effective[start:end]]
+
+
+def rule_for(case: Case) -> list[str]:
+    """Return what the rule hides in a recorded truncation."""
+    effective = effective_history(messages(case["input"]["messages"]))
+    return hidden_by_the_rule(effective, case["input"]["fracToRemove"])
+
+
 TRUNCATION = [
-    Deviation("Only what the model sees is counted and hidden.", counts_what_is_not_seen),
-    Deviation("A tool call stays with its result.", would_split_a_pair),
+    Deviation("Only what the model sees is counted and hidden.", counts_what_is_not_seen, rule_for),
+    Deviation("A tool call stays with its result.", would_split_a_pair, rule_for),
 ]
 
 
