@@ -131,7 +131,7 @@ export class Find {
   #nearest() {
     const { places } = this.#found;
     const row = this.#scroll.firstRow;
-    const here = row ? `${row.dataset.position}.${row.dataset.seq}` : "0.0";
+    const here = row ? `${row.dataset.position}.${row.dataset.seq ?? 0}` : "0.0";
     const below = places.findIndex((at) => !isBefore(at, here));
     return below < 0 ? places.length - 1 : below;
   }

@@ -69,7 +69,8 @@ def test_what_hides_a_message_is_a_click_away(open_page: OpenPage, history: str)
 
 def test_a_message_sent_from_the_middle_is_seen(open_page: OpenPage, server: Server) -> None:
     """With its answer, at the end."""
-    page = open_page(f"/c/{server.run(HISTORY_SEED.read_text('utf-8'))}/?at=43")
+    own = HISTORY_SEED.read_text("utf-8").replace("The logbook", "Another logbook")
+    page = open_page(f"/c/{server.run(own)}/?at=43")
     page.get_by_role("textbox", name="Message").fill("Is the ship still afloat?")
     page.keyboard.press("Enter")
     mine = log(page).get_by_role("article", name="You").last
