@@ -67,7 +67,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Send what is to be shown; however that ends, the page comes back for a snapshot."""
         try:
             async for frame in hub.room(self.conversation.pk).watch():
-                await self.send(protocol.encode(frame))
+                await self._reply(frame)
                 # Daphne writes only when the loop comes round.
                 await asyncio.sleep(0)
         except Exception:
@@ -91,7 +91,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._reply(protocol.refused("This page is out of date. Reload it."))
 
     async def _reply(self, frame: protocol.Frame) -> None:
-        await self.send(protocol.encode(frame))
+        for text in protocol.encode(frame):
+            await self.send(text)
 
     @functools.singledispatchmethod
     async def _obey(self, command: protocol.Command) -> None:

@@ -31,6 +31,9 @@ WORKSPACES_ROOT = read_folder("WORKSPACES_ROOT", DATA_DIR / "workspaces")
 # to one conversation, or to the superusers.
 SHARED_WORKSPACES = read_names("SHARED_WORKSPACES")
 
+# Characters of one message; who has more to say puts it into a file of the workspace.
+LONGEST_MESSAGE = 500_000
+
 # Where the server listens; PORT 0 takes any free port.
 HOST = read_text("HOST", "127.0.0.1")
 PORT = read_port("PORT", 8000)
@@ -214,6 +217,9 @@ STORAGES = {
 # What is asked for under its own name is asked for again each time.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0
+
+# A longest message in a form, in a script whose characters are nine bytes there.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 9 * LONGEST_MESSAGE + 100_000
 
 # No other site has a reason to load this one's files.
 WHITENOISE_ALLOW_ALL_ORIGINS = False

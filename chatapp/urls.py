@@ -3,12 +3,23 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from chatapp.views import chat, condensations, conversations, profiles, search, settings, sign_in
+from chatapp.views import (
+    chat,
+    condensations,
+    conversations,
+    profiles,
+    search,
+    settings,
+    sign_in,
+    whole,
+)
 
 one_conversation = [
     path("", chat.show_chat, name="chat"),
     path("transcript/", chat.show_transcript, name="transcript"),
     path("find/", search.find, name="find"),
+    path("messages/<int:seq>/text/", whole.show_message_text, name="message_text"),
+    path("messages/<int:seq>/call/", whole.show_call_text, name="call_text"),
     path("profile/", chat.choose_profile, name="choose_profile"),
     path("workspace/", chat.choose_workspace, name="choose_workspace"),
     path("rename/", conversations.rename_conversation, name="rename"),

@@ -2,13 +2,11 @@
 
 from django import forms
 
-LONGEST_PROMPT = 200_000
-
 
 class NewConversationForm(forms.Form):
-    """What a conversation starts with."""
+    """What a conversation starts with; how long that may be is the service's to say."""
 
-    prompt = forms.CharField(required=False, max_length=LONGEST_PROMPT)
+    prompt = forms.CharField(required=False)
     samples = forms.BooleanField(required=False)
 
 

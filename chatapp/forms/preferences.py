@@ -8,7 +8,6 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.forms.conversations import LONGEST_PROMPT
 from chatapp.forms.thresholds import threshold_field
 from chatapp.models import Preferences
 
@@ -17,6 +16,10 @@ if TYPE_CHECKING:
 else:
     # Generic for the type checker only.
     PreferencesModelForm = forms.ModelForm
+
+
+# Characters; the instruction goes with every summary.
+LONGEST_PROMPT = 200_000
 
 
 def default_prompt() -> str:
@@ -67,9 +70,7 @@ class PreferencesForm(PreferencesModelForm):
             "shortcuts": _("Keyboard shortcuts"),
         }
         widgets: ClassVar[dict[str, forms.Widget]] = {
-            "condensing_prompt": forms.Textarea(
-                attrs={"rows": 14, "maxlength": LONGEST_PROMPT, "spellcheck": "false"}
-            ),
+            "condensing_prompt": forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

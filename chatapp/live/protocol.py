@@ -8,7 +8,7 @@ the page's own templates; every frame is idempotent, so that one sent twice does
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,21 @@ import condense
 
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
+
+# Bytes of one message to the browser; servers and proxies cut the line at a megabyte or more.
+LARGEST_FRAME = 900_000
+
+# Characters of HTML in one part of a message that has to be parted; a character is 4 bytes at most.
+LARGEST_PART = 200_000
+
+# Bytes of one message to the server: the longest text, as JSON at its worst.
+LARGEST_COMMAND = 4 * 1024 * 1024
+
+# The page has a shorter field.
+LONGEST_FOCUS = 2_000
+
+# What the ids of rows begin with whose messages are stored.
+STORED = "message-"
 
 Frame = dict[str, Any]
 
@@ -86,7 +101,7 @@ def decode(text: str) -> Command:
             case {"type": "turn.stop"}:
                 return StopTurn()
             case {"type": "condense.start", **rest}:
-                return StartCondensing(str(rest.get("focus", "")))
+                return StartCondensing(str(rest.get("focus", ""))[:LONGEST_FOCUS])
             case {"type": "condense.cancel"}:
                 return CancelCondensing()
     except (ValueError, RecursionError) as error:
@@ -144,8 +159,8 @@ def code_streamed(id_: str, *, index: int, at: int, text: str) -> Frame:
     return {"type": "code.streamed", "id": id_, "index": index, "at": at, "text": text}
 
 
-def transcript_changed(revision: int) -> Frame:
-    """Ask the page to fetch its transcript again."""
+def transcript_changed(revision: int | None) -> Frame:
+    """Ask the page to fetch its transcript again, unless it has this revision."""
     return {"type": "transcript.changed", "revision": revision}
 
 
@@ -185,6 +200,52 @@ def refused(reason: str, *, nonce: uuid.UUID | None = None) -> Frame:
     return {"type": "refused", "reason": reason, "nonce": str(nonce) if nonce else None}
 
 
-def encode(frame: Frame) -> str:
-    """Return the frame as the text of one WebSocket message."""
-    return json.dumps(frame, ensure_ascii=False)
+# Fitting
+
+
+def encode(frame: Frame) -> Iterator[str]:
+    """Yield the frame as the text of a WebSocket message, none larger than LARGEST_FRAME.
+
+    Where it does not fit it becomes several, or word to fetch what the server has stored.
+    """
+    text = json.dumps(frame, ensure_ascii=False)
+    if _fits(text, LARGEST_FRAME):
+        yield text
+    else:
+        for part in _smaller(frame):
+            yield json.dumps(part, ensure_ascii=False)
+
+
+def _fits(text: str, size: int) -> bool:
+    return 4 * len(text) <= size or len(text.encode()) <= size
+
+
+def _smaller(frame: Frame) -> Iterator[Frame]:
+    match frame:
+        case {"type": "snapshot"}:
+            yield {**frame, "revision": None, "articles": []}
+        case {"type": "text.streamed"}:
+            yield from _in_parts(frame)
+        case {"type": "article.upserted", "id": str(id_)} if not id_.startswith(STORED):
+            # Nobody else has what was not saved.
+            yield frame
+        case _:
+            yield transcript_changed(None)
+
+
+def _in_parts(frame: Frame) -> Iterator[Frame]:
+    """Yield streamed blocks a few at a time; one that is too large comes with the stored row."""
+    blocks = [_short(html) for html in frame["closed"]]
+    id_, index, size = frame["id"], frame["index"], 0
+    part: list[str] = []
+    for html in blocks:
+        size += len(html)
+        if part and size > LARGEST_PART:
+            yield text_streamed(id_, index=index, closed=part, open_="")
+            index, size, part = index + len(part), len(html), []
+        part.append(html)
+    yield text_streamed(id_, index=index, closed=part, open_=_short(frame["open"]))
+
+
+def _short(html: str) -> str:
+    return html if len(html) <= LARGEST_PART else "<p>…</p>"

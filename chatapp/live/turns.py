@@ -27,6 +27,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
+    services.check_message(command.text)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):

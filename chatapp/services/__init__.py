@@ -24,6 +24,7 @@ from chatapp.services.again import (
     take_up,
 )
 from chatapp.services.conversations import (
+    check_message,
     close_interrupted,
     delete_conversation,
     finish_turn,
@@ -53,6 +54,7 @@ __all__ = [
     "Imported",
     "Preview",
     "Refused",
+    "check_message",
     "choose_workspace",
     "close_interrupted",
     "continue_turn",

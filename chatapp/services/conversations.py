@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.models import Condensation, Conversation, Profile, Turn, store
+from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
 from chatapp.services.samples import SAMPLES, lay_out_samples
@@ -53,6 +55,20 @@ def restore_conversation(*, conversation: Conversation) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=None)
 
 
+def check_message(text: str) -> None:
+    """Refuse what no conversation takes as a message: nothing at all, and too much."""
+    if not text.strip():
+        raise Refused(_("There is nothing to send yet. Type a message first."))
+    if len(text) > settings.LONGEST_MESSAGE:
+        raise Refused(
+            _(
+                "This message is too long: it has %(count)s characters, and a message can have "
+                "%(limit)s. Put it into a file of the workspace, or send it in parts."
+            )
+            % {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
+        )
+
+
 def start_turn(
     *,
     conversation: Conversation,
@@ -66,8 +82,7 @@ def start_turn(
     ``replaces`` is the seq of an earlier message of the user, which is set aside as a version. The
     title comes from the first message.
     """
-    if not text.strip():
-        raise Refused(_("There is nothing to send yet. Type a message first."))
+    check_message(text)
     if is_known(conversation, nonce):
         return None
     message = condense.Message(role="user", content=(condense.TextBlock(text),))

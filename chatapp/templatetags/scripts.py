@@ -23,6 +23,10 @@ def script_texts() -> SafeString:
             "elapsed": _("{seconds} s"),
             "tryingAgain": _("Trying again in {seconds} s."),
             "sending": _("Sending…"),
+            "tooLong": _(
+                "Too long: it has {count} characters, and a message can have {limit}. Put it into "
+                "a file of the workspace, or send it in parts."
+            ),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
             "stillRunning": _(
                 "The answer is still being written. Stop it, or send when it is done."

@@ -8,6 +8,7 @@
 ``events``  what happened between messages, as rows
 ``folding`` what a rewind took along, as one row
 ``builder`` rows of some consecutive messages
+``whole``   what a row shows in part
 ``page``    one page of rows, in a number of queries that does not depend on its length
 ``hits``    messages that were found by searching
 """
@@ -43,6 +44,7 @@ from chatapp.transcript.rows import (
     TurnRow,
     VersionChoice,
 )
+from chatapp.transcript.whole import call_text, message_text
 
 __all__ = [
     "BEST",
@@ -68,8 +70,10 @@ __all__ = [
     "TurnRow",
     "VersionChoice",
     "attempt_lines",
+    "call_text",
     "find_hits",
     "live_row",
+    "message_text",
     "outcome_name",
     "page",
     "page_after",

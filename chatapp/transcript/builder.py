@@ -142,7 +142,6 @@ class Builder:
             role=message.role,
             parts=tuple(parts_of(engine, self.results, self.cleared, live or {})),
             created_at=message.created_at,
-            source=engine.text,
             call=_call_cost(message),
             turn=self._turn_cost(message),
             cut=labels.cut_text(message.stop_reason),

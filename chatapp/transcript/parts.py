@@ -15,6 +15,9 @@ LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
 Results = Mapping[str, condense.ToolResultBlock]
 Cleared = Mapping[str, HiddenBy]
 
+# Characters of a call's input and of its result on the page; the rest is fetched on request.
+SHOWN = 10_000
+
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url")
 
@@ -27,7 +30,7 @@ def parts_of(
         match block:
             case condense.TextBlock(text):
                 if text.strip():
-                    yield TextPart(html=render_markdown(text), source=text)
+                    yield TextPart(render_markdown(text))
             case condense.ToolUseBlock():
                 known = results.get(block.id), live.get(block.id), cleared.get(block.id)
                 yield _card(block, *known)
@@ -53,14 +56,17 @@ def _card(
     cleared: HiddenBy | None,
 ) -> ToolCard:
     text, state = _outcome(result, live)
+    asked = input_text(call)
     return ToolCard(
         id=call.id,
         name=call.name,
         argument=main_argument(call.input),
-        input=json.dumps(call.input, indent=2, ensure_ascii=False),
-        result=text,
+        input=asked[:SHOWN],
+        result=text[:SHOWN],
         state=state,
         size=len(text),
+        cut_input=len(asked) > SHOWN,
+        cut_result=len(text) > SHOWN,
         seconds=live.seconds if isinstance(live, events.ToolFinished) else None,
         cleared=cleared,
     )
@@ -72,7 +78,7 @@ def _outcome(
 ) -> tuple[str, str]:
     """Return a card's text and state; what is stored goes before what is live."""
     if result is not None:
-        return _result_text(result), "failed" if result.is_error else "done"
+        return result_text(result), "failed" if result.is_error else "done"
     match live:
         case events.ToolStarted():
             return "", "running"
@@ -81,7 +87,13 @@ def _outcome(
     return "", "unanswered"
 
 
-def _result_text(result: condense.ToolResultBlock) -> str:
+def input_text(call: condense.ToolUseBlock) -> str:
+    """Return a call's arguments as people read them."""
+    return json.dumps(call.input, indent=2, ensure_ascii=False)
+
+
+def result_text(result: condense.ToolResultBlock) -> str:
+    """Return what a tool answered; an image is named."""
     if result.content is None or isinstance(result.content, str):
         return result.content or ""
     return "\n".join(

@@ -17,10 +17,9 @@ from chatapp.transcript.labels import KindWords
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Rendered, sanitised markdown; ``source`` is what "Copy" copies."""
+    """Rendered, sanitised markdown."""
 
     html: str
-    source: str
     kind: ClassVar[str] = "text"
 
 
@@ -51,8 +50,8 @@ class ToolCard:
     """One tool call with its result.
 
     ``state`` is "running", "done", "failed" or "unanswered"; ``size`` counts the result's
-    characters; ``seconds`` is known only in the live view, and ``cleared`` says why the model sees
-    only a line of the result.
+    characters, of which ``result`` may have the first only; ``seconds`` is known only in the live
+    view, and ``cleared`` says why the model sees only a line of the result.
     """
 
     id: str
@@ -62,6 +61,8 @@ class ToolCard:
     result: str
     state: str
     size: int
+    cut_input: bool = False
+    cut_result: bool = False
     seconds: float | None = None
     cleared: HiddenBy | None = None
     kind: ClassVar[str] = "tool"
@@ -121,7 +122,6 @@ class MessageRow:
     role: str
     parts: Sequence[Part]
     created_at: datetime
-    source: str = ""
     call: CallCost | None = None
     turn: TurnCost | None = None
     cut: str = ""

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -40,6 +41,7 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
         "context": context_state(conversation),
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
+        "longest": settings.LONGEST_MESSAGE,
         "first": None if conversation.last_seq else read_first(request, pk),
     }
     return render(request, "chat/page.html", context)

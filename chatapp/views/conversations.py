@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -59,6 +60,7 @@ def show_home(request: Request) -> HttpResponse:
         "examples": EXAMPLES,
         "deleted": deleted_pk and deleted_ones(request).filter(pk=deleted_pk).first(),
         "profile": services.preferences_of(request.user).default_profile,
+        "longest": settings.LONGEST_MESSAGE,
     }
     return render(request, "conversations/home.html", context)
 
@@ -69,7 +71,9 @@ def create_conversation(request: Request) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open."""
     form = NewConversationForm(request.POST)
     if not form.is_valid():
-        return refuse(request, _("That message is too long."))
+        return refuse(request, _("That message holds what can't be sent."))
+    if form.cleaned_data["prompt"]:
+        services.check_message(form.cleaned_data["prompt"])
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
     if prompt := form.cleaned_data["prompt"]:

@@ -8,6 +8,8 @@ import { Places } from "./places.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
 import { Socket } from "./socket.js";
+import { fetchText } from "./source.js";
+import { text } from "./text.js";
 import { refreshTitle, startTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
@@ -36,8 +38,8 @@ const show = {
   "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
   "panel.changed": showPanel,
   "condensing.progressed": showWritten,
-  "status.changed"({ text, running }) {
-    composer.show(text, running);
+  "status.changed"({ text: words, running }) {
+    composer.show(words, running);
   },
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);
@@ -85,11 +87,16 @@ document.addEventListener("click", (event) => {
   // Copying says in the menu that it worked.
   if (menu && event.target.closest("button:not([data-copy], [popovertarget])")) menu.hidePopover();
   const more = event.target.closest("[data-show-all]");
-  if (more) {
-    more.closest(".tool-result").classList.remove("is-cut");
-    more.remove();
-  }
+  if (more) showAll(more).catch(() => toast(text("unreachable"), "error"));
 });
+
+/** Show all of a tool's text: what the page has of it, and what only the server has. */
+async function showAll(button) {
+  const box = button.parentElement;
+  if (button.dataset.showAll) box.querySelector("pre").textContent = await fetchText(button.dataset.showAll);
+  box.classList.remove("is-cut");
+  button.remove();
+}
 
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || document.querySelector("dialog[open], :popover-open")) return;

@@ -1,10 +1,12 @@
 // Copying: messages, code, details. The button itself says that it worked.
+import { sourceOf } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
 
 const SHOWN = 1600;
 
-async function write(words) {
+async function write(given) {
+  const words = await given;
   if (navigator.clipboard) return navigator.clipboard.writeText(words);
   // Plain http on another machine has no clipboard; the old way still works there.
   const area = document.createElement("textarea");
@@ -39,7 +41,7 @@ export async function copy(words, button) {
 function wordsFor(button) {
   const row = button.closest("article");
   if (button.matches("[data-copy]")) {
-    return row.querySelector(":scope > template[data-source]").content.textContent;
+    return sourceOf(row);
   }
   if (button.matches("[data-copy-details]")) return row.querySelector("[data-details]").textContent;
   if (button.matches("[data-copy-code]")) return button.parentElement.querySelector("pre").textContent;

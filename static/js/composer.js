@@ -1,6 +1,7 @@
 // The composer: keeps the text until the server has it, and the nonce that makes a repeat harmless.
 import { session } from "./storage.js";
 import { text } from "./text.js";
+import { toast } from "./toast.js";
 
 export class Composer {
   #form = document.getElementById("composer");
@@ -12,6 +13,7 @@ export class Composer {
   #socket;
   #pending = null;
   #onSend;
+  #longest;
   // What goes on, as the server says it, and whether Enter was pressed in vain meanwhile.
   #news = "";
   #refused = false;
@@ -21,6 +23,7 @@ export class Composer {
   constructor(socket, onSend) {
     this.#socket = socket;
     this.#onSend = onSend;
+    this.#longest = Number(this.#form.dataset.longest);
     this.key = `draft-${this.#form.dataset.conversation}`;
     this.#restore();
     this.#form.addEventListener("submit", (event) => {
@@ -47,7 +50,7 @@ export class Composer {
 
   submit() {
     const words = this.#box.value;
-    if (!words.trim() || this.#pending || !this.canSend()) return;
+    if (!words.trim() || this.#pending || !this.canSend() || this.#excess(words)) return;
     const draft = this.#stored();
     const nonce = draft?.nonce && draft.text === words ? draft.nonce : uuid();
     this.#post({ type: "message.send", text: words, nonce }, this.#box);
@@ -56,6 +59,9 @@ export class Composer {
   /** Send an edit of an earlier message; ``box`` holds its text until it is accepted. */
   replace(seq, words) {
     if (this.#pending || !this.canSend() || !words.trim()) return false;
+    const excess = this.#excess(words);
+    if (excess) toast(excess, "error");
+    if (excess) return false;
     this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq }, null);
     return true;
   }
@@ -122,9 +128,15 @@ export class Composer {
     this.#say();
   }
 
+  /** What is wrong with a message that the server would not take, "" where nothing is. */
+  #excess({ length }) {
+    return length > this.#longest ? text("tooLong", { count: length, limit: this.#longest }) : "";
+  }
+
   #words() {
     if (this.#pending) return text(this.#socket.isOpen ? "sending" : "notSent");
-    if (this.#lost) return "";
+    const excess = this.#excess(this.#box.value);
+    if (excess || this.#lost) return excess;
     if (!this.#refused) return this.#news;
     return text(this.#condensing.firstElementChild ? "stillCondensing" : "stillRunning");
   }
@@ -133,7 +145,8 @@ export class Composer {
     const words = this.#words();
     // Written anew, the same words would be read out again.
     if (this.#status.textContent !== words) this.#status.textContent = words;
-    this.#status.classList.toggle("is-refusal", this.#refused);
+    const refused = this.#refused || this.#excess(this.#box.value);
+    this.#status.classList.toggle("is-refusal", Boolean(refused));
   }
 
   #settle() {
@@ -155,7 +168,7 @@ export class Composer {
 
   #sendPrompt() {
     delete this.#form.dataset.send;
-    if (this.#box.value.trim()) {
+    if (this.#box.value.trim() && !this.#excess(this.#box.value)) {
       const { nonce } = this.#form.dataset;
       this.#post({ type: "message.send", text: this.#box.value, nonce }, this.#box);
     }

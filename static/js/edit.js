@@ -1,5 +1,7 @@
 // Editing a message in place: the row becomes a small composer, and Esc leaves it as it was.
+import { sourceOf } from "./source.js";
 import { text } from "./text.js";
+import { toast } from "./toast.js";
 
 function element(tag, className, words = "") {
   const made = document.createElement(tag);
@@ -41,12 +43,21 @@ export class Editing {
     return Boolean(last);
   }
 
-  start(row) {
+  async start(row) {
     if (!this.#composer.canSend()) return;
     this.cancel();
+    let words = "";
+    try {
+      words = await sourceOf(row);
+    } catch {
+      toast(text("unreachable"), "error");
+      return;
+    }
+    // Meanwhile it may have been replaced, or something begun.
+    if (this.row || !row.isConnected || this.#composer.running) return;
     const body = row.querySelector(".message-body");
     const area = element("textarea", "");
-    area.value = row.querySelector(":scope > template[data-source]").content.textContent;
+    area.value = words;
     area.setAttribute("aria-label", text("yourEdit"));
     const foot = element("div", "edit-foot");
     foot.append(

@@ -31,7 +31,8 @@ class Line:
         """Send frames as the server would."""
         assert self.socket
         for frame in frames:
-            self.socket.send(protocol.encode(frame))
+            for text in protocol.encode(frame):
+                self.socket.send(text)
 
 
 def begin(page: Page, streaming: Streaming) -> protocol.Frame:

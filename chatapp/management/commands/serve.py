@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred
 from chatapp import services, staticfiles
 from chatapp.context import budgets
 from chatapp.environment import WILDCARD_HOSTS, folder_problem, only_server_in
+from chatapp.live import protocol
 from chatapp.live.rooms import hub
 
 
@@ -60,6 +61,8 @@ class Command(BaseCommand):
         server: QuietServer = QuietServer(
             get_default_application(),
             endpoints=build_endpoint_description_strings(settings.HOST, settings.PORT),
+            websocket_max_message_size=protocol.LARGEST_COMMAND,
+            websocket_max_frame_size=protocol.LARGEST_COMMAND,
             # Called once the port is ours: a second start must not migrate under the first.
             ready_callable=lambda: self.prepare(server),
         )

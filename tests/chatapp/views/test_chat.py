@@ -9,8 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+import condense
 from chatapp import services
-from chatapp.models import Conversation, Message, Rewind
+from chatapp.models import Conversation, Message, Rewind, store
 from tests.chatapp.conftest import Say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -218,3 +219,46 @@ def test_the_workspace_is_chosen_in_the_menu(
     assert "You have no workspace folder ../etc" in page.content.decode()
     conversation.refresh_from_db()
     assert conversation.workspace == own
+
+
+def test_a_message_s_words_are_sent_once_and_fetched_for_copying(
+    browser: Client, stranger: Client, conversation: Conversation, say: Say
+) -> None:
+    """As they were written; to nobody else."""
+    say("user", "Say <b>this</b>.\n\n* as it is")
+    page = browser.get(reverse("chat", args=[conversation.pk])).text
+    address = reverse("message_text", args=[conversation.pk, 1])
+    assert f'data-text="{address}"' in page
+    assert page.count("as it is") == 1
+    answer = browser.get(address)
+    assert (answer.text, answer["Content-Type"]) == (
+        "Say <b>this</b>.\n\n* as it is",
+        "text/plain; charset=utf-8",
+    )
+    assert "no-store" in answer["Cache-Control"]
+    assert stranger.get(address).status_code == 404
+    assert browser.get(reverse("message_text", args=[conversation.pk, 9])).status_code == 404
+
+
+def test_a_call_without_a_result_has_nothing_to_show(
+    browser: Client, stranger: Client, conversation: Conversation
+) -> None:
+    """It may still run."""
+    call = condense.ToolUseBlock("c", "read_file", {"path": "x" * 20_000})
+    message = condense.Message(role="assistant", content=(call,))
+    store.append_message(conversation.pk, message, tokens=1)
+    address = reverse("call_text", args=[conversation.pk, 1])
+    page = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert f"{address}?part=input&amp;call=c" in page
+    assert len(page) < 60_000
+    assert "x" * 20_000 in browser.get(address, {"call": "c", "part": "input"}).text
+    for part, other in (("result", "c"), ("input", "d"), ("", "")):
+        assert browser.get(address, {"call": other, "part": part}).status_code == 404
+    assert stranger.get(address, {"call": "c", "part": "input"}).status_code == 404
+
+
+def test_a_prompt_that_is_too_long_is_refused_on_the_first_page(browser: Client) -> None:
+    """With the limit, and before anything is made of it."""
+    answer = browser.post(reverse("new_conversation"), {"prompt": "x" * 500_001}, follow=True)
+    assert "a message can have 500,000" in answer.text
+    assert not Conversation.objects.exists()

@@ -14,7 +14,19 @@ pytestmark = pytest.mark.django_db
 
 # Every name that a view or a form reads.
 KEYS = (
-    *("after", "at", "before", "condensation", "condense", "current", "deleted", "fact", "folder"),
+    *(
+        "call",
+        "part",
+        "after",
+        "at",
+        "before",
+        "condensation",
+        "condense",
+        "current",
+        "deleted",
+        "fact",
+        "folder",
+    ),
     *("next", "outcome", "password", "profile", "prompt", "q", "samples", "title", "to_seq"),
     *("username", "csrfmiddlewaretoken", "auto_condense", "threshold", "strategy", "messages_kept"),
     *("clear_tool_output", "condensing_prompt", "step_limit", "shortcuts", "name", "provider"),
