@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from chatapp.models import Conversation, Message, message_index
+from chatapp.models import Conversation, Message, Rewind, message_index
 from chatapp.search.queries import Query, excerpt
 from chatapp.search.texts import visible_text
 
@@ -51,8 +52,11 @@ def find_hits(owner: Any, text: str) -> list[Found]:
     for message, conversation in message_index.find_messages(owner, query, limit=BEST):
         groups.setdefault(conversation, []).append(message)
     shown = [pk for found in groups.values() for pk in found[:PER_CONVERSATION]]
-    messages = Message.objects.filter(pk__in=shown).with_condensed().select_related("conversation")
-    known = messages.in_bulk()
+    causes = Rewind.objects.filter(pk=OuterRef("rewind_parent")).values("cause")
+    messages = (
+        Message.objects.filter(pk__in=shown).with_condensed().annotate(cause=Subquery(causes))
+    )
+    known = messages.select_related("conversation").in_bulk()
     return [
         _found([known[pk] for pk in found[:PER_CONVERSATION]], query, len(found))
         for found in groups.values()
@@ -85,10 +89,19 @@ def _speaker(message: Message) -> str:
 def _hidden(message: Message) -> str:
     """Say why the model does not see a message, "" where it does."""
     if message.rewind_parent:
-        return _("rewound")
+        return _set_aside(getattr(message, "cause", None))
     if message.undone:
         return _("undone")
     if not message.hidden:
         return ""
     condensed = getattr(message, "condensed", False)
     return _("hidden by a condensation") if condensed else _("hidden by a truncation")
+
+
+def _set_aside(cause: str | None) -> str:
+    match cause:
+        case Rewind.Cause.RETRIED:
+            return _("set aside to try again")
+        case Rewind.Cause.EDITED | Rewind.Cause.REGENERATED:
+            return _("another version")
+    return _("rewound")

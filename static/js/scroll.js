@@ -60,8 +60,7 @@ export class Scroll {
   /** Bring what a range covers into view, in its row's own boxes too; it stays there. */
   showRange(range) {
     const element = range.startContainer.parentElement;
-    const inner = element.closest("pre, table");
-    if (inner) inner.scrollLeft += Math.max(0, range.getBoundingClientRect().right - inner.getBoundingClientRect().right + NEAR);
+    for (let one = element; one !== this.#box; one = one.parentElement) scrollWithin(one, range);
     const { top, bottom } = range.getBoundingClientRect();
     const box = this.#box.getBoundingClientRect();
     if (top < box.top + 2 * NEAR || bottom > box.bottom) this.#moveTo(this.#box.scrollTop + top - box.top - box.height / 3);
@@ -192,6 +191,14 @@ export class Scroll {
     const words = this.#unread ? text("newMessages", { count: this.#unread }) : text("jump");
     this.#jump.querySelector("span").textContent = words;
   }
+}
+
+/** Bring a range into view within one of the boxes that it lies in. */
+function scrollWithin(box, range) {
+  const outer = box.getBoundingClientRect();
+  const { top, bottom, right } = range.getBoundingClientRect();
+  if (top < outer.top || bottom > outer.bottom) box.scrollTop += top - outer.top - outer.height / 3;
+  if (right > outer.right) box.scrollLeft += right - outer.right + NEAR;
 }
 
 function isShown(node) {

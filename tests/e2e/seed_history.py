@@ -31,7 +31,8 @@ def read(number: int) -> None:
     calls = [condense.ToolUseBlock(name, "read_file", {"path": f"{name}.txt"}) for name in names]
     say("assistant", *calls)
     for name in names:
-        say("user", condense.ToolResultBlock(name, f"The text of {name}."))
+        lines = "A line of wind and waves.\n" * (200 if number == 9 else 0)
+        say("user", condense.ToolResultBlock(name, f"{lines}The text of {name}."))
 
 
 for number in range(1, 61):

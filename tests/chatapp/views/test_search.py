@@ -13,7 +13,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import services
-from chatapp.models import Conversation, store
+from chatapp.models import Conversation, Rewind, store
 from chatapp.transcript.hits import BEST, PER_CONVERSATION
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.models.test_message_index import HOSTILE
@@ -83,6 +83,24 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     store.undo_reduction(summary)
     assert "You" in facts(search(browser, "compass one"))
     assert facts(search(browser, "what was said")) == ["Summary · undone"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        (Rewind.Cause.REWOUND, "rewound"),
+        (Rewind.Cause.RETRIED, "set aside to try again"),
+        (Rewind.Cause.EDITED, "another version"),
+        (Rewind.Cause.REGENERATED, "another version"),
+    ],
+)
+def test_what_was_set_aside_says_why(
+    browser: Client, conversation: Conversation, say: Say, cause: Rewind.Cause, words: str
+) -> None:
+    """Going back is not the only reason: there may be another version now."""
+    say("user", "compass")
+    Rewind.objects.filter(pk=store.rewind(conversation.pk, to_seq=1).pk).update(cause=cause)
+    assert facts(search(browser, "compass")) == [f"You · {words}"]
 
 
 def test_one_conversation_does_not_take_all_the_room(
