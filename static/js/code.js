@@ -12,7 +12,7 @@ function addCopy(block) {
 
 function name(box) {
   const headings = [...box.querySelectorAll("th")].map((cell) => cell.textContent.trim());
-  box.role = "region";
+  box.role = "group";
   box.ariaLabel = text("table", { headings: headings.filter(Boolean).join(", ") });
 }
 

@@ -24,9 +24,9 @@ def show_turn(open_page: OpenPage, address: str, *, width: int = 1280) -> tuple[
     names = ("a.md", "b.md", "c.md", "gone.md", "d.md", "a.md")
     for seq, name in enumerate(names, start=900):
         state = "failed" if name == "gone.md" else "done"
-        made = (TextPart(html="<p>First.</p>", source="First."),) if seq == 900 else ()
+        made = (TextPart(html="<p>First.</p>"),) if seq == 900 else ()
         line.show(message(*made, card(f"{seq}/{name}", 100, state=state), seq=seq, call=COST))
-    answer = TextPart(html="<p>All read.</p>", source="All read.")
+    answer = TextPart(html="<p>All read.</p>")
     line.show(message(answer, seq=906, call=COST, turn=TURN))
     page.locator("#message-906").wait_for()
     return page, line

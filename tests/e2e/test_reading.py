@@ -70,7 +70,7 @@ def test_words_and_numbers_of_a_table_stay_whole(
 ) -> None:
     """However narrow the screen is, and the page itself does not scroll sideways."""
     page = open_page(reading, width=width)
-    box = page.get_by_role("region", name="Table: Model, Context, Price, Good for")
+    box = page.get_by_role("group", name="Table: Model, Context, Price, Good for")
     expect(box).to_be_visible()
     words = dict(page.evaluate(WORDS))
     assert "1,200,000" in words

@@ -92,7 +92,7 @@ def write(page: Page, line: Line) -> None:
     streaming.feed("\n\n")
     line.show(streaming.news())
     place = page.evaluate("scroller.scrollTop")
-    stored = message(TextPart(html=render_markdown(ANSWER), source=ANSWER))
+    stored = message(TextPart(html=render_markdown(ANSWER)))
     line.show(protocol.article_removed(Streaming.id), stored)
     page.locator("#message-900").wait_for(state="attached")
     page.locator("#streaming, [data-finished]").wait_for(state="detached")
@@ -164,9 +164,7 @@ def test_a_click_in_the_transcript_means_reading(chat: tuple[Page, Line]) -> Non
     last = page.locator("#transcript > .band-failure").last
     last.click(position={"x": 400, "y": 5})
     place = top(last)
-    line.show(
-        message(card("notes.md")), message(TextPart(html="<p>x</p>" * 90, source="x"), seq=901)
-    )
+    line.show(message(card("notes.md")), message(TextPart(html="<p>x</p>" * 90), seq=901))
     latest = page.get_by_role("button", name="2 new messages")
     latest.wait_for()
     assert top(last) == place

@@ -69,4 +69,4 @@ def test_a_threshold_out_of_range_is_refused_once(browser: Client, alice: User) 
     services.preferences_of(alice)
     answer = browser.post(reverse("settings"), {"threshold": "200"})
     assert answer.status_code == 422
-    assert answer.content.decode().count("less than or equal to 100") == 1
+    assert answer.content.decode().count("Enter a number from 5 to 100.") == 1

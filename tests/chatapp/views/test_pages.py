@@ -251,7 +251,7 @@ def test_a_wrong_threshold_of_a_profile_is_said_where_it_was_entered(
     }
     answer = browser.post(reverse("settings"), form)
     assert answer.status_code == 422
-    assert "Ensure this value is greater than or equal to 5." in answer.text
+    assert "Enter a number from 5 to 100." in answer.text
     assert "Be brief." in answer.text
     assert services.preferences_of(alice).condensing_prompt == ""
 
