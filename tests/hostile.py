@@ -65,7 +65,7 @@ def assert_linear(read: Callable[[str], object], hostile: Hostile, name: str) ->
         if spent <= SECONDS:
             continue
         small = small or min(_seconds(read, hostile.text(SMALL)) for _ in range(3))
-        allowed = max(SECONDS, 5 * small * size / SMALL)
+        allowed = max(SECONDS, 3 * small * size / SMALL)
         spent = min(spent, *(_seconds(read, text) for _ in range(2)))
         said = f"{name}: {size:,} characters take {spent:.2f} s, {SMALL:,} {small:.4f} s"
         assert spent <= allowed, said
