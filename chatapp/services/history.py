@@ -44,7 +44,10 @@ def rewind_conversation(*, conversation: Conversation, to_seq: int) -> Rewind:
 def undo_rewind(*, rewind: Rewind) -> None:
     """Show again what the rewind hid; refused once something new was written."""
     with _resting(rewind.conversation):
-        if not Rewind.objects.undoable().filter(pk=rewind.pk).exists():
+        fresh = Rewind.objects.filter(pk=rewind.pk)
+        if fresh.exclude(undone_at=None).exists():
+            raise Refused(_("This rewind was undone already. Reload the page."))
+        if not fresh.undoable().exists():
             raise Refused(_("Something new was written since, so this rewind can't be undone."))
         store.undo_rewind(rewind)
 
@@ -69,6 +72,8 @@ def undo_condensation(*, condensation: Condensation) -> None:
     with _resting(condensation.conversation) as locked:
         attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
         message = attempt.message
+        if attempt.status == Condensation.Status.UNDONE:
+            raise Refused(_("This condensation was undone already. Reload the page."))
         if attempt.status != Condensation.Status.SUCCEEDED or message is None:
             raise Refused(_("Only a condensation in force can be undone."))
         if message.hidden:
