@@ -57,7 +57,9 @@ def ledger_of(message: Message) -> Ledger | None:
 
 
 def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
-    title, *facts = lines
+    title, *rest = lines
+    # No fact is an empty line, and a hundred thousand of them would be as many objects.
+    facts = [line for line in rest if line]
     if root := _ROOT.fullmatch(title):
         return replace(ledger, files=read_files(facts, root[1] or ""))
     if done := _DONE.fullmatch(title):
@@ -68,7 +70,7 @@ def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
         return replace(ledger, failures=_read(facts, _failure))
     if title == NAMES:
         return replace(ledger, names=tuple(facts))
-    return replace(ledger, requests=_requests(facts, fence)) if title == REQUESTS else ledger
+    return replace(ledger, requests=_requests(rest, fence)) if title == REQUESTS else ledger
 
 
 def _read[Fact](lines: Sequence[str], read_line: Callable[[str], Fact | None]) -> tuple[Fact, ...]:

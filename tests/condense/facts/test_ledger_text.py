@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condense import CharacterCounter, Message, TextBlock
-from condense.facts import Ledger, gather, ledger, merge, parse_ledger, render
+from condense.facts import Ledger, Request, gather, ledger, merge, parse_ledger, render
 from condense.testing import WordCounter
 from tests.condense.sessions import Session, sessions, summary
 
@@ -118,6 +118,18 @@ def test_a_ledger_that_was_cut_off_or_quoted_is_none() -> None:
     assert parse_ledger(f"He said: {text}") is None
     assert parse_ledger(text.removesuffix("~ end")) is None
     assert parse_ledger("") is None
+
+
+def test_an_empty_line_states_no_fact() -> None:
+    """Except within a request, which is verbatim."""
+    facts = parse_ledger(f"{EXAMPLE.replace('\n~', '\n\n\n~')}\n~ end")
+    plain = parse_ledger(f"{EXAMPLE}\n~ end")
+    assert facts is not None
+    assert plain is not None
+    assert (facts.files, facts.runs, facts.todos) == (plain.files, plain.runs, plain.todos)
+    assert parse_ledger("## Ledger ~\nx\n~ user messages\n~\na\n\n\nb\n~ end") == Ledger(
+        requests=(Request("a\n\n\nb"),)
+    )
 
 
 def test_a_summary_may_hold_other_blocks_beside_its_ledger() -> None:
