@@ -26,7 +26,7 @@ from .errors import (
     Vetoed,
 )
 from .facts import Ledger, ledger, parse_ledger
-from .folding.folded import Folded
+from .folding.folded import Folded, FoldedFile, FoldingRecord
 from .history import (
     Truncation,
     effective_history,
@@ -152,6 +152,8 @@ __all__ = [
     "Finding",
     "Floor",
     "Folded",
+    "FoldedFile",
+    "FoldingRecord",
     "Gauge",
     "Hooks",
     "ImageBlock",

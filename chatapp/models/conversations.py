@@ -6,9 +6,10 @@ whatever is stored.
 """
 
 import uuid
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Coalesce, Lower
@@ -22,7 +23,7 @@ from chatapp.models.accounts import Profile
 class ConversationQuerySet(models.QuerySet["Conversation"]):
     """Conversations by who may see them."""
 
-    def owned_by(self, user: Any) -> Self:
+    def owned_by(self, user: User) -> Self:
         """Return what ``user`` owns, deleted ones included."""
         return self.filter(owner=user)
 

@@ -6,6 +6,7 @@ Triggers keep it (see the migration that makes it), with a function that each co
 import uuid
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
@@ -50,7 +51,7 @@ def teach(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
         )
 
 
-def find_messages(owner: Any, query: Query, *, limit: int) -> list[tuple[int, uuid.UUID]]:
+def find_messages(owner: User, query: Query, *, limit: int) -> list[tuple[int, uuid.UUID]]:
     """Return messages of a user's present conversations, the best first: each with its chat."""
     rows = _select(_FIND, query, owner.pk, COMPARED, limit)
     return [(message, uuid.UUID(conversation)) for message, conversation in rows]

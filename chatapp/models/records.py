@@ -10,12 +10,14 @@ from functools import reduce
 from operator import or_
 from typing import Any, Self
 
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.turns import Hiding, Turn
@@ -29,7 +31,7 @@ def _cost() -> "models.DecimalField[Any, Any]":
 class CondensationQuerySet(models.QuerySet["Condensation"]):
     """Attempts by owner and outcome."""
 
-    def owned_by(self, user: Any) -> Self:
+    def owned_by(self, user: User) -> Self:
         """Return attempts in the conversations of ``user`` that were not deleted."""
         return self.filter(conversation__owner=user, conversation__deleted_at=None)
 
@@ -79,10 +81,9 @@ class Condensation(Hiding):
 
     It is declined where there was too little to condense or to clear: nothing went wrong.
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    A clearing hides results only. ``receipt`` is what became of the hidden facts, as
-    ``condense.Receipt.to_json`` gives it, and ``folded`` what became of the files that were read,
-    as ``condense.Folded.to_json`` does. ``rewind_parent`` is the rewind that took an attempt along
-    which left no message.
+    A clearing hides results only. ``receipt`` and ``folded`` are as the engine's ``to_json`` gives
+    them, to be read by ``read_receipt`` and ``read_folded``. ``rewind_parent`` is the rewind that
+    took an attempt along which left no message.
     """
 
     class Status(models.TextChoices):
@@ -178,6 +179,14 @@ class Condensation(Hiding):
     def outcome(self) -> Outcome:
         """What the attempt came to."""
         return Condensation.Outcome.of(self.kind, self.status)
+
+    def read_receipt(self) -> condense.Receipt:
+        """Return what became of the hidden facts; it is empty where none were hidden."""
+        return condense.Receipt.from_json(self.receipt)
+
+    def read_folded(self) -> condense.FoldingRecord | None:
+        """Return what became of the files that were read, None where there were none."""
+        return condense.FoldingRecord.from_json(self.folded) if self.folded else None
 
     @property
     def duration(self) -> timedelta | None:

@@ -2,7 +2,6 @@
 
 import itertools
 from datetime import timedelta
-from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
@@ -28,7 +27,7 @@ def prepare_owner() -> User:
     return owner
 
 
-def preferences_of(user: Any) -> Preferences:
+def preferences_of(user: User) -> Preferences:
     """Return the user's preferences; first profiles are made where they were not offered yet.
 
     A user who has seen it all is read without a transaction: also while nothing can be written.
@@ -41,7 +40,7 @@ def preferences_of(user: Any) -> Preferences:
 
 
 @transaction.atomic
-def _offer_profiles(user: Any) -> Preferences:
+def _offer_profiles(user: User) -> Preferences:
     """Make each provider's first profile, once, unless the user has one already."""
     preferences, _made = Preferences.objects.get_or_create(owner=user)
     for spec in _unoffered(preferences):
@@ -70,7 +69,7 @@ def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
     return sorted(ready, key=lambda spec: spec.needs_key)
 
 
-def _make_profile(user: Any, spec: ProviderSpec) -> Profile:
+def _make_profile(user: User, spec: ProviderSpec) -> Profile:
     """Store a profile with the first model's figures; it uses the server's own key, if any."""
     model = spec.models[0]
     taken = {*user.profiles.values_list("name", flat=True)}

@@ -4,9 +4,9 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
@@ -24,7 +24,7 @@ TITLE_LENGTH = 60
 
 
 def start_conversation(
-    *, owner: Any, profile: Profile | None = None, workspace: str = "", title: str = ""
+    *, owner: User, profile: Profile | None = None, workspace: str = "", title: str = ""
 ) -> Conversation:
     """Return a new conversation; ``workspace`` is a folder below WORKSPACES_ROOT, or SAMPLES."""
     if workspace == SAMPLES:

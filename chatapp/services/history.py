@@ -1,6 +1,6 @@
 """Going back: rewind, undo a rewind, undo a condensation, go to another version."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -89,20 +89,22 @@ def put_back(*, condensation: Condensation, index: int) -> None:
     """Tell the model a fact again that a condensation lost, as a message of its own."""
     with _resting(condensation.conversation) as locked:
         row = Condensation.objects.get(pk=condensation.pk)
-        if index >= len(row.receipt) or row.receipt[index]["state"] == "kept":
+        receipt = row.read_receipt()
+        if index >= len(receipt.findings) or receipt.findings[index].state == "kept":
             raise Refused(_("The model has this fact already. Reload the page."))
-        message = condense.Message(role="user", content=(_put_back_block(row.receipt[index]),))
+        block = _put_back_block(receipt.findings[index].probe)
+        message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, budgets.COUNTER)
         store.append_message(locked.pk, message, tokens=tokens)
-        row.receipt[index]["state"] = "kept"
+        row.receipt = receipt.with_kept(index).to_json()
         row.save(update_fields=["receipt"])
 
 
-def _put_back_block(finding: Mapping[str, str]) -> condense.TextBlock:
+def _put_back_block(fact: condense.Probe) -> condense.TextBlock:
     """Return what the model is told; it is the user's own choice, so it is said as theirs."""
-    kind = finding["kind"].replace("_", " ")
+    kind = fact.kind.replace("_", " ")
     return condense.TextBlock(
-        f"From the part of this conversation that the summary replaces ({kind}): {finding['text']}"
+        f"From the part of this conversation that the summary replaces ({kind}): {fact.text}"
     )
 
 

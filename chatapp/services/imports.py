@@ -3,8 +3,8 @@
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 import condense
@@ -32,7 +32,7 @@ class Imported:
 
 @transaction.atomic
 def import_conversation(
-    *, owner: Any, title: str, messages: Iterable[condense.Message]
+    *, owner: User, title: str, messages: Iterable[condense.Message]
 ) -> Imported:
     """Store ``messages`` as a new conversation; refused when there are none.
 
@@ -52,7 +52,7 @@ def import_conversation(
     return Imported(conversation, count, profile)
 
 
-def _find_profile(owner: Any, tokens: int) -> Profile:
+def _find_profile(owner: User, tokens: int) -> Profile:
     preferences = preferences_of(owner)
     default = preferences.default_profile
     profiles = [default] if default else []
@@ -64,7 +64,7 @@ def _find_profile(owner: Any, tokens: int) -> Profile:
     return _make_roomy_profile(owner)
 
 
-def _make_roomy_profile(owner: Any) -> Profile:
+def _make_roomy_profile(owner: User) -> Profile:
     spec = keyless_spec()
     profile, _made = Profile.objects.get_or_create(
         owner=owner,

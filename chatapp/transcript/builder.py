@@ -199,6 +199,7 @@ class Builder:
         if attempt is None:
             # A summary without a record, as imports have them, is shown as the message it is.
             return self.message_row(message)
+        receipt = attempt.read_receipt()
         return CondensationRow(
             id=f"condensation-{attempt.pk}",
             seq=message.seq,
@@ -210,8 +211,9 @@ class Builder:
             hidden_text=labels.hidden_text(attempt),
             trigger_text=labels.trigger_text(attempt),
             saved_percent=labels.saved_percent(attempt),
-            facts=fact_groups(attempt.receipt),
-            facts_kept=facts_kept(attempt.receipt),
+            facts=fact_groups(receipt),
+            facts_kept=facts_kept(receipt),
+            folded=attempt.read_folded(),
             slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
             undoable=attempt.status == Condensation.Status.SUCCEEDED and not message.hidden,
             hidden_by=self._hidden_by(message),

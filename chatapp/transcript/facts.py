@@ -1,16 +1,17 @@
 """A receipt, ready to show: what became of the facts that were hidden, kind by kind."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Mapping
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+import condense
 from chatapp.rendering.numbers import number
 from chatapp.transcript.rows import Fact, FactGroup
 
-_LABELS: dict[str, str | Promise] = {
+_LABELS: Mapping[str, Promise] = {
     "edited_files": gettext_lazy("Edited files"),
     "read_files": gettext_lazy("Files read"),
     "commands": gettext_lazy("Commands"),
@@ -21,27 +22,26 @@ _LABELS: dict[str, str | Promise] = {
 _LOST_FIRST = ("missing", "recoverable", "kept")
 
 
-def fact_groups(receipt: Sequence[dict[str, Any]]) -> tuple[FactGroup, ...]:
-    """Return the facts of a stored receipt by kind, in the order the engine gives the kinds."""
-    by_kind: dict[str, list[Fact]] = {}
-    for index, finding in enumerate(receipt):
-        fact = Fact(index, finding["text"], finding["state"])
-        by_kind.setdefault(finding["kind"], []).append(fact)
-    return tuple(_group(kind, facts) for kind, facts in by_kind.items())
+def fact_groups(receipt: condense.Receipt) -> tuple[FactGroup, ...]:
+    """Return the facts by kind, those that were lost first."""
+    facts: defaultdict[str, list[Fact]] = defaultdict(list)
+    for index, finding in enumerate(receipt.findings):
+        facts[finding.probe.kind].append(Fact(index, finding.probe.text, finding.state))
+    return tuple(
+        FactGroup(
+            label=str(_LABELS[kind]),
+            kept=tally.kept,
+            facts=sorted(facts[kind], key=lambda fact: _LOST_FIRST.index(fact.state)),
+        )
+        for kind, tally in receipt.tallies.items()
+    )
 
 
-def _group(kind: str, facts: list[Fact]) -> FactGroup:
-    kept = sum(fact.state == "kept" for fact in facts)
-    facts.sort(key=lambda fact: _LOST_FIRST.index(fact.state))
-    return FactGroup(str(_LABELS.get(kind, kind)), kept, tuple(facts))
-
-
-def facts_kept(receipt: Sequence[dict[str, Any]]) -> str:
+def facts_kept(receipt: condense.Receipt) -> str:
     """Say how many facts were kept, "" where there were none."""
-    if not receipt:
+    if not receipt.total.total:
         return ""
-    kept = sum(finding["state"] == "kept" for finding in receipt)
     return _("Kept %(kept)s of %(all)s facts") % {
-        "kept": number(kept),
-        "all": number(len(receipt)),
+        "kept": number(receipt.total.kept),
+        "all": number(receipt.total.total),
     }

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
@@ -45,7 +45,7 @@ class Found:
         return self.count - len(self.hits)
 
 
-def find_hits(owner: Any, text: str) -> list[Found]:
+def find_hits(owner: User, text: str) -> list[Found]:
     """Return the messages of a user that have all the words, the best first, by conversation."""
     query = Query.read(text)
     groups: dict[UUID, list[int]] = {}

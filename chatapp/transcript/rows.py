@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar
 
+import condense
 from chatapp.models import Condensation, Rewind, Turn
 from chatapp.transcript.labels import KindWords
 
@@ -179,8 +180,8 @@ class CondensationRow:
 
     ``words`` names its kind, ``hidden_text`` says how much it hid and ``trigger_text`` what asked
     for it; ``saved_percent`` is the share of tokens saved (0-100);
-    ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept. What hides
-    no messages is one ``slim`` line.
+    ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept; ``folded``
+    is what became of the files that were read. What hides no messages is one ``slim`` line.
     """
 
     id: str
@@ -197,6 +198,7 @@ class CondensationRow:
     slim: bool = False
     facts: Sequence["FactGroup"] = ()
     facts_kept: str = ""
+    folded: condense.FoldingRecord | None = None
     hidden_by: HiddenBy | None = None
     template: ClassVar[str] = "chat/rows/condensation.html"
 

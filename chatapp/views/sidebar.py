@@ -6,7 +6,6 @@ from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any
 
 from django.db.models import Q
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import ngettext
@@ -15,13 +14,14 @@ from chatapp import transcript
 from chatapp.models import Conversation
 from chatapp.rendering.numbers import number
 from chatapp.search.queries import LONGEST
+from chatapp.views.common import Request
 from chatapp.views.days import group_by_day, name_day, zone_of
 
 PAGE = 40
 SEPARATOR = "_"
 
 
-def list_conversations(request: HttpRequest, *, text: str = "", after: str = "") -> dict[str, Any]:
+def list_conversations(request: Request, *, text: str = "", after: str = "") -> dict[str, Any]:
     """Return one page of conversations by day, those with ``text`` in their title, and a cursor."""
     text = text.strip()[:LONGEST]
     found = Conversation.objects.owned_by(request.user).present().titled(text)
@@ -37,7 +37,7 @@ def list_conversations(request: HttpRequest, *, text: str = "", after: str = "")
     return {"days": days, "more": more, "text": text}
 
 
-def search_conversations(request: HttpRequest, text: str) -> dict[str, Any]:
+def search_conversations(request: Request, text: str) -> dict[str, Any]:
     """Return the first page of conversations with ``text`` in their title, and who says it."""
     listed = list_conversations(request, text=text)
     found = transcript.find_hits(request.user, text)

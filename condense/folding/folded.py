@@ -1,6 +1,7 @@
 """What became of each file: folded, or skipped for a reason that people can read."""
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -61,6 +62,34 @@ class Folded:
             "files": [{"path": path, "characters": units(text)} for path, text in files],
             "left_out": [{"path": one.path, "reason": str(one.reason)} for one in self.skipped],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedFile:
+    """A file as a record has it: ``characters`` of its signatures, or the ``reason`` for none."""
+
+    path: str
+    characters: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldingRecord:
+    """Which files were folded beside a summary, and which were left out."""
+
+    characters: int = 0
+    files: tuple[FoldedFile, ...] = ()
+    left_out: tuple[FoldedFile, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return what :meth:`Folded.to_json` gave."""
+        files, left_out = data["files"], data["left_out"]
+        return cls(
+            data["characters"],
+            tuple(FoldedFile(**one) for one in files),
+            tuple(FoldedFile(**one) for one in left_out),
+        )
 
 
 def units(text: str) -> int:

@@ -7,7 +7,7 @@ still there, or the history can be searched and the model still reads a word to 
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -70,6 +70,11 @@ class Receipt:
     def of(self, state: State) -> tuple[Probe, ...]:
         """Return the probes that ended like this, to list or to put back."""
         return tuple(finding.probe for finding in self.findings if finding.state == state)
+
+    def with_kept(self, index: int) -> Self:
+        """Return the receipt after a fact was put back, by the index of its finding."""
+        kept = replace(self.findings[index], state="kept")
+        return type(self)((*self.findings[:index], kept, *self.findings[index + 1 :]))
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the findings as plain data, to store with the condensation."""

@@ -110,5 +110,5 @@ async def test_a_condensation_stores_its_receipt(
         await page.send("condense.start")
         await page.until_idle()
     record = await Condensation.objects.aget(conversation=conversation)
-    texts = {one["text"]: one["state"] for one in record.receipt}
+    texts = {one.probe.text: one.state for one in record.read_receipt().findings}
     assert texts["The port must be 4711."] == "kept"

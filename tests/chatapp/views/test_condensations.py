@@ -13,6 +13,7 @@ from django.urls import reverse
 from chatapp import services
 from chatapp.models import Condensation, Conversation, Message
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.context.test_receipts import finding
 
 
 def attempt(conversation: Conversation, **changes: object) -> Condensation:
@@ -73,7 +74,7 @@ def test_a_line_says_what_happened_and_how(
 ) -> None:
     """Strategy, trigger, tokens, share, what was hidden, facts kept and cost, in words."""
     say("user", "Where is the cut?")
-    kept = [{"kind": "commands", "text": "make", "state": state} for state in ("kept", "missing")]
+    kept = [finding("make", state) for state in ("kept", "missing")]
     attempt(
         conversation,
         message=summarise(conversation),

@@ -9,6 +9,7 @@ from django.urls import get_resolver, reverse
 
 from chatapp.models import Condensation, Conversation, Profile, Rewind
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.context.test_receipts import finding
 
 pytestmark = pytest.mark.django_db
 
@@ -90,7 +91,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         allowed=900,
         tokens_before=100,
         tokens_before_measured=False,
-        receipt=[{"kind": "file", "text": "a.py", "state": "missing"}],
+        receipt=[finding("a.py", "missing", kind="read_files")],
     )
     rewind = Rewind.objects.create(
         conversation=conversation,

@@ -1,6 +1,7 @@
 """Files of a workspace: which are read, which are skipped and why, what is kept in memory."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from condense.folding import LIMIT, Folded, Skipped, SkipReason, fold_files
 from condense.folding.cache import SignatureCache
 from condense.folding.errors import Unfoldable
-from condense.folding.folded import units
+from condense.folding.folded import FoldedFile, FoldingRecord, units
 from condense.folding.ignoring import matcher
 from condense.folding.parsing import parser
 from condense.folding.sections import Sections, first_units, frame
@@ -55,6 +56,15 @@ def test_a_section_is_in_roos_format(root: Path) -> None:
 def test_nothing_to_fold_is_nothing(root: Path) -> None:
     """No path, no section, no record."""
     assert fold_files([], root) == Folded()
+
+
+def test_a_record_of_folding_outlives_being_stored(root: Path) -> None:
+    """It says what was folded and what was left out, without the signatures themselves."""
+    folded = fold_files(["a.py", "gone.py"], root)
+    record = FoldingRecord.from_json(json.loads(json.dumps(folded.to_json())))
+    assert record.files == (FoldedFile("a.py", characters=folded.characters),)
+    assert record.left_out == (FoldedFile("gone.py", reason="It no longer exists."),)
+    assert record.characters == folded.characters
 
 
 def test_what_would_begin_too_late_is_left_out(root: Path) -> None:

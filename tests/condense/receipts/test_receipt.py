@@ -106,6 +106,17 @@ def test_a_receipt_outlives_being_stored() -> None:
     assert Receipt.from_json(found.to_json()) == found
 
 
+def test_a_fact_that_was_put_back_is_kept() -> None:
+    """And nothing else changes."""
+    found = receipt(session().messages, "parser.py")
+    index = next(place for place, one in enumerate(found.findings) if one.state == "missing")
+    after = found.with_kept(index)
+    assert after.findings[index].state == "kept"
+    assert after.findings[index].probe == found.findings[index].probe
+    assert after.total.kept == found.total.kept + 1
+    assert after.total.total == found.total.total
+
+
 def test_nothing_hidden_leaves_nothing_missing() -> None:
     """The score of nothing is full."""
     found = receipt([], "x")
