@@ -7,6 +7,7 @@ from chatapp.views import (
     chat,
     condensations,
     conversations,
+    health,
     profiles,
     search,
     settings,
@@ -54,6 +55,7 @@ urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
-    path("healthz", sign_in.show_health, name="healthz"),
+    path("healthz", health.show_alive, name="healthz"),
+    path("readyz", health.show_ready, name="readyz"),
     path("admin/", admin.site.urls),
 ]

@@ -1,21 +1,15 @@
 """Coming in, and going out."""
 
-import logging
-
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.views import LoginView, LogoutView
-from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from chatapp import services
 from chatapp.forms import SignInForm
-from chatapp.models import Conversation
-
-log = logging.getLogger(__name__)
 
 sign_in = LoginView.as_view(
     template_name="sign_in/page.html",
@@ -43,15 +37,3 @@ def sign_in_with_token(request: HttpRequest, token: str) -> HttpResponse:
         if services.redeem_sign_in_token(token=token):
             login(request, holder, backend=settings.AUTHENTICATION_BACKENDS[0])
     return redirect("conversations")
-
-
-@require_GET
-@never_cache
-def show_health(_request: HttpRequest) -> HttpResponse:
-    """Answer "ok" to whoever watches over the server, if its conversations can be read."""
-    try:
-        Conversation.objects.exists()
-    except DatabaseError:
-        log.exception("the database can't be read")
-        return HttpResponse("The database can't be read.", status=503, content_type="text/plain")
-    return HttpResponse("ok", content_type="text/plain")

@@ -22,6 +22,7 @@ PAGES = [
     "settings",
     "search",
     "healthz",
+    "readyz",
 ]
 OF_ONE = ["chat", "transcript", "rename"]
 

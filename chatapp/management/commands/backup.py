@@ -1,0 +1,55 @@
+"""``manage.py backup``: everything that must survive, in one file, while the server runs."""
+
+import sqlite3
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any, override
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from chatapp.upkeep import archives, places
+
+
+class Command(BaseCommand):
+    """Write an archive, and say what is in it."""
+
+    help = "Writes database and workspaces to one archive; the server may run meanwhile."
+    requires_system_checks = ()
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "file", type=Path, nargs="?", help="default: DATA_DIR/backups/<time>.tar.gz"
+        )
+        parser.add_argument(
+            "--with-key",
+            action="store_true",
+            help="put the secret key in: who has the archive can then read all stored API keys",
+        )
+
+    @override
+    def handle(self, *, file: Path | None, with_key: bool, **_options: Any) -> None:
+        source = places.stored(with_key=with_key)
+        path = file or _new_file()
+        if path.exists():
+            raise CommandError(f"{path} is there already.")
+        try:
+            backup = archives.write_backup(source, path)
+        except (OSError, sqlite3.Error) as error:
+            raise CommandError(f"The backup could not be written: {error}.") from error
+        for sentence in backup.left_out:
+            self.stderr.write(f"Left out: {sentence}")
+        self.stdout.write(f"Wrote {path}: {len(backup.files):,} files.")
+        if not source.key:
+            self.stdout.write(
+                "The secret key is not in it. Without that, stored API keys have to be entered "
+                "again: keep a copy of it elsewhere."
+            )
+
+
+def _new_file() -> Path:
+    folder = Path(settings.DATA_DIR) / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / f"{timezone.now():%Y-%m-%d-%H%M%S}.tar.gz"

@@ -1,0 +1,26 @@
+"""``manage.py check_integrity``: whether everything that is stored is sound."""
+
+from typing import Any, override
+
+from django.core.management.base import BaseCommand, CommandError
+
+from chatapp.upkeep import integrity
+
+
+class Command(BaseCommand):
+    """Read everything, and say what is wrong; safe while the server runs."""
+
+    help = "Looks through the whole database, changes nothing, and fails if something is wrong."
+    requires_system_checks = ()
+
+    @override
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        sound = True
+        for problem in integrity.find_problems():
+            sound = False
+            self.stderr.write(problem)
+        if not sound:
+            raise CommandError("Something is wrong. Keep this database, and restore a backup.")
+        stored = integrity.count_stored()
+        said = ", ".join(f"{number:,} {name}" for name, number in stored.items())
+        self.stdout.write(f"Looked through {said}: all sound.")

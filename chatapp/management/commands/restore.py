@@ -1,0 +1,53 @@
+"""``manage.py restore``: a server as a backup knew it."""
+
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any, override
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from chatapp.environment import only_server_in
+from chatapp.upkeep import archives, places
+
+
+class Command(BaseCommand):
+    """Check an archive whole, and only then put it in place."""
+
+    help = "Puts a backup in place of what DATA_DIR holds; the server must be stopped."
+    requires_system_checks = ()
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="what `manage.py backup` wrote")
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="move what is there aside, into DATA_DIR/before-restore-<time>",
+        )
+
+    @override
+    def handle(self, *, file: Path, replace: bool, **_options: Any) -> None:
+        with only_server_in("DATA_DIR", settings.DATA_DIR):
+            target = places.stored(with_key=True)
+            if target.database.exists() and not replace:
+                raise CommandError(
+                    f"{target.database} is there already. Say --replace to move it aside."
+                )
+            try:
+                self._restore(file, target)
+            except (archives.BadArchive, OSError) as error:
+                raise CommandError(f"Nothing was changed: {error}") from error
+
+    def _restore(self, file: Path, target: archives.Source) -> None:
+        folder = Path(settings.DATA_DIR)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".restore-") as unpacked:
+            backup = archives.unpack(file, Path(unpacked))
+            places.check_database(Path(unpacked) / archives.DATABASE)
+            aside = folder / f"before-restore-{timezone.now():%Y-%m-%d-%H%M%S}"
+            archives.put_in_place(Path(unpacked), target, aside)
+        for sentence in backup.left_out:
+            self.stderr.write(f"Left out: {sentence}")
+        self.stdout.write(f"Restored {len(backup.files):,} files. What was there is in {aside}.")

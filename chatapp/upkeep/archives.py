@@ -1,0 +1,209 @@
+"""Backups: what a server keeps, in one file that is made while the server runs.
+
+A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment), the workspaces
+below ``workspaces/``, the secret key where it was asked for, and at the end ``backup.json``, which
+names the SHA-256 of every other file.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# The newest form of archive that can be read.
+FORMAT = 1
+DATABASE, KEY, WORKSPACES = "palimpsest.sqlite3", "secret-key", "workspaces"
+_CONTENTS = "backup.json"
+
+
+class BadArchive(Exception):
+    """A file is no backup, or is damaged; the text is one sentence for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the parts of a backup lie; ``key`` is None where it stays out."""
+
+    database: Path
+    workspaces: Path
+    key: Path | None = None
+
+
+@dataclass(slots=True)
+class Backup:
+    """What went into a backup: ``files`` with their SHA-256, ``left_out`` with the reason."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+
+def write_backup(source: Source, path: Path) -> Backup:
+    """Write a backup to ``path``, readable by its owner only, complete or not at all.
+
+    Raises OSError or sqlite3.Error, with nothing left behind, where it can't be written.
+    """
+    backup = Backup()
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with (
+            os.fdopen(descriptor, "wb") as file,
+            gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as zipped,
+            tarfile.open(fileobj=zipped, mode="w|") as archive,
+        ):
+            _fill(_Writer(archive, backup), source, path.parent)
+        _flush(Path(draft))
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+    return backup
+
+
+def _flush(path: Path) -> None:
+    """Return when the disk has the file: its name must not stand for half of it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _fill(writer: "_Writer", source: Source, room: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=room, prefix=".backup-") as folder:
+        snapshot = Path(folder) / DATABASE
+        _copy_database(source.database, snapshot)
+        writer.add(snapshot, DATABASE)
+    if source.key:
+        writer.add(source.key, KEY)
+    for file in _files_below(source.workspaces):
+        writer.add(file, f"{WORKSPACES}/{file.relative_to(source.workspaces)}")
+    writer.close()
+
+
+def _copy_database(database: Path, to: Path) -> None:
+    """Copy the database as it is at one moment; writers go on meanwhile."""
+    with (
+        closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as original,
+        closing(sqlite3.connect(to)) as copy,
+    ):
+        original.backup(copy)
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Yield files and links, never what a link leads to."""
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        links = [name for name in folders if (Path(root) / name).is_symlink()]
+        yield from (Path(root) / name for name in sorted([*names, *links]))
+
+
+class _Writer:
+    """An archive while it is written, with the hash of each file."""
+
+    def __init__(self, archive: tarfile.TarFile, backup: Backup) -> None:
+        self.archive = archive
+        self.backup = backup
+
+    def add(self, path: Path, name: str) -> None:
+        """Add a file or a link; one that is gone, or is neither, is left out."""
+        try:
+            info = self.archive.gettarinfo(path, name)
+            if info.issym():
+                self.archive.addfile(info)
+            elif info.isreg() or info.islnk():
+                self._add_file(path, info)
+            else:
+                self.backup.left_out.append(f"{name}: not a file")
+        except OSError as error:
+            if name in {DATABASE, KEY}:
+                raise
+            self.backup.left_out.append(f"{name}: {error.strerror}")
+
+    def _add_file(self, path: Path, info: tarfile.TarInfo) -> None:
+        # Its size is what was read: the agent may be writing it.
+        with path.open("rb") as file, tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(file, copy)
+            info.type, info.linkname, info.size = tarfile.REGTYPE, "", copy.tell()
+            copy.seek(0)
+            self.backup.files[info.name] = hashlib.file_digest(copy, "sha256").hexdigest()
+            copy.seek(0)
+            self.archive.addfile(info, copy)
+
+    def close(self) -> None:
+        """Write the table of contents."""
+        text = json.dumps({"format": FORMAT, "files": self.backup.files}).encode()
+        info = tarfile.TarInfo(_CONTENTS)
+        info.size = len(text)
+        self.archive.addfile(info, io.BytesIO(text))
+
+
+def unpack(path: Path, folder: Path) -> Backup:
+    """Unpack a backup into an empty folder, and check every file against its hash.
+
+    What would lie or lead outside the folder is left out. Raises BadArchive, and OSError where the
+    folder can't be written.
+    """
+    backup = Backup()
+    try:
+        with tarfile.open(path, mode="r:gz") as archive:
+            for member in archive:
+                _unpack_member(archive, member, folder, backup)
+        contents = json.loads((folder / _CONTENTS).read_bytes())
+        backup.files = dict(contents["files"])
+        newer = contents["format"] > FORMAT
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
+        raise BadArchive(f"{path} is damaged, or no backup: {error}.") from error
+    except (FileNotFoundError, KeyError, TypeError) as error:
+        raise BadArchive(f"{path} is no backup, or not a whole one.") from error
+    if newer:
+        raise BadArchive(f"{path} was made by a newer version. Update this one first.")
+    _check_files(backup, path, folder)
+    return backup
+
+
+def _unpack_member(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, backup: Backup
+) -> None:
+    try:
+        archive.extract(member, folder, filter="data")
+    except tarfile.FilterError as error:
+        backup.left_out.append(str(error))
+
+
+def _check_files(backup: Backup, path: Path, folder: Path) -> None:
+    """Raise BadArchive where a file is not the one that was put in."""
+    for name, expected in backup.files.items():
+        try:
+            with (folder / name).open("rb") as file:
+                sound = hashlib.file_digest(file, "sha256").hexdigest() == expected
+        except OSError:
+            sound = False
+        if not sound:
+            raise BadArchive(f"{path} is damaged: {name} is not what was put in.")
+    if DATABASE not in backup.files:
+        raise BadArchive(f"{path} holds no database.")
+
+
+def put_in_place(folder: Path, target: Source, aside: Path) -> None:
+    """Move what was unpacked to where it belongs, and what was there into the new folder ``aside``.
+
+    A key that the backup does not hold stays as it is.
+    """
+    aside.mkdir(mode=0o700)
+    moves = ((DATABASE, target.database), (WORKSPACES, target.workspaces), (KEY, target.key))
+    for name, place in moves:
+        if place is None or (name == KEY and not (folder / KEY).exists()):
+            continue
+        for old in (place, *(place.with_name(place.name + end) for end in ("-wal", "-shm"))):
+            if old.exists():
+                shutil.move(old, aside / old.name)
+        if (folder / name).exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(folder / name, place)

@@ -1,0 +1,147 @@
+"""Whether what is stored is sound: the file, its links, and what the tags promise."""
+
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Exists, F, OuterRef, QuerySet, Sum
+
+import condense
+from chatapp.models import Condensation, Conversation, Message, Profile, Rewind, store
+from chatapp.models.crypto import DecryptionFailed
+
+# Of one kind of problem, so many places are named.
+NAMED = 5
+
+
+def find_problems() -> Iterator[str]:
+    """Yield a sentence for each thing that is wrong; reads everything, changes nothing."""
+    for look in _LOOKS:
+        try:
+            yield from look()
+        except DatabaseError as error:
+            yield f"The database could not be read to its end: {error}."
+
+
+def count_stored() -> dict[str, int]:
+    """Return how much there is of what was looked through."""
+    return {
+        "conversations": Conversation.objects.count(),
+        "messages": Message.objects.count(),
+        "condensations": Condensation.objects.count(),
+    }
+
+
+def _damage() -> Iterator[str]:
+    """Ask SQLite whether its file is whole."""
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        said = [row[0] for row in cursor.execute("PRAGMA integrity_check")]
+        yield from (f"The database file is damaged: {text}." for text in said if text != "ok")
+        loose = cursor.execute("PRAGMA foreign_key_check").fetchall()
+        yield from _named("A row of {} names one that is not there", (row[0] for row in loose))
+
+
+def _migrations() -> Iterator[str]:
+    executor = MigrationExecutor(connection)
+    known = executor.loader.disk_migrations
+    for app, name in executor.loader.applied_migrations:
+        if app == "chatapp" and (app, name) not in known:
+            yield f"The database is from a newer version: it has {name}."
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        yield "The database is from an older version: `manage.py migrate` brings it up to date."
+
+
+def _index_of_words() -> Iterator[str]:
+    """Compare the messages with the index that search looks in."""
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        rows = cursor.execute(
+            "SELECT m.id FROM chatapp_message m "
+            "LEFT JOIN chatapp_message_index_docsize d ON d.id = m.id "
+            "WHERE d.id IS NULL AND m.truncation_id IS NULL AND m.clear_id IS NULL LIMIT 100"
+        ).fetchall()
+    yield from _named("Search does not know message {}", (row[0] for row in rows))
+
+
+def _hidden() -> Iterator[str]:
+    """Compare what is hidden with the tags that say so."""
+    messages = Message.objects.all()
+    shown = messages.shown_by_tags()
+    yield from _named_messages("is hidden, and nothing says why", shown.filter(hidden=True))
+    visible = messages.filter(hidden=False).exclude(pk__in=shown.values("pk"))
+    yield from _named_messages("is visible, and its tags hide it", visible)
+
+
+def _tags() -> Iterator[str]:
+    """Look for tags that name nothing, and numbers out of order."""
+    same = Message.objects.filter(conversation=OuterRef("conversation"))
+    for name in ("condense", "truncation"):
+        there = Exists(same.filter(**{f"{name}_id": OuterRef(f"{name}_parent")}))
+        orphans = Message.objects.filter(~there, **{f"{name}_parent__isnull": False})
+        yield from _named_messages(f"is hidden by a {name} that is not there", orphans)
+    rewound = Exists(Rewind.objects.filter(pk=OuterRef("rewind_parent")))
+    orphans = Message.objects.filter(~rewound, rewind_parent__isnull=False)
+    yield from _named_messages("is hidden by a rewind that is not there", orphans)
+    late = Message.objects.filter(seq__gt=F("conversation__last_seq"))
+    yield from _named_messages("has a number that was never handed out", late)
+
+
+def _records() -> Iterator[str]:
+    """Compare each condensation with its message, and its cost with that of its calls."""
+    done = Condensation.objects.filter(status=Condensation.Status.SUCCEEDED, message=None)
+    yield from _named("Condensation {} has no summary", done.values_list("pk", flat=True))
+    ended = Condensation.objects.exclude(status=Condensation.Status.RUNNING)
+    priced = ended.annotate(spent=Sum("calls__cost", default=Decimal(0)))
+    wrong = priced.exclude(cost=F("spent")).values_list("pk", flat=True)
+    yield from _named("Condensation {} costs something else than its calls", wrong)
+
+
+def _contents() -> Iterator[str]:
+    """Read every message as the agent would."""
+
+    def unreadable() -> Iterator[object]:
+        for row in Message.objects.defer("turn").iterator(chunk_size=200):
+            try:
+                store.to_engine(row)
+            except (condense.InvalidMessage, KeyError, TypeError, ValueError):
+                yield row.pk
+
+    yield from _named("Message {} can't be read", unreadable())
+
+
+def _keys() -> Iterator[str]:
+    for profile in Profile.objects.exclude(encrypted_key=""):
+        try:
+            profile.read_key()
+        except DecryptionFailed:
+            yield f"The key of profile {profile.pk} can't be read with this secret key."
+
+
+def _named_messages(what: str, rows: QuerySet[Message]) -> Iterator[str]:
+    yield from _named(f"Message {{}} {what}", rows.values_list("pk", flat=True))
+
+
+def _named(sentence: str, found: Iterable[object]) -> Iterator[str]:
+    """Yield the sentence for the first that were found, and how many more there are."""
+    count = 0
+    for count, one in enumerate(found, 1):
+        if count <= NAMED:
+            yield sentence.format(one) + "."
+    if count > NAMED:
+        yield f"And {count - NAMED} more of these."
+
+
+_LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
+    _damage,
+    _migrations,
+    _index_of_words,
+    _hidden,
+    _tags,
+    _records,
+    _contents,
+    _keys,
+)

@@ -1,0 +1,210 @@
+"""Backups: complete or not at all, made beside writers, and never believed unread."""
+
+import gzip
+import io
+import json
+import os
+import sqlite3
+import tarfile
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from chatapp.upkeep.archives import (
+    DATABASE,
+    KEY,
+    WORKSPACES,
+    BadArchive,
+    Source,
+    put_in_place,
+    unpack,
+    write_backup,
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """A small server: a database with one pair of rows, a key, and a workspace."""
+    home = tmp_path / "home"
+    (home / WORKSPACES / "notes").mkdir(parents=True)
+    (home / WORKSPACES / "notes" / "plan.txt").write_text("Ship it.")
+    (home / KEY).write_text("secret")
+    with closing(sqlite3.connect(home / DATABASE, autocommit=True)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE pair (number INTEGER)")
+        database.execute("INSERT INTO pair VALUES (0), (0)")
+    return Source(home / DATABASE, home / WORKSPACES, home / KEY)
+
+
+def restored(path: Path, folder: Path) -> Path:
+    """Unpack into a new folder, and return it."""
+    folder.mkdir()
+    unpack(path, folder)
+    return folder
+
+
+def pairs(database: Path) -> list[int]:
+    """Return the numbers in a database of pairs."""
+    with closing(sqlite3.connect(database)) as opened:
+        return [row[0] for row in opened.execute("SELECT number FROM pair")]
+
+
+def test_what_went_in_comes_out(source: Source, tmp_path: Path) -> None:
+    """The database, the key and the workspaces are as they were, and only the owner reads it."""
+    path = tmp_path / "backup.tar.gz"
+    write_backup(source, path)
+    folder = restored(path, tmp_path / "out")
+    assert pairs(folder / DATABASE) == [0, 0]
+    assert (folder / KEY).read_text() == "secret"
+    assert (folder / WORKSPACES / "notes" / "plan.txt").read_text() == "Ship it."
+    assert path.stat().st_mode & 0o077 == 0
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+
+
+def test_the_key_stays_out_unless_it_is_asked_for(source: Source, tmp_path: Path) -> None:
+    """An archive lies about in more places than a server's folder."""
+    path = tmp_path / "backup.tar.gz"
+    write_backup(Source(source.database, source.workspaces), path)
+    assert b"secret" not in gzip.decompress(path.read_bytes())
+
+
+def test_a_database_is_as_it_was_at_one_moment(source: Source, tmp_path: Path) -> None:
+    """A writer goes on all the while, and no half of its transactions is in the backup."""
+    going, stop = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with closing(sqlite3.connect(source.database, timeout=60)) as database:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                with database:
+                    database.execute("INSERT INTO pair VALUES (?)", (number,))
+                    database.execute("INSERT INTO pair VALUES (?)", (number,))
+                going.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for attempt in range(10):
+            going.clear()
+            assert going.wait(60)
+            path = tmp_path / f"{attempt}.tar.gz"
+            write_backup(source, path)
+            numbers = pairs(restored(path, tmp_path / f"out-{attempt}") / DATABASE)
+            assert numbers[::2] == numbers[1::2]
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_what_is_no_file_is_left_out_and_said(source: Source, tmp_path: Path) -> None:
+    """A pipe would be read for ever; a link is kept as a link."""
+    os.mkfifo(source.workspaces / "pipe")
+    (source.workspaces / "link").symlink_to("notes/plan.txt")
+    (source.workspaces / "away").symlink_to("/etc")
+    path = tmp_path / "backup.tar.gz"
+    assert write_backup(source, path).left_out == [f"{WORKSPACES}/pipe: not a file"]
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (refused,) = unpack(path, folder).left_out
+    assert "away" in refused
+    assert (folder / WORKSPACES / "link").read_text() == "Ship it."
+    assert not (folder / WORKSPACES / "away").is_symlink()
+
+
+def test_a_name_in_no_encoding_survives(source: Source, tmp_path: Path) -> None:
+    """The names of a workspace's files are bytes."""
+    name = os.fsdecode(b"r\xe9sum\xe9.txt")
+    (source.workspaces / name).write_text("Old.")
+    path = tmp_path / "backup.tar.gz"
+    write_backup(source, path)
+    assert (restored(path, tmp_path / "out") / WORKSPACES / name).read_text() == "Old."
+
+
+def test_a_backup_that_can_not_be_made_leaves_nothing(source: Source, tmp_path: Path) -> None:
+    """Half a backup would be taken for one."""
+    source.database.write_bytes(b"not a database at all, whatever its name says")
+    target = tmp_path / "backups"
+    target.mkdir()
+    with pytest.raises(sqlite3.Error):
+        write_backup(source, target / "backup.tar.gz")
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize("cut", [0.1, 0.5, 0.9])
+def test_a_cut_archive_is_refused(source: Source, tmp_path: Path, cut: float) -> None:
+    """A disk was full, or a download broke off."""
+    path = tmp_path / "backup.tar.gz"
+    write_backup(source, path)
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * cut)])
+    with pytest.raises(BadArchive, match="backup"):
+        restored(path, tmp_path / "out")
+
+
+def rewritten(path: Path, name: str, content: bytes | None, to: str = "") -> None:
+    """Change one file of an archive, or take it out."""
+    with tarfile.open(path) as archive:
+        parts = [(one, archive.extractfile(one)) for one in archive if one.isreg()]
+        files = [(one.name, file.read() if file else b"") for one, file in parts]
+    with tarfile.open(path, "w:gz") as archive:
+        for old, data in files:
+            if old == name and content is None:
+                continue
+            info = tarfile.TarInfo(to if old == name and to else old)
+            new = content if old == name and content is not None else data
+            info.size = len(new)
+            archive.addfile(info, io.BytesIO(new))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("workspaces/notes/plan.txt", b"Shop it.", "plan.txt is not what was put in"),
+        ("workspaces/notes/plan.txt", None, "plan.txt is not what was put in"),
+        ("backup.json", None, "not a whole one"),
+        ("backup.json", b"{}", "no backup"),
+        ("backup.json", b"[", "damaged, or no backup"),
+        ("backup.json", json.dumps({"format": 9, "files": {}}).encode(), "newer version"),
+        ("backup.json", json.dumps({"format": 1, "files": {}}).encode(), "no database"),
+    ],
+)
+def test_a_changed_archive_is_refused(
+    source: Source, tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    """What was put in is named by its hash, and nothing else is taken."""
+    path = tmp_path / "backup.tar.gz"
+    write_backup(source, path)
+    rewritten(path, name, content)
+    with pytest.raises(BadArchive, match=said):
+        restored(path, tmp_path / "out")
+
+
+def test_no_archive_writes_outside(source: Source, tmp_path: Path) -> None:
+    """A name with .. in it is left out, so the file is missing and the archive refused."""
+    path = tmp_path / "backup.tar.gz"
+    write_backup(source, path)
+    rewritten(path, "workspaces/notes/plan.txt", b"Ship it.", to="../outside.txt")
+    with pytest.raises(BadArchive, match="not what was put in"):
+        restored(path, tmp_path / "out")
+    assert not (tmp_path / "outside.txt").exists()
+
+
+def test_what_was_there_is_moved_aside(source: Source, tmp_path: Path) -> None:
+    """The journal too: with a foreign one beside it, the new database would be corrupted."""
+    path = tmp_path / "backup.tar.gz"
+    write_backup(Source(source.database, source.workspaces), path)
+    folder = restored(path, tmp_path / "out")
+    journal = source.database.with_name(f"{DATABASE}-wal")
+    journal.write_bytes(b"old")
+    (source.workspaces / "notes" / "plan.txt").write_text("Changed since.")
+    put_in_place(folder, source, tmp_path / "aside")
+    assert not journal.exists()
+    assert pairs(source.database) == [0, 0]
+    assert (source.workspaces / "notes" / "plan.txt").read_text() == "Ship it."
+    assert (tmp_path / "aside" / journal.name).read_bytes() == b"old"
+    assert (tmp_path / "aside" / WORKSPACES / "notes" / "plan.txt").read_text() == "Changed since."
+    assert source.key
+    assert source.key.read_text() == "secret"

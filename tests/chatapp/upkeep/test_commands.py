@@ -1,0 +1,83 @@
+"""Backup, restore and check as an operator runs them, beside a running server."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.chatapp.test_serve import ROOT, serving
+
+
+def manage(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of manage.py on a folder."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of a running server with one conversation, which lies in that server's folder."""
+    data = tmp_path_factory.mktemp("server")
+    session = data / "session.json"
+    session.write_text(
+        json.dumps(
+            [
+                {"role": "user", "content": "Where is north?"},
+                {"role": "assistant", "content": "Up."},
+            ]
+        )
+    )
+    with serving(data):
+        assert manage(data, "import_transcript", str(session)).returncode == 0
+        made = manage(data, "backup", "--with-key")
+        assert made.stderr == ""
+        checked = manage(data, "check_integrity")
+        assert "1 conversations, 2 messages" in checked.stdout
+        refused = manage(data, "restore", made.stdout.split()[1].rstrip(":"), "--replace")
+        assert "Another server is running" in refused.stderr
+    return Path(made.stdout.split()[1].rstrip(":"))
+
+
+def test_a_backup_becomes_the_same_server_elsewhere(backup: Path, tmp_path: Path) -> None:
+    """Made while the server ran, with all that was said and the key that reads what is stored."""
+    done = manage(tmp_path, "restore", str(backup))
+    assert done.returncode == 0, done.stderr
+    assert "2 messages" in manage(tmp_path, "check_integrity").stdout
+    key = (backup.parent.parent / "secret-key").read_text()
+    assert (tmp_path / "secret-key").read_text() == key
+    with serving(tmp_path) as (_, url):
+        assert url.startswith("http://")
+
+
+def test_what_is_there_is_replaced_only_when_asked(backup: Path, tmp_path: Path) -> None:
+    """And is kept even then."""
+    assert manage(tmp_path, "migrate", "-v0").returncode == 0
+    refused = manage(tmp_path, "restore", str(backup))
+    assert refused.returncode == 1
+    assert "is there already" in refused.stderr
+    assert "0 messages" in manage(tmp_path, "check_integrity").stdout
+    assert manage(tmp_path, "restore", str(backup), "--replace").returncode == 0
+    assert "2 messages" in manage(tmp_path, "check_integrity").stdout
+    (aside,) = tmp_path.glob("before-restore-*")
+    assert (aside / "palimpsest.sqlite3").exists()
+
+
+def test_a_damaged_backup_changes_nothing(backup: Path, tmp_path: Path) -> None:
+    """It is read whole before anything is moved."""
+    broken = tmp_path / "broken.tar.gz"
+    broken.write_bytes(backup.read_bytes()[:-100])
+    data = tmp_path / "data"
+    refused = manage(data, "restore", str(broken))
+    assert refused.returncode == 1
+    assert "Nothing was changed" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert sorted(one.name for one in data.iterdir()) == ["secret-key", "server.lock"]

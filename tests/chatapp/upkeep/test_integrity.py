@@ -1,0 +1,132 @@
+"""What is wrong with a database is found and said, each in a sentence."""
+
+import uuid
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+import condense
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile
+from chatapp.services import prepare_owner
+from chatapp.upkeep.integrity import find_problems
+from tests.chatapp.conftest import Say, summarise
+
+
+@pytest.fixture
+def talk(conversation: Conversation, say: Say) -> Conversation:
+    """A conversation with a condensation and messages behind it."""
+    for text in ("Hello", "Hello yourself", "And now?"):
+        say("user", text)
+    summarise(conversation, keep=1)
+    return conversation
+
+
+def problems() -> list[str]:
+    """Return what is found."""
+    return list(find_problems())
+
+
+def test_a_sound_database_has_no_problems(talk: Conversation) -> None:
+    """Nothing is said where nothing is wrong."""
+    assert problems() == []
+
+
+def test_what_is_hidden_without_a_reason_is_found(talk: Conversation) -> None:
+    """A message that no tag hides has to be seen by the model."""
+    last = Message.objects.filter(hidden=False).latest("seq")
+    Message.objects.filter(pk=last.pk).update(hidden=True)
+    assert problems() == [f"Message {last.pk} is hidden, and nothing says why."]
+
+
+def test_what_is_visible_against_its_tags_is_found(talk: Conversation) -> None:
+    """A message behind a summary must not be seen beside it."""
+    first = Message.objects.get(seq=1)
+    Message.objects.filter(pk=first.pk).update(hidden=False)
+    assert problems() == [f"Message {first.pk} is visible, and its tags hide it."]
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("condense_parent", "a condense that is not there"),
+        ("truncation_parent", "a truncation that is not there"),
+        ("rewind_parent", "a rewind that is not there"),
+    ],
+)
+def test_a_tag_that_names_nothing_is_found(talk: Conversation, column: str, said: str) -> None:
+    """Whoever hides a message is on record."""
+    last = Message.objects.filter(hidden=False).latest("seq")
+    Message.objects.filter(pk=last.pk).update(**{column: uuid.uuid4()})
+    assert f"Message {last.pk} is hidden by {said}." in problems()
+
+
+def test_a_number_out_of_order_is_found(talk: Conversation) -> None:
+    """The next message would get a number that is taken."""
+    Conversation.objects.update(last_seq=3)
+    assert len(problems()) == 1
+    assert "never handed out" in problems()[0]
+
+
+def test_content_that_can_not_be_read_is_found_and_counted(talk: Conversation) -> None:
+    """Five are named, the rest counted."""
+    for seq in range(10, 17):
+        Message.objects.create(
+            conversation=talk, seq=seq, position=seq, role="user", tokens=1, content={"a": 1}
+        )
+    Conversation.objects.update(last_seq=20)
+    assert [one for one in problems() if "can't be read" in one or "more" in one][-1] == (
+        "And 2 more of these."
+    )
+
+
+def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> None:
+    """As after a trigger was lost."""
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER chatapp_message_index_insert")
+    message = condense.Message(role="user", content=(condense.TextBlock("Unseen"),))
+    row = Message.objects.create(
+        conversation=talk,
+        seq=9,
+        position=9,
+        role="user",
+        tokens=1,
+        content=condense.content_to_api(message.content),
+    )
+    Conversation.objects.update(last_seq=9)
+    assert problems() == [f"Search does not know message {row.pk}."]
+
+
+def test_a_record_that_disagrees_with_its_calls_is_found(talk: Conversation) -> None:
+    """What a condensation cost is what its calls cost, and it has a summary."""
+    record = Condensation.objects.create(
+        conversation=talk,
+        at_seq=1,
+        kind="condensed",
+        status="succeeded",
+        strategy="fresh_start",
+        trigger="manual",
+        threshold=1,
+        threshold_source="user",
+        context_window=1,
+        allowed=1,
+        tokens_before=1,
+        tokens_before_measured=True,
+        cost=Decimal("0.5"),
+    )
+    ModelCall.objects.create(
+        conversation=talk, condensation=record, purpose="summary", cost=Decimal("0.25")
+    )
+    assert problems() == [
+        f"Condensation {record.pk} has no summary.",
+        f"Condensation {record.pk} costs something else than its calls.",
+    ]
+
+
+def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
+    """As after a restore without the secret key."""
+    prepare_owner()
+    profile = Profile.objects.first()
+    assert profile
+    Profile.objects.filter(pk=profile.pk).update(encrypted_key="gAAAAA")
+    assert problems() == [f"The key of profile {profile.pk} can't be read with this secret key."]
