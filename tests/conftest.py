@@ -40,6 +40,8 @@ def isolation(settings: Settings, tmp_path: Path) -> None:
     """Give each test folders of its own and no provider to call."""
     settings.ANTHROPIC_API_KEY = ""
     settings.ANTHROPIC_BASE_URL = ""
+    # A real hash is slow on purpose, which is Django's to test.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # Wrong passwords are counted there.
     cache.clear()
     settings.DATA_DIR = tmp_path / "data"

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from pytest_django import Settings
 
 from chatapp.live.rooms import hub
 
@@ -51,7 +51,7 @@ def test_before_its_migrations_it_is_not_ready(db: None) -> None:
 
 
 def test_on_a_disk_that_takes_nothing_it_is_not_ready(
-    db: None, settings: LazySettings, tmp_path: Path
+    db: None, settings: Settings, tmp_path: Path
 ) -> None:
     """Pages can still be read."""
     settings.DATA_DIR = tmp_path / "not there"
