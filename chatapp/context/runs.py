@@ -1,4 +1,4 @@
-"""One run in a conversation, as it was when it began."""
+"""One run in a conversation, as things were when it began."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,20 +10,26 @@ from chatapp.models import Conversation, Preferences, Profile, Turn
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """What a turn works with, or a condensation by hand; what is changed meanwhile comes too late.
-
-    ``focus`` is what a condensation by hand should keep above all.
-    """
+class Terms:
+    """What a conversation's next turn would work with."""
 
     conversation: Conversation
     profile: Profile
     preferences: Preferences
-    turn: Turn | None = None
-    focus: str = ""
     system: str = SYSTEM_PROMPT
 
     @cached_property
     def budget(self) -> condense.Budget:
         """The window, the reserve and the thresholds in force."""
         return budget_for(self.profile, self.preferences)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Terms):
+    """What a turn works with; what is changed meanwhile comes too late.
+
+    ``focus`` is what a condensation by hand should keep above all.
+    """
+
+    turn: Turn
+    focus: str = ""

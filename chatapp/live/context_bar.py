@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context import budgets, sizes
-from chatapp.context.runs import Run
+from chatapp.context.runs import Terms
 from chatapp.context.thresholds import Threshold
 from chatapp.live.forecast import Forecast, forecast
 from chatapp.models import Conversation, Profile, store
@@ -60,16 +60,16 @@ def context_state(conversation: Conversation) -> ContextState | None:
     preferences = preferences_of(conversation.owner)
     history = store.read_effective(conversation.pk)
     tokens = sizes.context_size(conversation, profile, history)
-    run = Run(conversation=conversation, profile=profile, preferences=preferences)
-    return state_of(run, history, tokens)
+    terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
+    return state_of(terms, history, tokens)
 
 
 def state_of(
-    run: Run, history: Sequence[condense.Message], tokens: condense.TokenCount
+    terms: Terms, history: Sequence[condense.Message], tokens: condense.TokenCount
 ) -> ContextState:
-    """Return the numbers of a context that a run knows."""
-    budget = run.budget
-    starts = Threshold.of_budget(budget, automatic=run.preferences.auto_condense)
+    """Return the numbers of a context that is known."""
+    budget = terms.budget
+    starts = Threshold.of_budget(budget, automatic=terms.preferences.auto_condense)
     window = budget.window
     available = max(0, window - tokens.value - budget.reserved)
     percent = budget.percent(tokens.value)
@@ -85,7 +85,7 @@ def state_of(
         condenses_at=starts.at,
         condenses_at_percent=starts.percent,
         reason=str(starts),
-        segments=_segments(tokens.value, history, run.profile, window),
+        segments=_segments(tokens.value, history, terms.profile, window),
         warn=percent >= starts.percent - WARN_POINTS,
         forecast=forecast(history),
     )

@@ -53,7 +53,7 @@ class Job:
         self.view.begin(self.run)
         parts = await sync_to_async(bootstrap.assemble)(self.run, self.view)
         self._keeper = parts.keeper
-        if self.run.turn:
+        if not self.run.turn.condenses:
             await parts.loop.run()
             return None
         made = await parts.keeper.condense_now()
@@ -69,8 +69,7 @@ class Job:
         if self._reason and ending.turn == Turn.Status.STOPPED:
             ending = replace(ending, reason=self._reason)
         try:
-            if self.run.turn:
-                ending = await sync_to_async(_finish)(self.run.turn, ending)
+            ending = await sync_to_async(_finish)(self.run.turn, ending)
         finally:
             try:
                 has_row = ending.turn != Turn.Status.FINISHED or bool(ending.reason)
@@ -91,4 +90,5 @@ def _finish(turn: Turn, ending: Ending) -> Ending:
         )
     except (DatabaseError, OSError) as error:
         return storage_failed(error)
-    return replace(ending, on_record=True)
+    # The turn of a condensation by hand has no row: what its attempt's does not say is said here.
+    return ending if turn.condenses else replace(ending, on_record=True)

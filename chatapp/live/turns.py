@@ -17,7 +17,6 @@ from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.forecast import forecast
-from chatapp.live.jobs import Job
 from chatapp.live.rooms import Room, hub
 from chatapp.models import Conversation, Turn, store
 
@@ -95,27 +94,25 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
         return True
     if await sync_to_async(services.is_known)(conversation, nonce):
         return False
-    raise _busy(room.job)
-
-
-def _busy(job: Job) -> services.Refused:
-    """Return why nothing else can begin now."""
-    if job.run.turn:
-        return services.Refused(_("The previous turn is still running. Stop it first, or wait."))
-    return services.Refused(_("The context is being condensed. Cancel that first, or wait."))
+    raise services.busy_with(room.job.run.turn)
 
 
 async def condense_now(conversation: Conversation, focus: str) -> None:
     """Start a condensation by hand; raise services.Refused while something runs."""
-    history = await sync_to_async(store.read_effective)(conversation.pk)
-    if nothing := forecast(history).nothing:
-        raise services.Refused(nothing)
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if room.job:
-            raise _busy(room.job)
+            raise services.busy_with(room.job.run.turn)
         await sync_to_async(services.close_interrupted)(conversation)
-        room.start(await sync_to_async(_read_run)(conversation, focus=focus))
+        room.start(await sync_to_async(_start_condensing)(conversation, focus))
+
+
+@transaction.atomic
+def _start_condensing(conversation: Conversation, focus: str) -> Run:
+    turn = services.start_condensing(conversation=conversation)
+    if nothing := forecast(store.read_effective(conversation.pk)).nothing:
+        raise services.Refused(nothing)
+    return _read_run(conversation, turn=turn, focus=focus)
 
 
 def stop(conversation_id: uuid.UUID) -> None:
@@ -164,7 +161,7 @@ def _tell(conversation_id: uuid.UUID, what: Callable[[Room], None]) -> None:
         hub.loop.call_soon_threadsafe(what, room, context=contextvars.Context())
 
 
-def _read_run(conversation: Conversation, *, turn: Turn | None = None, focus: str = "") -> Run:
+def _read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
     """Return what a run works with, as things are now."""
     fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
     if fresh.deleted_at:

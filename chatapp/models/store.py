@@ -254,7 +254,8 @@ def _take_along(record: Rewind) -> None:
     """
     tag = {"rewind_parent": record.pk}
     since = {"conversation": record.conversation_id, "rewind_parent": None}
-    Turn.objects.filter(**since, at_seq__gte=record.to_seq - 1).update(**tag)
+    turns = Turn.objects.filter(**since, at_seq__gte=record.to_seq - 1)
+    turns.answering().update(**tag)
     attempts = Condensation.objects.filter(**since, message=None)
     in_turn = Q(turn__rewind_parent=record.pk)
     attempts.filter(Q(at_seq__gte=record.to_seq) | in_turn).update(**tag)

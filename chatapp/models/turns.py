@@ -20,6 +20,10 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         """Leave out turns that a rewind took back."""
         return self.filter(rewind_parent=None)
 
+    def answering(self) -> Self:
+        """Leave out condensations by hand, which have a record of their own."""
+        return self.exclude(origin=Turn.Origin.CONDENSED)
+
     def newest(self) -> "Turn | None":
         """Return the turn that began last, None without any."""
         return self.order_by("-started_at", "-pk").first()
@@ -28,6 +32,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 class Turn(models.Model):
     """From one message of the user to the final reply; ``nonce`` makes sending idempotent.
 
+    A condensation by hand is a turn too, since nothing else may run meanwhile; it answers nothing.
     ``at_seq`` was the newest message before the turn began, ``last_seq`` the newest when it ended,
     and ``question_seq`` is the message it answers: its own, or that of the turn it takes up again.
     ``profile_at_fault`` says that the profile's key, model or address made it fail, and
@@ -49,6 +54,7 @@ class Turn(models.Model):
         REGENERATED = "regenerated", _("an answer was asked for anew")
         RETRIED = "retried", _("a turn that failed was tried again")
         CONTINUED = "continued", _("an answer that was cut was continued")
+        CONDENSED = "condensed", _("the context was condensed by hand")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
@@ -81,6 +87,11 @@ class Turn(models.Model):
     def __str__(self) -> str:
         """Name the turn by its state."""
         return f"{self.status} turn"
+
+    @property
+    def condenses(self) -> bool:
+        """Whether this is a condensation by hand."""
+        return self.origin == Turn.Origin.CONDENSED
 
 
 class Hiding(models.Model):

@@ -24,6 +24,7 @@ from chatapp.services.again import (
     take_up,
 )
 from chatapp.services.conversations import (
+    busy_with,
     check_message,
     close_interrupted,
     delete_conversation,
@@ -31,6 +32,7 @@ from chatapp.services.conversations import (
     is_known,
     rename_conversation,
     restore_conversation,
+    start_condensing,
     start_conversation,
     start_turn,
 )
@@ -54,6 +56,7 @@ __all__ = [
     "Imported",
     "Preview",
     "Refused",
+    "busy_with",
     "check_message",
     "choose_workspace",
     "close_interrupted",
@@ -77,6 +80,7 @@ __all__ = [
     "retry_turn",
     "rewind_conversation",
     "saving",
+    "start_condensing",
     "start_conversation",
     "start_turn",
     "switch_version",

@@ -28,7 +28,7 @@ def has_loose_end(conversation: Conversation) -> bool:
 
     A row offers that until something new is written.
     """
-    turn, last = conversation.turns.in_force().newest(), _last_message(conversation)
+    turn, last = _last_turn(conversation), _last_message(conversation)
     failed = turn is not None and (turn.status != Turn.Status.FINISHED or bool(turn.error))
     cut = last is not None and last.is_cut
     return failed or cut or conversation.rewinds.undoable().exists()
@@ -54,7 +54,7 @@ def retry_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
     if is_known(conversation, nonce):
         return None
     with one_turn(conversation) as locked:
-        failed = locked.turns.in_force().newest()
+        failed = _last_turn(locked)
         if failed is None or failed.status not in {Turn.Status.FAILED, Turn.Status.STOPPED}:
             raise Refused(_("There is nothing to try again any more. Reload the page."))
         last = _last_message(locked)
@@ -71,7 +71,7 @@ def continue_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | Non
     if is_known(conversation, nonce):
         return None
     with one_turn(conversation) as locked:
-        last, before = _last_message(locked), locked.turns.in_force().newest()
+        last, before = _last_message(locked), _last_turn(locked)
         if last is None or not (last.is_cut or (before and _is_unanswered(last))):
             raise Refused(_("There is nothing to continue any more. Reload the page."))
         if before and not last.is_cut:
@@ -87,6 +87,10 @@ def _open(locked: Conversation, nonce: uuid.UUID, question_seq: int, origin: Tur
     """Open a turn, which takes what it begins with off the rows that offered it."""
     store.note_record(locked.pk)
     return open_turn(locked, nonce, question_seq=question_seq, origin=origin)
+
+
+def _last_turn(conversation: Conversation) -> Turn | None:
+    return conversation.turns.in_force().answering().newest()
 
 
 def _last_message(conversation: Conversation) -> Message | None:

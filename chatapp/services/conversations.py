@@ -100,6 +100,19 @@ def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
     return Turn.objects.filter(conversation=conversation, nonce=nonce).exists()
 
 
+def start_condensing(*, conversation: Conversation) -> Turn:
+    """Open the turn of a condensation by hand; refused while another runs."""
+    with one_turn(conversation) as locked:
+        return open_turn(locked, uuid.uuid4(), question_seq=0, origin=Turn.Origin.CONDENSED)
+
+
+def busy_with(turn: Turn | None) -> Refused:
+    """Return why nothing else can begin while this turn runs."""
+    if turn and turn.condenses:
+        return Refused(_("The context is being condensed. Cancel that first, or wait."))
+    return Refused(_("The previous turn is still running. Stop it first, or wait."))
+
+
 @contextmanager
 def one_turn(conversation: Conversation) -> Iterator[Conversation]:
     """Lock the conversation for a transaction that opens a turn; refused while another runs."""
@@ -107,7 +120,8 @@ def one_turn(conversation: Conversation) -> Iterator[Conversation]:
         with transaction.atomic():
             yield Conversation.objects.select_for_update().get(pk=conversation.pk)
     except IntegrityError as error:
-        raise Refused(_("The previous turn is still running. Stop it first, or wait.")) from error
+        running = conversation.turns.filter(status=Turn.Status.RUNNING)
+        raise busy_with(running.first()) from error
 
 
 def open_turn(

@@ -118,11 +118,11 @@ def _resting(conversation: Conversation) -> Iterator[Conversation]:
 
 
 def _refuse_while_running(conversation: Conversation) -> None:
-    busy = Turn.Status.RUNNING
-    if conversation.turns.filter(status=busy).exists():
-        raise Refused(_("A turn is running. Stop it first."))
-    if conversation.condensations.filter(status=Condensation.Status.RUNNING).exists():
+    turn = conversation.turns.filter(status=Turn.Status.RUNNING).first()
+    if turn and turn.condenses:
         raise Refused(_("The context is being condensed. Cancel that first."))
+    if turn:
+        raise Refused(_("A turn is running. Stop it first."))
 
 
 def _refuse_if_too_large(conversation: Conversation) -> None:

@@ -75,8 +75,9 @@ class Events:
     def _turns(self) -> Iterator[_Event]:
         """Yield turns that ended without an answer that says so itself."""
         ended = Q(status__in=(Turn.Status.FAILED, Turn.Status.STOPPED)) | ~Q(error="")
-        found = self._within(self.conversation.turns.filter(ended), "last_seq")
-        newest = self.conversation.turns.in_force().newest()
+        turns = self.conversation.turns.answering()
+        found = self._within(turns.filter(ended), "last_seq")
+        newest = turns.in_force().newest()
         says_so = {row.turn_id for row in self.messages if row.stop_reason == "stopped"}
         for turn in found.exclude(status=Turn.Status.RUNNING):
             if turn.pk not in says_so:

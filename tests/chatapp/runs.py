@@ -6,7 +6,8 @@ from chatapp.models import Conversation, Turn
 
 
 def run_in(conversation: Conversation, turn: Turn | None = None) -> Run:
-    """Return a run in a conversation, as it is now."""
+    """Return a run in a conversation, as it is now; without a turn, in one of its own."""
+    turn = turn or Turn.objects.create(conversation=conversation)
     fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
     assert fresh.profile is not None
     preferences = services.preferences_of(fresh.owner)
