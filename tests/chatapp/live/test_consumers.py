@@ -84,6 +84,24 @@ async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
     assert await Turn.objects.filter(conversation=conversation).acount() == 1
 
 
+async def test_a_message_sent_again_while_its_turn_runs_is_acknowledged_again(
+    conversation: Conversation, alice: User
+) -> None:
+    """It is the same message, and no second one that would have to wait."""
+    nonce = str(uuid.uuid4())
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG, nonce=nonce)
+        await page.until("message.accepted")
+        await page.until("text.streamed")
+        await page.say(LONG, nonce=nonce)
+        while (answer := await page.next()).get("nonce") != nonce:
+            pass
+        await page.send("turn.stop")
+        await page.until_idle()
+    assert answer["type"] == "message.accepted"
+    assert await Turn.objects.acount() == 1
+
+
 async def test_an_empty_message_is_refused_with_the_reason(
     conversation: Conversation, alice: User
 ) -> None:

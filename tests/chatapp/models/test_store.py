@@ -252,6 +252,41 @@ def test_a_rewind_past_a_condensation_brings_the_originals_back(
     assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4]
 
 
+def test_a_rewind_that_is_undone_hides_again_what_was_condensed(
+    conversation: Conversation, say: Say
+) -> None:
+    """The summary is back, and what it stands for is not beside it."""
+    for number in range(6):
+        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    summarise(conversation, keep=2)
+    say("user", "later")
+    before = store.read_effective(conversation.pk)
+    record = store.rewind(conversation.pk, to_seq=6)
+    assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4, 5]
+    store.undo_rewind(record)
+    assert seen(store.read_effective(conversation.pk)) == seen(before)
+    assert [row.seq for row in conversation.messages.effective()] == [m.seq for m in before]
+
+
+@pytest.mark.parametrize("part", [slice(0, 2), slice(2, 4)])
+def test_nothing_else_is_hidden_at_the_place_where_two_messages_stand(
+    conversation: Conversation, say: Say, part: slice
+) -> None:
+    """A clearing's marker stands where the message does whose results it shortens."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    first, second, *_ = store.read_effective(conversation.pk)
+    tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={second.id: {}})
+    marker = condense.Message(role="user", content="cleared", tags=tags)
+    store.apply_reduction(conversation.pk, reduction_of(marker, (first.id, second.id)))
+    before = [one.id for one in store.read_effective(conversation.pk)]
+    tags = condense.Tags(condense_id=uuid.uuid4().hex)
+    summary = condense.Message(role="user", content="summary", tags=tags)
+    made = store.apply_reduction(conversation.pk, reduction_of(summary, tuple(before[part])))
+    found = store.hidden_by(conversation.pk, [made]).in_reading_order()
+    assert [str(row.pk) for row in found] == before[part]
+
+
 def weigh(conversation: Conversation) -> condense.TokenCount:
     """Return the context's size, with an overhead of seven tokens."""
     measured, seq = conversation.measured_tokens, conversation.measured_seq or 0

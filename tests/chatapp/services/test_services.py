@@ -3,6 +3,7 @@
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from chatapp import bootstrap, services
@@ -254,6 +255,23 @@ def test_a_crash_leaves_nothing_running_for_ever(conversation: Conversation, say
     attempt.refresh_from_db()
     assert turn.status == Turn.Status.FAILED
     assert "server stopped" in attempt.error
+
+
+def test_only_what_began_before_is_taken_for_interrupted(
+    conversation: Conversation, say: Say
+) -> None:
+    """What begins while somebody looks for what a crash left goes on."""
+    say("user", "Hello")
+    looked = timezone.now()
+    turn = Turn.objects.create(conversation=conversation)
+    attempt = record_for(conversation, say("user", "x"))
+    Condensation.objects.filter(pk=attempt.pk).update(status=Condensation.Status.RUNNING)
+    assert services.close_interrupted(conversation, started_before=looked) == 0
+    turn.refresh_from_db()
+    attempt.refresh_from_db()
+    assert (turn.status, attempt.status) == ("running", "running")
+    later = timezone.now()
+    assert services.close_interrupted(conversation, started_before=later) == 2
 
 
 def test_a_deleted_conversation_can_be_restored(conversation: Conversation) -> None:
