@@ -1,6 +1,7 @@
 """The vendors that answer: each folder here with a ``spec`` module is one, and nothing lists them.
 
 ``specs``     what a vendor says of itself; reading it imports no SDK
+``wire``      the bytes of requests and events
 ``retrying``  makes a failed call again; ``sealed``  what may come in of a vendor's words
 """
 

@@ -10,6 +10,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.network.addresses import AddressRefused
+from chatapp.providers import wire
 from chatapp.providers.anthropic.connection import Connection
 from chatapp.providers.anthropic.errors import (
     BROKE_OFF,
@@ -81,25 +82,32 @@ async def _receive(
     client: anthropic.AsyncAnthropic, body: Mapping[str, Any], eventless: float
 ) -> AsyncIterator[object]:
     """Yield the events' JSON as it came; TimeoutError when none comes for too long."""
-    headers = body.get("extra_headers", {})
+    headers = {"content-type": "application/json", **body.get("extra_headers", {})}
     sent = {key: value for key, value in body.items() if key != "extra_headers"}
     async with asyncio.timeout(eventless):
         # Not messages.create, whose models of events fail at what is not as documented.
         stream = await client.post(
             "/v1/messages",
-            body={**sent, "stream": True},
+            content=wire.encode({**sent, "stream": True}),
             options={"headers": headers},
             cast_to=object,
             stream=True,
             stream_cls=anthropic.AsyncStream[object],
         )
     async with stream:
-        while True:
-            async with asyncio.timeout(eventless):
-                event = await anext(stream, _END)
-            if event is _END:
-                return
-            yield event
+        events = wire.read_events(anthropic.AsyncStream.raw_events(stream.response))
+        try:
+            while True:
+                async with asyncio.timeout(eventless):
+                    event = await anext(events, _END)
+                if event is _END:
+                    return
+                yield event
+        except wire.ErrorEvent as error:
+            said = f"{error.body}"
+            raise anthropic.APIStatusError(
+                said, response=stream.response, body=error.body
+            ) from None
 
 
 def _check(reply: Reply, to: Connection) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import aiohttp
 import anthropic
 import httpx2
 
@@ -48,19 +49,42 @@ class Connection:
         )
 
 
+class ClientTransport(httpx2.AsyncBaseTransport):
+    """Sends through a client of the SDK, whose way over aiohttp is not to be had otherwise."""
+
+    def __init__(self, client: httpx2.AsyncClient) -> None:
+        """Take the client, which is closed with this."""
+        self._client = client
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the response; a ConnectError means that nothing was sent."""
+        try:
+            return await self._client.send(request, stream=True)
+        except httpx2.ConnectError as error:
+            # aiohttp's errors of connections that broke later are told as if none had been made.
+            if isinstance(error.__cause__, aiohttp.ClientConnectorError):
+                raise
+            raise httpx2.ReadError(str(error), request=request) from error.__cause__
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
 def _http_client(addresses: Sequence[str] | None, *, guarded: bool) -> httpx2.AsyncClient:
     """Return a client that would rather fail than take key and prompt to another address."""
-    options: dict[str, Any] = {"follow_redirects": False, "verify": _tls()}
+    options: dict[str, Any] = {"follow_redirects": False, "verify": tls()}
     if addresses is not None:
-        inner = httpx2.AsyncHTTPTransport(verify=_tls())
+        # Nor to a proxy, which would look the name up for itself.
+        inner = ClientTransport(anthropic.DefaultAioHttpClient(trust_env=False, **options))
         options["transport"] = PinnedTransport(addresses, inner)
     if guarded:
         options["event_hooks"] = {"request": [_drop_server_headers]}
-    return anthropic.DefaultAsyncHttpxClient(**options)
+    return anthropic.DefaultAioHttpClient(**options)
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def tls() -> ssl.SSLContext:
     """Return what certificates are checked with; reading them takes longer than a short call."""
     return httpx2.create_ssl_context()
 

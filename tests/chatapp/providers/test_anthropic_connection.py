@@ -1,0 +1,177 @@
+"""How calls reach a server: over aiohttp, to checked addresses only, through the server's proxy."""
+
+import asyncio
+import datetime as dt
+import ssl
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.ports import Model
+from chatapp.network.addresses import Guard
+from chatapp.providers.anthropic import connection
+from chatapp.providers.anthropic.provider import AnthropicProvider
+from tests.chatapp.providers.requests import listen, reply, request
+from tests.standin.server import Standin
+
+MODEL = Model("claude-opus-5", 200_000, 1_000)
+NAME = "llm.example.org"
+ANSWER = b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+
+
+class Anywhere(Guard):
+    """Takes every address for public, and knows the name's ones."""
+
+    async def addresses(self, url: str) -> tuple[str, ...]:
+        return tuple(await self.resolve("", 0))
+
+
+def guard(*addresses: str) -> Guard:
+    """Return a guard that finds these addresses for any name, and finds them good."""
+
+    async def resolve(_host: str, _port: int) -> Sequence[str]:
+        return addresses
+
+    return Anywhere(resolve=resolve)
+
+
+def provider(url: str, judge: Guard | None = None) -> AnthropicProvider:
+    """Return a provider for an address."""
+    return AnthropicProvider(MODEL, api_key="sk-own", base_url=url, guard=judge)
+
+
+@asynccontextmanager
+async def server(answer: bytes, tls: ssl.SSLContext | None = None) -> AsyncIterator[list[bytes]]:
+    """Serve one answer to every request; yield what was asked, and the port as the first item."""
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        asked.append(head)
+        writer.write(answer)
+        writer.close()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    asked.append(str(listener.sockets[0].getsockname()[1]).encode())
+    async with listener:
+        yield asked
+
+
+@pytest.fixture
+def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.SSLContext]:
+    """A server's certificate for NAME, which this process trusts for the test."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "certificate.pem"
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    path.write_bytes(pem)
+    secret = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    (tmp_path / "key.pem").write_bytes(secret)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path, tmp_path / "key.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    connection.tls.cache_clear()
+    yield context
+    connection.tls.cache_clear()
+
+
+async def test_a_pinned_call_checks_the_certificate_of_the_name(
+    certified: ssl.SSLContext,
+) -> None:
+    """The name is never looked up; it is the host asked for, and its certificate counts."""
+    async with server(ANSWER, certified) as asked:
+        port = asked.pop(0).decode()
+        with pytest.raises(ProviderError) as caught:
+            await listen(provider(f"https://{NAME}:{port}", guard("127.0.0.1")), request("Hi"))
+        assert caught.value.status == 404
+        assert f"host: {NAME}:{port}".encode() in asked.pop().lower()
+        with pytest.raises(ProviderError, match="could not be reached"):
+            await listen(
+                provider(f"https://other.example:{port}", guard("127.0.0.1")), request("H")
+            )
+        assert asked == []
+
+
+async def test_a_pinned_call_reaches_the_api(anthropic_standin: Standin) -> None:
+    """Through the next address where one does not answer."""
+    url = f"http://{NAME}:{anthropic_standin.port}"
+    said = await reply(provider(url, guard("127.0.0.9", "127.0.0.1")), request("Hi"))
+    assert said.stop_reason == "end_turn"
+    assert anthropic_standin.requests[0].headers["host"] == url.removeprefix("http://")
+
+
+async def test_a_request_that_arrived_is_not_sent_to_another_address() -> None:
+    """A server that hangs up has read it, and may be working on it: it would be paid twice."""
+    async with server(b"") as asked:
+        port = asked.pop(0).decode()
+        with pytest.raises(ProviderError) as caught:
+            await listen(
+                provider(f"http://{NAME}:{port}", guard("127.0.0.1", "127.0.0.1")), request("Hi")
+            )
+        assert caught.value.retryable
+        assert len(asked) == 1
+
+
+async def test_a_pinned_call_takes_no_proxy_and_others_take_the_environment_s(
+    anthropic_standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy would look the name up for itself; the operator's own address may need one."""
+    async with server(ANSWER) as asked:
+        proxy = asked.pop(0).decode()
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy}")
+        await reply(
+            provider(f"http://{NAME}:{anthropic_standin.port}", guard("127.0.0.1")), request("Hi")
+        )
+        assert asked == []
+        with pytest.raises(ProviderError):
+            await listen(provider("http://gateway.example"), request("Hi"))
+        assert asked[0].startswith(b"POST http://gateway.example/v1/messages ")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        await reply(provider(anthropic_standin.url), request("Hi"))
+        assert len(asked) == 1
+
+
+async def test_stop_closes_the_line_to_the_provider_at_once() -> None:
+    """What is not wanted any more is neither read nor paid."""
+    closed = asyncio.Event()
+    begun = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        begun.set()
+        while await reader.read(65_536):
+            pass
+        closed.set()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        task = asyncio.create_task(listen(provider(f"http://127.0.0.1:{port}"), request("Hi")))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(closed.wait(), 10)
