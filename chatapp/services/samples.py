@@ -4,10 +4,13 @@ from pathlib import Path
 
 from django.conf import settings
 
+from chatapp.context import budgets
+
 SAMPLES = "samples"
 
-# Characters of each file: together they fill the offline stand-in's window once, and not twice.
-LONGEST = 6_500
+# What the files take together: the last one fills the offline stand-in's window, and with the
+# answer there is still room for all of them where the condensation is undone.
+TOKENS = 9_600
 _CUT = "[The rest of {name} is left out of these samples.]\n"
 
 
@@ -16,14 +19,30 @@ def lay_out_samples() -> Path:
     folder = Path(settings.WORKSPACES_ROOT) / SAMPLES
     folder.mkdir(parents=True, exist_ok=True)
     base = Path(settings.BASE_DIR)
-    for file in (*sorted(base.glob("[CR]*.md")), *sorted((base / "docs").glob("*.md"))):
-        text = _abridge(file.read_text("utf-8"), file.name)
+    files = (*sorted(base.glob("[CR]*.md")), *sorted((base / "docs").glob("*.md")))
+    waiting, left = {file: file.read_text("utf-8") for file in files}, TOKENS
+    # The shortest first: what it does not need of its share the others can have.
+    for file in sorted(files, key=lambda one: len(waiting[one])):
+        text = _abridge(file.name, waiting[file], left // len(waiting))
+        left -= _size(text)
+        del waiting[file]
         (folder / file.name).write_text(text, "utf-8")
     return folder
 
 
-def _abridge(text: str, name: str) -> str:
-    """Return the paragraphs that fit, and a line that says so where some do not."""
-    if len(text) <= LONGEST:
+def _abridge(name: str, text: str, tokens: int) -> str:
+    """Return the lines that fit, and one that says so where some do not."""
+    if _size(text) <= tokens:
         return text
-    return text[: text.rindex("\n\n", 0, LONGEST) + 2] + _CUT.format(name=name)
+    lines, left = [], tokens - _size(_CUT.format(name=name))
+    for line in text.splitlines(keepends=True):
+        left -= _size(line)
+        if left < 0:
+            break
+        lines.append(line)
+    return "".join(lines) + _CUT.format(name=name)
+
+
+def _size(text: str) -> int:
+    """Return about what a text takes when it is read: each line comes with its number."""
+    return budgets.COUNTER.count(text) + 2 * text.count("\n")

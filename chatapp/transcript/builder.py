@@ -93,6 +93,16 @@ class Builder:
         """What edits and other answers have set aside."""
         return versions_of(self.rewinds)
 
+    @functools.cached_property
+    def first_fold(self) -> uuid.UUID | None:
+        """The first condensation of the conversation, undone or not."""
+        folds = Condensation.objects.filter(
+            conversation=self.conversation,
+            kind=Condensation.Kind.CONDENSED,
+            message__isnull=False,
+        )
+        return folds.order_by("started_at").values_list("pk", flat=True).first()
+
     def rows(self, upper: Cursor | None, *, is_first: bool) -> list[Row]:
         """Return all rows of the page, what one rewind set aside folded into one row."""
         events = Events(
@@ -200,6 +210,7 @@ class Builder:
             # A summary without a record, as imports have them, is shown as the message it is.
             return self.message_row(message)
         receipt = attempt.read_receipt()
+        undoable = attempt.status == Condensation.Status.SUCCEEDED and not message.hidden
         return CondensationRow(
             id=f"condensation-{attempt.pk}",
             seq=message.seq,
@@ -215,8 +226,9 @@ class Builder:
             facts_kept=facts_kept(receipt),
             folded=attempt.read_folded(),
             slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
-            undoable=attempt.status == Condensation.Status.SUCCEEDED and not message.hidden,
+            undoable=undoable,
             hidden_by=self._hidden_by(message),
+            nudges=undoable and attempt.pk == self.first_fold,
         )
 
 

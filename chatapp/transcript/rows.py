@@ -181,7 +181,8 @@ class CondensationRow:
     ``words`` names its kind, ``hidden_text`` says how much it hid and ``trigger_text`` what asked
     for it; ``saved_percent`` is the share of tokens saved (0-100);
     ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept; ``folded``
-    is what became of the files that were read. What hides no messages is one ``slim`` line.
+    is what became of the files that were read. What hides no messages is one ``slim`` line. A
+    conversation's first one ``nudges`` to look into it.
     """
 
     id: str
@@ -200,6 +201,7 @@ class CondensationRow:
     facts_kept: str = ""
     folded: condense.FoldingRecord | None = None
     hidden_by: HiddenBy | None = None
+    nudges: bool = False
     template: ClassVar[str] = "chat/rows/condensation.html"
 
 

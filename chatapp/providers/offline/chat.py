@@ -28,6 +28,11 @@ SHORTLY = (
     "answers, add a profile with an API key in Profiles."
 )
 MOST_SUBJECTS = 6
+WHOLE = "That was all of my last answer: nothing of it is missing."
+OUT_OF_SIGHT = (
+    "The beginning of that answer is not in what I can see any more, so I cannot go on with it. "
+    "Ask me again."
+)
 NOTHING_FOUND = f"{NOT_FOUND} in what I can see of this conversation."
 
 _ABOUT = re.compile(
@@ -35,6 +40,7 @@ _ABOUT = re.compile(
     r"|\bhow do (?:you|i) (?:work|use)\b|^\s*help\s*[.!?]*$",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\S+")
 _GREETING = re.compile(r"^\s*(?:hi|hello|hey|good (?:morning|evening|day))\b.{0,30}$", re.I)
 _THANKS = re.compile(r"^\s*(?:thanks|thank you|ok|okay|great|good)\b.{0,30}$", re.I)
 _NAME = re.compile(r"\b(?:my name is|call me|i am called) (?P<name>[^\W\d_][\w'-]*)", re.I)
@@ -49,6 +55,17 @@ _QUESTION = re.compile(
 def compose(happenings: Sequence[Happening], offered: Collection[str]) -> Step:
     """Return the next step of the reply to what happened; ``offered`` names the tools."""
     question, index = split_question(happenings)
+    step = _next_step(question, index, happenings, offered)
+    since = happenings[index + 1 :]
+    if step.call is None and any(one.kind == "go on" for one in since or happenings):
+        return Step(_rest(step.text, _written(since)) if question else OUT_OF_SIGHT)
+    return step
+
+
+def _next_step(
+    question: str, index: int, happenings: Sequence[Happening], offered: Collection[str]
+) -> Step:
+    """Return the next step towards the whole answer to a question."""
     summary = ""
     if index and happenings[index].carried:
         summary = "\n".join(one.text for one in happenings[:index] if one.kind == "summary")
@@ -58,6 +75,28 @@ def compose(happenings: Sequence[Happening], offered: Collection[str]) -> Step:
     if wish := essay_wish(question):
         return Step(write_essay(*wish))
     return Step(_answer(question, happenings[:index]))
+
+
+def _written(since: Sequence[Happening]) -> str:
+    """Return what was written of the answer: all that was said after the last tool answered."""
+    said = [""]
+    for one in since:
+        if one.kind in {"result", "error"}:
+            said = [""]
+        elif one.kind == "assistant":
+            said.append(one.text)
+    return " ".join(said)
+
+
+def _rest(answer: str, written: str) -> str:
+    """Return what an answer has after the words that were written of it."""
+    words, known = [*_WORD.finditer(answer)], written.split()
+    said = [word[0] for word in words]
+    if known[: len(said)] == said:
+        return WHOLE
+    if known != said[: len(known)]:
+        return OUT_OF_SIGHT
+    return answer[words[len(known)].start() :]
 
 
 def _answer(question: str, before: Sequence[Happening]) -> str:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import condense
+from chatapp.agent.prompts import CONTINUE
 
-Kind = Literal["user", "assistant", "call", "result", "error", "summary", "ledger"]
+Kind = Literal["user", "assistant", "call", "result", "error", "summary", "ledger", "go on"]
 
 _TOOL_USE = re.compile(r"^\[Tool Use: (?P<name>[^\]]+)\]\n?(?P<input>.*)$", re.DOTALL)
 _TOOL_RESULT = re.compile(r"^\[Tool Result(?P<error> \(Error\))?\]\n?(?P<text>.*)$", re.DOTALL)
@@ -16,6 +17,9 @@ _HEADING = re.compile(r"^\s*#+ *Conversation Summary\s*\n")
 _CARRIED = re.compile(r"^\s*## Newest Request, Verbatim\n")
 _BRACKETED = re.compile(r"^\[[^\[\]]*\]$")
 _TAGGED = re.compile(r"^\s*<(?P<tag>[\w-]+)>.*</(?P=tag)>\s*$", re.DOTALL)
+_GO_ON = re.compile(
+    rf"{re.escape(CONTINUE)}|(?:please )?(?:continue|go on|carry on|keep going)[.!]?", re.I
+)
 _ARGUMENT = re.compile(r"^(?P<key>\w+): (?P<value>.*)$", re.MULTILINE)
 
 
@@ -23,7 +27,8 @@ _ARGUMENT = re.compile(r"^(?P<key>\w+): (?P<value>.*)$", re.MULTILINE)
 class Happening:
     """One thing that happened; ``text`` is what was said, answered, or the main argument.
 
-    A request that a condensation repeated after its summary is ``carried``.
+    To "go on" asks for the rest of an answer that was cut, and is no question of its own. A
+    request that a condensation repeated after its summary is ``carried``.
     """
 
     kind: Kind
@@ -70,13 +75,17 @@ def _of_text(text: str, role: condense.Role) -> Iterator[Happening]:
     elif role == "assistant":
         yield Happening(role, text)
     elif carried := _CARRIED.match(text):
-        yield Happening(role, text[carried.end() :], carried=True)
+        yield _request(text[carried.end() :], carried=True)
     elif condense.parse_ledger(text):
         yield Happening("ledger", text)
     elif is_summary(text):
         yield Happening("summary", _body(text))
     elif not _TAGGED.match(text) and not _BRACKETED.match(text):
-        yield Happening(role, text)
+        yield _request(text)
+
+
+def _request(text: str, *, carried: bool = False) -> Happening:
+    return Happening("go on" if _GO_ON.fullmatch(text) else "user", text, carried=carried)
 
 
 def is_summary(text: str) -> bool:

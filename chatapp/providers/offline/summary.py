@@ -28,6 +28,8 @@ SECTIONS = (
 # (items per section, characters per item), from generous to scant; the first that fits is used.
 SIZES = ((14, 220), (10, 160), (8, 120), (6, 100), (5, 80), (4, 60), (3, 60), (2, 60), (1, 60))
 
+# What the agent does: it answers, or calls a tool.
+_OWN = frozenset({"assistant", "call"})
 _HEADING = re.compile(r"^[^\S\n]*(\d)\. +([A-Z][\w /]+):[ \t]*(.*)$", re.MULTILINE)
 _CONCEPT = re.compile(r"`([^`\n]{2,40})`|\b([A-Z][a-z]+[A-Z]\w+|[A-Z]{2,}\w*|\w+_\w+)\b")
 _LASTING = re.compile(
@@ -182,8 +184,14 @@ def _errors(happenings: Sequence[Happening]) -> list[str]:
 
 
 def _answers(happenings: Sequence[Happening]) -> list[str]:
-    """Return the first sentence of each answer, the newest first."""
-    answers = (sentences(one.text) for one in reversed(happenings) if one.kind == "assistant")
+    """Return the first sentence of each answer, the newest first; a word before a call is none."""
+    after = [*happenings[1:], None]
+    answered = [
+        one
+        for one, next_one in zip(happenings, after, strict=False)
+        if one.kind == "assistant" and not (next_one and next_one.kind == "call")
+    ]
+    answers = (sentences(one.text) for one in reversed(answered))
     return [found[0] for found in answers if found and not is_canned(found[0])]
 
 
@@ -193,19 +201,21 @@ def _pending(users: Sequence[str]) -> list[str]:
 
 def _current(happenings: Sequence[Happening]) -> list[str]:
     last_user = next((one for one in reversed(happenings) if one.kind == "user"), None)
-    last = next((one for one in reversed(happenings) if one.kind != "user"), None)
+    last = next((one for one in reversed(happenings) if one.kind in _OWN), None)
     lines = [f"The newest message of the user: “{last_user.text}”"] if last_user else []
     if last and last.kind == "assistant":
         lines.append(f"The agent answered: “{last.text}”")
-    elif last and last.kind in {"call", "result", "error"}:
-        lines.append(f"The agent was using its tools: {last.text}")
+    elif last:
+        lines.append(f"The agent was using its tools, at last {last.tool} {last.text}".rstrip())
     return lines
 
 
 def _next(happenings: Sequence[Happening]) -> list[str]:
-    spoken = [one for one in happenings if one.kind in {"user", "assistant"}]
-    if spoken and spoken[-1].kind == "user":
-        return [f"Answer the user, who wrote: “{spoken[-1].text}”"]
+    open_ones = [one for one in happenings if one.kind == "user" or one.kind in _OWN]
+    asked = [one for one in open_ones if one.kind == "user"]
+    if asked and open_ones[-1].kind != "assistant":
+        words = "Answer" if open_ones[-1].kind == "user" else "Go on until there is an answer for"
+        return [f"{words} the user, who wrote: “{asked[-1].text}”"]
     return ["Wait for the user's next message."]
 
 

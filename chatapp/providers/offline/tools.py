@@ -11,6 +11,7 @@ from chatapp.providers.offline.recall import clip
 LIST, READ, SEARCH = "list_files", "read_file", "search_files"
 MOST_CALLS = 200
 QUOTED_LINES, LONGEST_LINE = 6, 160
+LOOK_AGAIN = "I look at which files I have not read yet."
 FOLDED = (
     "My context window filled up while I read. So what I had read by then, %s, is folded: hidden "
     "from me behind a summary, and still there for you. Open *Summary* in the fold above to see "
@@ -118,7 +119,7 @@ def _read_all(done: Done, before: Mapping[str, str]) -> Step:
     listing = next((result for call, result in done if call.tool == LIST), None)
     if listing is None:
         call = Call(LIST)
-        return Step(_announce(call), call)
+        return Step(LOOK_AGAIN if before else _announce(call), call)
     if listing.kind == "error":
         return Step(_report(*done[0]))
     read = before.keys() | {call.text for call, _ in done if call.tool == READ}

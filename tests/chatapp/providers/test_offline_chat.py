@@ -7,7 +7,10 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
+from chatapp.agent.prompts import CONTINUE
+from chatapp.providers.offline.chat import OUT_OF_SIGHT, WHOLE
 from chatapp.providers.offline.essay import write_essay
+from chatapp.providers.offline.gist import gist
 from chatapp.providers.offline.provider import OfflineProvider
 from tests.chatapp.providers.requests import (
     TOOLS,
@@ -265,3 +268,54 @@ async def test_only_people_ask_questions(offline: OfflineProvider) -> None:
     )
     assert "We deploy on Fridays." in text
     assert "Hello" not in await answer(offline, user("[The conversation continues from here.]"))
+
+
+WISH = "Write 900 words about maps."
+
+
+@pytest.mark.parametrize("wish", [CONTINUE, "Continue", "Please go on."])
+async def test_an_answer_that_was_cut_goes_on_where_it_broke_off(
+    offline: OfflineProvider, wish: str
+) -> None:
+    """As often as it takes, and without repeating a word."""
+    short = OfflineProvider(Model("offline", 16_000, 500), delay=0)
+    history: list[condense.Message] = [user(WISH)]
+    while (part := await reply(short, request(*history))).stop_reason == "max_tokens":
+        history += [assistant(text_of(part.content)), user(wish)]
+    parts = [one.text for one in history if one.role == "assistant"] + [text_of(part.content)]
+    assert len(parts) > 2
+    assert " ".join(" ".join(parts).split()) == " ".join((await answer(offline, WISH)).split())
+
+
+async def test_a_whole_answer_has_no_rest(offline: OfflineProvider) -> None:
+    """It says so, also when asked twice."""
+    history = [user(WISH), assistant(await answer(offline, WISH)), user(CONTINUE)]
+    assert await answer(offline, *history) == WHOLE
+    assert await answer(offline, *history, assistant(WHOLE), user(CONTINUE)) == WHOLE
+
+
+async def test_it_does_not_go_on_with_what_it_cannot_see(offline: OfflineProvider) -> None:
+    """Of an answer behind a summary, or of a question that it cannot answer the same way again."""
+    summary = user(f"{condense.summary_preface()}\n\n1. Primary Request and Intent:\n   - Maps.")
+    assert await answer(offline, summary, user(CONTINUE)) == OUT_OF_SIGHT
+    assert await answer(offline, WISH, assistant("Something else."), user(CONTINUE)) == OUT_OF_SIGHT
+
+
+async def test_a_wish_to_go_on_is_not_what_the_user_said(offline: OfflineProvider) -> None:
+    """What is looked up later is the question, not the button."""
+    history = (user("Noted."), assistant("You are"), user(CONTINUE), assistant("welcome."))
+    text = await answer(offline, *history, "What did I say about how the last answer broke off?")
+    assert "I found nothing about that" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# Maps\n\n- [x](y)\n\nA map is flat. It lies.\n", "Maps: A map is flat."),
+        ("# News\n\n### Added\n- Maps in\n  colour. Good.\n- More.\n", "News: Maps in colour."),
+        ("# Nothing", "Nothing"),
+    ],
+)
+def test_a_file_is_named_by_its_heading_and_what_it_says_first(text: str, said: str) -> None:
+    """A paragraph where there is one, a list's first item otherwise."""
+    assert gist(text) == said

@@ -145,6 +145,22 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
 
 
+def test_only_the_first_condensation_of_a_conversation_explains_itself(
+    conversation: Conversation, say: Say
+) -> None:
+    """Whoever took it back has understood, and needs no other."""
+    talk(say, 4)
+    first, second = (record_for(conversation, summarise(conversation)) for _ in range(2))
+    folds = transcript.page(conversation).rows[4:]
+    assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
+    services.undo_condensation(condensation=second)
+    folds = transcript.page(conversation).rows[4:]
+    assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [True, False]
+    services.undo_condensation(condensation=first)
+    folds = transcript.page(conversation).rows[4:]
+    assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
+
+
 def test_a_condensation_undone_after_a_later_one_is_hidden_by_neither(
     conversation: Conversation, say: Say
 ) -> None:
