@@ -5,8 +5,6 @@ import warnings
 from typing import Any
 
 from channels.routing import get_default_application
-from daphne.endpoints import build_endpoint_description_strings
-from daphne.server import Server
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
@@ -20,6 +18,12 @@ from chatapp.context import budgets
 from chatapp.environment import WILDCARD_HOSTS, folder_problem, only_server_in
 from chatapp.live import protocol
 from chatapp.live.rooms import hub
+from chatapp.loops import install_fastest
+
+install_fastest()
+
+from daphne.endpoints import build_endpoint_description_strings  # noqa: E402 - makes a loop itself
+from daphne.server import Server  # noqa: E402 - likewise
 
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
