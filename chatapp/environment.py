@@ -1,5 +1,6 @@
 """Strict readers of environment variables: a wrong value is named, never guessed at."""
 
+import atexit
 import contextlib
 import fcntl
 import os
@@ -120,7 +121,22 @@ def only_server_in(name: str, folder: Path) -> Iterator[None]:
                 f"Another server is running with {name} {folder}. Stop it first, or set {name} to "
                 "another folder."
             ) from error
-        yield
+        _own.add(folder)
+        try:
+            yield
+        finally:
+            _own.discard(folder)
+
+
+_own: set[Path] = set()
+_to_the_end = contextlib.ExitStack()
+atexit.register(_to_the_end.close)
+
+
+def stay_only_server_in(name: str, folder: Path) -> None:
+    """Keep other servers out until this process ends, if it does not do so already."""
+    if folder not in _own:
+        _to_the_end.enter_context(only_server_in(name, folder))
 
 
 def read_or_create_secret(path: Path) -> str:

@@ -1,14 +1,20 @@
 """Any ASGI server: the folder is its own from start to end."""
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
+from channels.testing import HttpCommunicator, WebsocketCommunicator
 from django.conf import LazySettings
 
-from chatapp.asgi import application
-from chatapp.environment import only_server_in
+from chatapp.asgi import SECOND, application
+from chatapp.environment import BadEnvironment, only_server_in
 from chatapp.live.rooms import hub
+
+ROOT = Path(__file__).parents[2]
 
 
 async def test_a_server_keeps_its_folder_until_it_ends(
@@ -30,6 +36,41 @@ async def test_a_server_keeps_its_folder_until_it_ends(
     assert await server.receive_output() == {"type": "lifespan.shutdown.complete"}
     assert hub.closing
     with only_server_in("DATA_DIR", Path(settings.DATA_DIR)):
+        pass
+
+
+def other_process_in(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that has the folder until its input ends; return when it has."""
+    code = "import pathlib, sys; from chatapp.environment import only_server_in as only\n"
+    code += f"with only('DATA_DIR', pathlib.Path({str(folder)!r})): print(flush=True); input()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, **pipes)
+    assert process.stdout
+    assert process.stdout.readline() == b"\n"
+    return process
+
+
+async def get(path: str) -> dict[str, Any]:
+    """Return the answer to a request."""
+    headers = [(b"host", b"localhost")]
+    return dict(await HttpCommunicator(application, "GET", path, headers=headers).get_response())
+
+
+async def test_a_server_that_announces_no_start_has_its_folder_for_itself_too(
+    settings: LazySettings,
+) -> None:
+    """While another one has it, no page is shown and no socket opened, and nothing is changed."""
+    other = other_process_in(Path(settings.DATA_DIR))
+    try:
+        answer = await get("/static/no-such-file")
+        socket = WebsocketCommunicator(application, "/ws/c/x/")
+        opened, _code = await socket.connect()
+    finally:
+        other.communicate(b"\n")
+    assert (answer["status"], answer["body"]) == (503, SECOND)
+    assert not opened
+    assert (await get("/static/no-such-file"))["status"] == 404
+    with pytest.raises(BadEnvironment), only_server_in("DATA_DIR", Path(settings.DATA_DIR)):
         pass
 
 
