@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import logging
+import time
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import cast, override
@@ -11,11 +12,14 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 
 from chatapp import services
-from chatapp.live import protocol, turns
+from chatapp.live import protocol, sessions, turns
 from chatapp.live.rooms import hub
 from chatapp.models import Conversation
 
 log = logging.getLogger(__name__)
+
+# Seconds after which a page that is sent something is asked whether it still may see it.
+LOOK_AGAIN = 30
 
 # The browser should come back at once: it will get a snapshot.
 TRY_AGAIN_LATER = 1013
@@ -52,27 +56,38 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _ended(self) -> int:
         """Return the code to close with, 0 while session, user and conversation still stand."""
-        session, known = self.scope.get("session"), self.conversation.owner
-        if session is not None and not await session.aexists(session.session_key or ""):
+        if not await sessions.goes_on(self.scope.get("session")):
             return protocol.SIGN_IN_REQUIRED
         conversation = await self._find()
         if conversation is None:
             return protocol.NOT_YOURS
+        if not sessions.may_stay(self.conversation.owner, conversation.owner):
+            return protocol.SIGN_IN_REQUIRED
         self.conversation = conversation
-        # A new password ends the sessions that began with the old one.
-        same = conversation.owner.get_session_auth_hash() == known.get_session_auth_hash()
-        return 0 if same and conversation.owner.is_active else protocol.SIGN_IN_REQUIRED
+        return 0
 
     async def _pump(self) -> None:
-        """Send what is to be shown; however that ends, the page comes back for a snapshot."""
+        """Send what is to be shown; when that ends, whoever may comes back for a snapshot."""
         try:
-            async for frame in hub.room(self.conversation.pk).watch():
-                await self._reply(frame)
-                # Daphne writes only when the loop comes round.
-                await asyncio.sleep(0)
+            code = await self._show()
         except Exception:
             log.exception("a page could not be told what is to be shown")
-        await self.close(TRY_AGAIN_LATER)
+            code = 0
+        await self.close(code or TRY_AGAIN_LATER)
+
+    async def _show(self) -> int:
+        """Send every frame; return when there are no more, with the code of ``_ended``."""
+        looked = time.monotonic()
+        async for frame in hub.room(self.conversation.pk).watch():
+            # Another process may have ended the session, of which nothing tells this one.
+            if time.monotonic() - looked > LOOK_AGAIN:
+                if code := await self._ended():
+                    return code
+                looked = time.monotonic()
+            await self._reply(frame)
+            # Daphne writes only when the loop comes round.
+            await asyncio.sleep(0)
+        return await self._ended()
 
     @override
     async def disconnect(self, code: int) -> None:

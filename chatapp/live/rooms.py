@@ -63,6 +63,10 @@ class Room:
         """Stop what runs, and send everybody away."""
         if self.job:
             self.job.stop()
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """Send everybody away; whoever still may watch comes back."""
         self.watchers.dismiss()
 
     def show_change(self) -> None:

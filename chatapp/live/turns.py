@@ -154,6 +154,13 @@ def close(conversation_id: uuid.UUID) -> None:
     _tell(conversation_id, Room.close)
 
 
+def look_again(user_pk: int) -> None:
+    """Have each open page of a user's come back, if it still may; callable from any thread."""
+    watched = Conversation.objects.filter(owner=user_pk, pk__in=[*hub.rooms])
+    for conversation_id in watched.values_list("pk", flat=True):
+        _tell(conversation_id, Room.dismiss)
+
+
 def _tell(conversation_id: uuid.UUID, what: Callable[[Room], None]) -> None:
     room = hub.rooms.get(conversation_id)
     if room and hub.loop:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
-from chatapp.live import protocol
+from chatapp import consumers, services
+from chatapp.live import protocol, turns
 from chatapp.live.rooms import hub
 from chatapp.models import Conversation, Message, Profile, Turn
 from tests.chatapp.claude import converse
@@ -68,6 +69,53 @@ async def test_an_open_socket_starts_nothing_for_a_session_that_has_ended(
     assert not await Turn.objects.aexists()
 
 
+def close_account(_browser: Client, alice: User) -> None:
+    """Take the account away in the admin."""
+    alice = User.objects.get(pk=alice.pk)
+    alice.is_active = False
+    alice.save()
+
+
+def remove_session(browser: Client, _alice: User) -> None:
+    """Remove the session from the database."""
+    Session.objects.filter(pk=browser.session.session_key).delete()
+
+
+@pytest.mark.parametrize("end", [sign_out, close_account, change_password, remove_session])
+async def test_an_open_socket_ends_with_its_session(
+    conversation: Conversation, alice: User, browser: Client, end: Callable[[Client, User], None]
+) -> None:
+    """At once, and although the page asks for nothing."""
+    async with open_page(conversation, alice, browser.session) as page:
+        await sync_to_async(end)(browser, alice)
+        assert await until_closed(page) == protocol.SIGN_IN_REQUIRED
+
+
+async def test_the_other_sessions_of_a_user_go_on(
+    conversation: Conversation, alice: User, browser: Client
+) -> None:
+    """Their pages come back; signing in elsewhere does not even ask that of them."""
+    other = Client()
+    async with open_page(conversation, alice, browser.session) as page:
+        await other.aforce_login(alice)
+        await sync_to_async(turns.announce_change)(conversation.pk)
+        await page.until("transcript.changed")
+        await sync_to_async(other.post)(reverse("sign_out"))
+        assert await until_closed(page) == consumers.TRY_AGAIN_LATER
+
+
+async def test_a_session_that_another_process_ended_is_shown_nothing_more(
+    conversation: Conversation, alice: User, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for from time to time, when there is something to show."""
+    monkeypatch.setattr(consumers, "LOOK_AGAIN", -1)
+    async with open_page(conversation, alice, browser.session) as page:
+        await sync_to_async(deactivate)(browser, alice)
+        await sync_to_async(turns.announce_change)(conversation.pk)
+        sent = await page.communicator.receive_output(PATIENCE)
+    assert (sent["type"], sent["code"]) == ("websocket.close", protocol.SIGN_IN_REQUIRED)
+
+
 async def test_a_session_that_goes_on_may_send(
     conversation: Conversation, alice: User, browser: Client
 ) -> None:
@@ -91,7 +139,7 @@ async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
         await page.until("text.streamed")
         address = reverse("delete", args=[conversation.pk])
         await sync_to_async(browser.post)(address)
-        assert await until_closed(page) == 1013
+        assert await until_closed(page) == protocol.NOT_YOURS
     await ended(conversation)
     gate.open()
     turn = await Turn.objects.aget()

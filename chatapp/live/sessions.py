@@ -1,0 +1,41 @@
+"""Whether the session goes on with which a page was opened; where it ends, pages end at once."""
+
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.models import Session
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+
+from chatapp.live import turns
+
+# What a session depends on; signing in changes other columns.
+_DECIDES = frozenset({"is_active", "password"})
+
+
+async def goes_on(session: SessionBase | None) -> bool:
+    """Whether a session is stored still; without one, whoever is there has proved it otherwise."""
+    return session is None or await session.aexists(session.session_key or "")
+
+
+def may_stay(then: User, now: User) -> bool:
+    """Whether a user may see what they might see: a new password ends the sessions before it."""
+    return now.is_active and now.get_session_auth_hash() == then.get_session_auth_hash()
+
+
+@receiver(post_delete, sender=Session)
+def look_after_session(instance: Session, **_signal: Any) -> None:
+    """Look at the pages of a user who signed out, or whose session was removed."""
+    if user_pk := instance.get_decoded().get(SESSION_KEY):
+        turns.look_again(int(user_pk))
+
+
+@receiver(post_save, sender=User)
+def look_after_account(
+    instance: User, created: bool, update_fields: frozenset[str] | None, **_signal: Any
+) -> None:
+    """Look at the pages of a user whose account was closed, or who has a new password."""
+    if not created and (update_fields is None or not _DECIDES.isdisjoint(update_fields)):
+        turns.look_again(instance.pk)
