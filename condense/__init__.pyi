@@ -41,6 +41,7 @@ from .history import (
 )
 from .history.boundaries import safe_cuts, unread_tail
 from .history.commands import command_blocks, extract_command_blocks
+from .history.pairs import AnsweredCall, Pairing, pair_calls
 from .messages import (
     Block,
     Content,
@@ -61,6 +62,7 @@ from .prompts import condense_instruction, summary_preface, summary_system
 from .receipts import Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
 from .shaping import (
+    INTERRUPTED,
     inject_synthetic_results,
     merge_consecutive,
     repair_tool_pairs,
@@ -69,14 +71,12 @@ from .shaping import (
     tool_result_to_text,
     tool_use_to_text,
     tools_to_text,
-    validate_tool_results,
 )
 from .situation.budget import (
     INHERIT,
     MAX_THRESHOLD,
     MIN_THRESHOLD,
     Budget,
-    Distribution,
     output_limit,
 )
 from .situation.decision import require_enough
@@ -122,9 +122,11 @@ from .writing.summarizer import (
 
 __all__ = [
     "INHERIT",
+    "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
     "Addition",
+    "AnsweredCall",
     "AttachFoldedFiles",
     "Attempt",
     "AttemptFailed",
@@ -145,7 +147,6 @@ __all__ = [
     "Content",
     "CutChunk",
     "DidNotShrink",
-    "Distribution",
     "Environment",
     "Event",
     "FellBack",
@@ -165,6 +166,7 @@ __all__ = [
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
+    "Pairing",
     "Plan",
     "Policy",
     "Prices",
@@ -224,6 +226,7 @@ __all__ = [
     "merge_consecutive",
     "messages_since_last_summary",
     "output_limit",
+    "pair_calls",
     "parse_ledger",
     "plan_truncation",
     "receipt",
@@ -243,7 +246,6 @@ __all__ = [
     "undo",
     "undo_rewind",
     "unread_tail",
-    "validate_tool_results",
     "well_formed",
     "well_formed_json",
 ]

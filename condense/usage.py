@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Self
 
 MILLION = Decimal(1_000_000)
 
@@ -18,18 +17,6 @@ class Usage:
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
-
-    @classmethod
-    def from_inclusive(
-        cls,
-        *,
-        input: int,  # noqa: A002 - the API's word
-        output: int,
-        cache_read: int = 0,
-        cache_write: int = 0,
-    ) -> Self:
-        """Return the usage where ``input`` counts cached tokens too, as OpenAI reports it."""
-        return cls(max(0, input - cache_read - cache_write), output, cache_read, cache_write)
 
     @property
     def prompt(self) -> int:

@@ -17,7 +17,7 @@ from chatapp.agent.ports import (
     Toolbox,
     ToolOutcome,
 )
-from chatapp.agent.prompts import INTERRUPTED_RESULT, NOT_RUN_RESULT
+from chatapp.agent.prompts import NOT_RUN_RESULT
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
@@ -152,7 +152,7 @@ class AgentLoop:
         self._tell_stored(stored)
 
     def _interrupted(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
-        text = INTERRUPTED_RESULT if call is self._running else NOT_RUN_RESULT
+        text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
         return condense.ToolResultBlock(call.id, text, is_error=True)
 
     def _tell_stored(self, message: condense.Message) -> None:

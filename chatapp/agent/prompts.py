@@ -13,7 +13,6 @@ again rather than guess."""
 
 CONTINUE = "Continue. Your last answer broke off: go on where it stopped, and repeat nothing of it."
 
-INTERRUPTED_RESULT = "Interrupted before this tool finished; it may have run, in part or whole."
 NOT_RUN_RESULT = "Not run: the turn was stopped before this tool's turn came."
 
 

@@ -42,7 +42,6 @@ class ContextState:
     window: int
     percent: float
     reserved_percent: float
-    available_percent: float
     condenses_at: int
     condenses_at_percent: float
     reason: str
@@ -71,17 +70,15 @@ def state_of(
     budget = terms.budget
     starts = Threshold.of_budget(budget, automatic=terms.preferences.auto_condense)
     window = budget.window
-    available = max(0, window - tokens.value - budget.reserved)
     percent = budget.percent(tokens.value)
     return ContextState(
         used=tokens.value,
         measured=tokens.measured,
         reserved=budget.reserved,
-        available=available,
+        available=budget.available(tokens.value),
         window=window,
         percent=percent,
         reserved_percent=100 * budget.reserved / window,
-        available_percent=100 * available / window,
         condenses_at=starts.at,
         condenses_at_percent=starts.percent,
         reason=str(starts),

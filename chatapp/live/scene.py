@@ -153,7 +153,8 @@ class Scene:
         self.notice = None
         self._remove_streaming()
         if not event.message.tool_results:
-            self._row_seq = event.message.seq
+            # The next reply's calls may have the same ids.
+            self._row_seq, self._tools = event.message.seq, {}
         await self._show_row()
 
     @show.register

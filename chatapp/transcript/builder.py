@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from django.db.models import Q
 
+import condense
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, Turn, store
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
@@ -13,7 +14,7 @@ from chatapp.transcript import labels
 from chatapp.transcript.events import Events
 from chatapp.transcript.facts import fact_groups, facts_kept
 from chatapp.transcript.folding import Placed, fold
-from chatapp.transcript.parts import Cleared, LiveTools, Results, parts_of
+from chatapp.transcript.parts import Answer, Answers, LiveTools, parts_of
 from chatapp.transcript.rows import (
     CallCost,
     CondensationRow,
@@ -38,13 +39,8 @@ class Builder:
         self.conversation = conversation
         self.messages = messages
         self.engine = {row.pk: store.to_engine(row) for row in messages}
-        self.results: Results = {
-            result.tool_use_id: result
-            for message in self.engine.values()
-            for result in message.tool_results
-        }
+        self.answers = self._find_answers()
         self.hiders = self._find_hiders()
-        self.cleared = self._find_cleared()
         self.turns = self._find_turns()
 
     def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
@@ -63,8 +59,18 @@ class Builder:
             if row.message and (name := row.message.condense_id or row.message.truncation_id)
         }
 
-    def _find_cleared(self) -> Cleared:
-        """Return what cleared results of this page: id of the call → why and where."""
+    def _find_answers(self) -> Answers:
+        """Return what came of the calls of this page."""
+        said, cleared = list(self.engine.values()), self._find_cleared()
+        return {
+            id(pair.call): Answer(
+                pair.result, cleared.get((said[pair.answered_at].id, pair.call.id))
+            )
+            for pair in condense.pair_calls(said).answered
+        }
+
+    def _find_cleared(self) -> dict[tuple[str, str], HiddenBy]:
+        """Return why and where results were cleared: message and id of the call → that."""
         if not self.messages:
             return {}
         markers = Message.objects.filter(
@@ -75,7 +81,7 @@ class Builder:
         )
         made = markers.select_related("condensation")
         return {
-            call: _hider(row.condensation)
+            (name, call): _hider(row.condensation)
             for row in made
             for name, lines in row.cleared.items()
             if int(name) in self.engine
@@ -150,7 +156,7 @@ class Builder:
             seq=message.seq,
             position=message.position,
             role=message.role,
-            parts=tuple(parts_of(engine, self.results, self.cleared, live or {})),
+            parts=tuple(parts_of(engine, self.answers, live or {})),
             created_at=message.created_at,
             call=_call_cost(message),
             turn=self._turn_cost(message),

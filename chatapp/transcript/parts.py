@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -12,8 +13,18 @@ from chatapp.rendering import render_markdown
 from chatapp.transcript.rows import HiddenBy, NotePart, Part, TextPart, ToolCard
 
 LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
-Results = Mapping[str, condense.ToolResultBlock]
-Cleared = Mapping[str, HiddenBy]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a call, and why and where its result was cleared."""
+
+    result: condense.ToolResultBlock
+    cleared: HiddenBy | None = None
+
+
+# By the call's block as ``id`` tells it: some servers give the same ids in every reply.
+Answers = Mapping[int, Answer]
 
 # Characters of a call's input and of its result on the page; the rest is fetched on request.
 SHOWN = 10_000
@@ -22,9 +33,7 @@ SHOWN = 10_000
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url")
 
 
-def parts_of(
-    message: condense.Message, results: Results, cleared: Cleared, live: LiveTools
-) -> Iterator[Part]:
+def parts_of(message: condense.Message, answers: Answers, live: LiveTools) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls."""
     for block in message.blocks:
         match block:
@@ -32,8 +41,7 @@ def parts_of(
                 if text.strip():
                     yield TextPart(render_markdown(text))
             case condense.ToolUseBlock():
-                known = results.get(block.id), live.get(block.id), cleared.get(block.id)
-                yield _card(block, *known)
+                yield _card(block, answers.get(id(block)), live.get(block.id))
             case condense.ImageBlock():
                 yield NotePart(_("Image"))
             case condense.OpaqueBlock(data):
@@ -51,11 +59,10 @@ def _note(data: Mapping[str, Any]) -> NotePart:
 
 def _card(
     call: condense.ToolUseBlock,
-    result: condense.ToolResultBlock | None,
+    answer: Answer | None,
     live: events.ToolStarted | events.ToolFinished | None,
-    cleared: HiddenBy | None,
 ) -> ToolCard:
-    text, state = _outcome(result, live)
+    text, state = _outcome(answer, live)
     asked = input_text(call)
     return ToolCard(
         id=call.id,
@@ -68,17 +75,16 @@ def _card(
         cut_input=len(asked) > SHOWN,
         cut_result=len(text) > SHOWN,
         seconds=live.seconds if isinstance(live, events.ToolFinished) else None,
-        cleared=cleared,
+        cleared=answer.cleared if answer else None,
     )
 
 
 def _outcome(
-    result: condense.ToolResultBlock | None,
-    live: events.ToolStarted | events.ToolFinished | None,
+    answer: Answer | None, live: events.ToolStarted | events.ToolFinished | None
 ) -> tuple[str, str]:
     """Return a card's text and state; what is stored goes before what is live."""
-    if result is not None:
-        return result_text(result), "failed" if result.is_error else "done"
+    if answer is not None:
+        return result_text(answer.result), "failed" if answer.result.is_error else "done"
     match live:
         case events.ToolStarted():
             return "", "running"

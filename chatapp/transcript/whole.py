@@ -17,11 +17,11 @@ def message_text(conversation: Conversation, seq: int) -> str | None:
 def call_text(conversation: Conversation, seq: int, call: str, part: str) -> str | None:
     """Return a tool call's "input" or "result"; None where it has none, or not yet."""
     rows = conversation.messages.filter(seq__gte=seq).order_by("seq")[:NEAR]
-    for message in map(store.to_engine, rows):
-        for block in message.blocks:
-            match block:
-                case condense.ToolUseBlock(id=id_) if (id_, part) == (call, "input"):
-                    return input_text(block)
-                case condense.ToolResultBlock(tool_use_id=id_) if (id_, part) == (call, "result"):
-                    return result_text(block)
-    return None
+    said = [store.to_engine(row) for row in rows]
+    if part == "input":
+        uses = said[0].tool_uses if said else ()
+        return next((input_text(use) for use in uses if use.id == call), None)
+    if part != "result":
+        return None
+    own = (pair for pair in condense.pair_calls(said).answered if pair.called_at == 0)
+    return next((result_text(pair.result) for pair in own if pair.call.id == call), None)

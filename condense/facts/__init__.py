@@ -44,7 +44,6 @@ __all__ = [
     "is_lookup",
     "ledger",
     "ledger_of",
-    "merge",
     "names_in",
     "one_line",
     "parse_ledger",
@@ -83,11 +82,3 @@ def gather(
     notebook.read(hidden)
     chosen = choose(notebook.ledger(), len(plain_text(hidden)))
     return fit(chosen, budget_tokens, counter or CharacterCounter())
-
-
-def merge(older: Ledger, newer: Ledger) -> Ledger:
-    """Return all facts of both; where they speak of the same thing, the newer's word counts."""
-    notebook = Notebook()
-    notebook.carry(older)
-    notebook.carry(newer)
-    return notebook.ledger()

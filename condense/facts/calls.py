@@ -1,11 +1,12 @@
 """Tool calls with what came of them, told by the shape of their arguments."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from condense.facts.plain import result_text
+from condense.history.pairs import pair_calls
 from condense.messages import Message, ToolResultBlock, ToolUseBlock
 
 Outcome = Literal["ok", "failed", "refused", "unknown"]
@@ -29,22 +30,13 @@ class Call:
     answer: str = ""
 
 
-def read_calls(messages: Iterable[Message]) -> Iterator[tuple[Message, Call]]:
-    """Yield each call with the message that answers it; those without an answer come last.
-
-    A call pairs with the first later result that carries its id.
-    """
-    pending: dict[str, tuple[Message, ToolUseBlock]] = {}
-    for message in messages:
-        if message.role == "assistant":
-            for use in message.tool_uses:
-                pending[use.id] = message, use
-            continue
-        for result in message.tool_results:
-            if found := pending.pop(result.tool_use_id, None):
-                yield message, _answered(found[1], result)
-    for message, use in pending.values():
-        yield message, Call(use.name, _arguments(use), "unknown")
+def read_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, Call]]:
+    """Yield each call with the message that answers it; those without an answer come last."""
+    pairing = pair_calls(messages)
+    for pair in pairing.answered:
+        yield messages[pair.answered_at], _answered(pair.call, pair.result)
+    for place, use in pairing.unanswered:
+        yield messages[place], Call(use.name, _arguments(use), "unknown")
 
 
 def _answered(use: ToolUseBlock, result: ToolResultBlock) -> Call:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from condense.history.pairs import pair_calls
 from condense.messages import Message, TextBlock, ToolUseBlock
 
 # Tools that read files, by the names they have here and in sessions recorded by other agents.
@@ -29,12 +30,8 @@ def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
     What was only edited does not count, and neither does a call that failed. Files that a summary
     shows folded were read before it.
     """
-    failed = {
-        result.tool_use_id
-        for message in messages
-        for result in message.tool_results
-        if result.is_error
-    }
+    # A call is told by its block: other messages may use its id again.
+    failed = {id(pair.call) for pair in pair_calls(messages).answered if pair.result.is_error}
     found = chain.from_iterable(_paths_of(message, failed) for message in reversed(messages))
     return tuple(dict.fromkeys(found))
 
@@ -44,10 +41,10 @@ def paths_read(call: ToolUseBlock) -> tuple[str, ...]:
     return tuple(_paths_in(call.input)) if _reads(call) else ()
 
 
-def _paths_of(message: Message, failed: set[str]) -> Iterator[str]:
+def _paths_of(message: Message, failed: set[int]) -> Iterator[str]:
     for block in message.blocks:
         match block:
-            case ToolUseBlock() if block.id not in failed:
+            case ToolUseBlock() if id(block) not in failed:
                 yield from paths_read(block)
             case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
                 yield folded[1]

@@ -4,35 +4,20 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from condense.messages import Message, ToolResultBlock, ToolUseBlock
+from condense.history.pairs import pair_calls
+from condense.messages import Message
 
 
 def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
     """Return, ascending, each ``i`` where ``messages[:i] | messages[i:]`` splits no tool pair.
 
-    0 and ``len(messages)`` are always among them. A call pairs with the first later result that
-    carries its id, so ids that a provider uses again in every turn are told apart.
+    0 and ``len(messages)`` are always among them.
     """
     opened = [0] * (len(messages) + 1)
-    for call, result in _pairs(messages):
-        opened[call + 1] += 1
-        opened[result + 1] -= 1
+    for pair in pair_calls(messages).answered:
+        opened[pair.called_at + 1] += 1
+        opened[pair.answered_at + 1] -= 1
     return tuple(i for i, depth in enumerate(accumulate(opened)) if depth == 0)
-
-
-def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    pairs: list[tuple[int, int]] = []
-    pending: dict[str, int] = {}
-    for index, message in enumerate(messages):
-        replies = message.role == "assistant"
-        for block in message.blocks:
-            if replies and isinstance(block, ToolUseBlock):
-                pending[block.id] = index
-            elif (
-                not replies and isinstance(block, ToolResultBlock) and block.tool_use_id in pending
-            ):
-                pairs.append((pending.pop(block.tool_use_id), index))
-    return pairs
 
 
 def nearest_cut(cuts: Sequence[int], target: int, *, low: int, high: int) -> int | None:

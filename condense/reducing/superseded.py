@@ -1,36 +1,11 @@
 """Which tool results a later one makes superfluous."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from condense.folding import paths_read
-from condense.messages import Message, ToolResultBlock, ToolUseBlock
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredCall:
-    """A tool call, its result, and the message that carries the result."""
-
-    call: ToolUseBlock
-    result: ToolResultBlock
-    message: Message
-
-
-def answered_calls(messages: Sequence[Message]) -> Iterator[AnsweredCall]:
-    """Yield answered calls in the order of their results.
-
-    A call pairs with the first later result that carries its id.
-    """
-    pending: dict[str, ToolUseBlock] = {}
-    for message in messages:
-        if message.role == "assistant":
-            pending.update((call.id, call) for call in message.tool_uses)
-            continue
-        for result in message.tool_results:
-            if call := pending.pop(result.tool_use_id, None):
-                yield AnsweredCall(call, result, message)
+from condense.history.pairs import AnsweredCall
 
 
 def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:

@@ -3,17 +3,14 @@
 from condense.shaping.cleaning import IMAGE_TEXT, is_thinking, replace_images
 from condense.shaping.merging import merge_consecutive
 from condense.shaping.pairing import (
-    DEFERRED,
     INTERRUPTED,
     inject_synthetic_results,
     repair_tool_pairs,
 )
 from condense.shaping.request import OPENING, shape_request
-from condense.shaping.results import validate_tool_results
 from condense.shaping.tool_text import tool_result_to_text, tool_use_to_text, tools_to_text
 
 __all__ = [
-    "DEFERRED",
     "IMAGE_TEXT",
     "INTERRUPTED",
     "OPENING",
@@ -26,5 +23,4 @@ __all__ = [
     "tool_result_to_text",
     "tool_use_to_text",
     "tools_to_text",
-    "validate_tool_results",
 ]

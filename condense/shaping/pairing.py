@@ -5,49 +5,42 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from condense.history.pairs import pair_calls
 from condense.messages import Block, Message, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.shaping.tool_text import orphan_to_blocks, tool_result_to_text, tool_use_to_text
 
-DEFERRED = "Context condensation triggered. Tool execution deferred."
-INTERRUPTED = "Tool execution was interrupted before completion."
+# What is known of a call without a result, whatever ended the work on it.
+INTERRUPTED = "Interrupted before this tool finished; it may have run, in part or whole."
 
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def inject_synthetic_results(messages: Sequence[Message]) -> Sequence[Message]:
-    """Return the messages and one more that answers every call without a result anywhere.
+def inject_synthetic_results(messages: Sequence[Message], reason: str) -> Sequence[Message]:
+    """Return the messages and one more that gives the ``reason`` for each call without a result.
 
     The same object when nothing is missing.
     """
-    calls = dict.fromkeys(
-        use.id for message in messages if message.role == "assistant" for use in message.tool_uses
-    )
-    for message in messages:
-        for result in message.tool_results if message.role == "user" else ():
-            calls.pop(result.tool_use_id, None)
+    calls = dict.fromkeys(call.id for _, call in pair_calls(messages).unanswered)
     if not calls:
         return messages
-    results = tuple(ToolResultBlock(id_, DEFERRED) for id_ in calls)
+    results = tuple(ToolResultBlock(id_, reason) for id_ in calls)
     return (*messages, Message(role="user", content=results))
 
 
-def repair_tool_pairs(
-    messages: Sequence[Message], *, missing_result: str = DEFERRED
-) -> tuple[Message, ...]:
+def repair_tool_pairs(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages with every tool call answered once, in the message right after it.
 
-    Missing results say ``missing_result``; results of no call become text; a repeated result is
-    dropped; ids the API would refuse (used twice, other characters) are replaced in pairs.
-    Merge consecutive messages first: only the very next message counts.
+    Missing results say that the tool was interrupted; results of no call become text; a repeated
+    result is dropped; ids the API would refuse (used twice, other characters) are replaced in
+    pairs. Merge consecutive messages first: only the very next message counts.
     """
-    return tuple(_Repair(missing_result).run(messages))
+    return tuple(_Repair().run(messages))
 
 
 class _Repair:
     """One pass over a request, remembering the ids in use and the calls still open."""
 
-    def __init__(self, missing_result: str) -> None:
-        self.missing_result = missing_result
+    def __init__(self) -> None:
         self.used: set[str] = set()
         self.numbers: defaultdict[str, int] = defaultdict(lambda: 2)
         self.open: list[tuple[str, str]] = []
@@ -106,7 +99,7 @@ class _Repair:
         waiting: dict[str, deque[int]] = {}
         for index, (id_, _) in enumerate(self.open):
             waiting.setdefault(id_, deque()).append(index)
-        results: list[Block] = [ToolResultBlock(id_, self.missing_result) for _, id_ in self.open]
+        results: list[Block] = [_missing(id_) for _, id_ in self.open]
         rest: list[Block] = []
         seen: dict[str, ToolResultBlock] = {}
         for block in message.blocks:
@@ -118,6 +111,10 @@ class _Repair:
                 rest.extend(_unpaired(block))
         self.open = []
         return _with_blocks(message, results + rest)
+
+
+def _missing(id_: str) -> ToolResultBlock:
+    return ToolResultBlock(id_, INTERRUPTED, is_error=True)
 
 
 def _renamed(block: ToolResultBlock, id_: str) -> ToolResultBlock:

@@ -23,17 +23,6 @@ def output_limit(window: int, max_output: int | None = None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
-    """The context bar: three shares that add up to 100 percent, and two sizes in tokens."""
-
-    used_percent: float
-    reserved_percent: float
-    available_percent: float
-    reserved: int
-    available: int
-
-
-@dataclass(frozen=True, slots=True)
 class Budget:
     """A context window in tokens, what the reply needs of it, and when to condense.
 
@@ -103,16 +92,6 @@ class Budget:
             tokens += 1
         return tokens
 
-    def distribution(self, tokens: int) -> Distribution:
-        """Return the context bar's numbers for a context of ``tokens``."""
-        window, used, own = max(0, self.window), max(0, tokens), self.max_output
-        reserved = own if own and own > 0 and own != self.window else DEFAULT_OUTPUT
-        available = max(0, window - used - reserved)
-        total = used + reserved + available
-        return Distribution(
-            used_percent=(used / total) * 100,
-            reserved_percent=(reserved / total) * 100,
-            available_percent=(available / total) * 100,
-            reserved=reserved,
-            available=available,
-        )
+    def available(self, tokens: int) -> int:
+        """Return how much of the window is left beside a context of ``tokens`` and the reply."""
+        return max(0, self.capacity - tokens)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from condense.errors import NothingToCondense
 from condense.facts import one_line
 from condense.history.boundaries import unread_tail
+from condense.history.pairs import AnsweredCall, pair_calls
 from condense.messages import Message, Tags, ToolResultBlock, content_to_api
 from condense.reducing import ByRule, Kit, make_reduction
-from condense.reducing.superseded import AnsweredCall, answered_calls, superseded
+from condense.reducing.superseded import superseded
 from condense.situation import Gauge, Kind, Reduction, Situation
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
@@ -54,17 +55,17 @@ class Clear(ByRule):
         """Return the line for each result that may go, by its message and its call."""
         lines: dict[str, dict[str, str]] = defaultdict(dict)
         for answer, line in self._clearable(effective):
-            lines[answer.message.id][answer.call.id] = line
+            lines[effective[answer.answered_at].id][answer.call.id] = line
         return dict(lines)
 
     def _clearable(self, effective: Sequence[Message]) -> Iterator[tuple[AnsweredCall, str]]:
         """Yield what may go, in reading order, each with the line that takes its place."""
-        given = list(answered_calls(effective))
+        given = pair_calls(effective).answered
         again = superseded(given)
-        unread = {message.id for message in effective[unread_tail(effective) :]}
+        unread = unread_tail(effective)
         for index, answer in enumerate(given):
             is_old = index < len(given) - self.keep
-            if answer.message.id in unread or not (is_old or index in again):
+            if answer.answered_at >= unread or not (is_old or index in again):
                 continue
             line = _line(answer, SUPERSEDED if index in again else OLD)
             if _size(answer.result) > WORTH * len(line):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import aligned_instruction, summary_system
 from condense.shaping import (
+    INTERRUPTED,
     inject_synthetic_results,
     is_thinking,
     replace_images,
@@ -39,7 +40,7 @@ def _is_prompt(message: Message) -> bool:
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
     """Return messages with tool calls and results as text, and without reasoning."""
-    answered = inject_synthetic_results(messages)
+    answered = inject_synthetic_results(messages, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
     return tuple(tools_to_text(_without_thinking(message)) for message in shown)
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 from hypothesis import strategies as st
 
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.facts import Ledger, gather, render
 
 
 class Session:
@@ -74,6 +75,12 @@ def marker(*blocks: TextBlock, id_: str = "t1") -> Message:
     """Return a truncation's marker with these blocks after its words."""
     words = TextBlock("[Sliding window truncation: 2 messages hidden to reduce context]")
     return Message("user", (words, *blocks), id=id_, tags=Tags(truncation_id=id_))
+
+
+def carried(*ledgers: Ledger) -> Ledger:
+    """Return the facts that come of hiding markers with these ledgers, the oldest first."""
+    made = [marker(TextBlock(render(one)), id_=f"t{at}") for at, one in enumerate(ledgers)]
+    return gather(made, budget_tokens=100_000)
 
 
 PATHS = st.sampled_from(

@@ -16,13 +16,6 @@ def test_usage_adds_up() -> None:
     assert Usage(1, 2, 3, 4) + Usage(10, 20, 30, 40) == Usage(11, 22, 33, 44)
 
 
-def test_an_inclusive_count_is_split_into_its_parts() -> None:
-    """A vendor that counts cached tokens as input is not charged for them twice."""
-    usage = Usage.from_inclusive(input=100, output=5, cache_read=60, cache_write=10)
-    assert usage == Usage(input=30, output=5, cache_read=60, cache_write=10)
-    assert Usage.from_inclusive(input=5, output=0, cache_read=60).input == 0
-
-
 def test_a_cost_is_exact() -> None:
     """No binary fractions of a cent."""
     prices = Prices(input=Decimal("0.1"), output=Decimal("0.2"), cache_read=Decimal("0.3"))

@@ -27,7 +27,7 @@ from condense import (
     tools_to_text,
     unread_tail,
 )
-from condense.shaping import DEFERRED, is_thinking
+from condense.shaping import INTERRUPTED, is_thinking
 from condense.situation.decision import NOT_ENOUGH, RECENTLY
 from condense.writing.requests import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
@@ -195,12 +195,12 @@ def has_thinking(case: Case) -> bool:
 def sent_here(case: Case) -> list[Any]:
     """Return what is sent: all that the model sees of what was read, as text, and an instruction.
 
-    Roo sends what is hidden too, and thinking; it answers open calls at the end of the history.
+    Roo sends what is hidden too, and thinking; it says of open calls that the condensation was why.
     """
     effective = run(case).effective
     sees = bool(case["input"]["handler"].get("supportsImages"))
     shown = without_old_images(read(case), effective) if sees else replace_images(read(case))
-    results = tuple(ToolResultBlock(id_, DEFERRED) for id_ in open_calls(case))
+    results = tuple(ToolResultBlock(id_, INTERRUPTED) for id_ in open_calls(case))
     answered = (*shown, *([Message("user", results)] if results else ()))
     flat = [tools_to_text(without_thinking(message)) for message in answered]
     last = run(case).requests[0].messages[-1].blocks[-1].to_api()["text"]
@@ -220,7 +220,11 @@ def has_open_calls(case: Case) -> bool:
 
 REQUEST = [
     Deviation("Only what the model sees is summarised.", hides_some, sent_here),
-    Deviation("An open call is answered where the request ends.", has_open_calls, sent_here),
+    Deviation(
+        "An open call was interrupted, not deferred.",
+        has_open_calls,
+        sent_here,
+    ),
     Deviation("Thinking is for the model that wrote it.", has_thinking, sent_here),
 ]
 

@@ -10,12 +10,13 @@ from django.db import OperationalError
 from django.template import Template
 from django.test.signals import template_rendered
 
+import condense
 from chatapp.agent import events
 from chatapp.live import protocol
 from chatapp.live.presenter import LiveView
 from chatapp.live.rooms import Room, hub
 from chatapp.live.watchers import BACKLOG, Watchers
-from chatapp.models import Conversation
+from chatapp.models import Conversation, store
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import PATIENCE, connect
@@ -121,6 +122,27 @@ async def test_a_watcher_that_falls_behind_is_dropped_and_told() -> None:
     async with asyncio.timeout(PATIENCE):
         await following
     assert [frame["revision"] for frame in seen] == [*range(BACKLOG)]
+
+
+async def test_what_a_tool_told_is_not_shown_of_another_with_its_id(
+    conversation: Conversation,
+) -> None:
+    """Some servers count from zero in every reply; the second call has no result yet."""
+    heard = Heard()
+    view = LiveView(conversation.pk, heard)
+    view.begin(await sync_to_async(run_in)(conversation))
+    for path in "ab":
+        call = condense.ToolUseBlock("call_0", "read_file", {"path": path})
+        reply = condense.Message("assistant", (call,))
+        stored = await sync_to_async(store.append_message)(conversation.pk, reply, tokens=1)
+        view.publish(events.MessageAppended(store.to_engine(stored)))
+        if path == "a":
+            view.publish(events.ToolStarted("call_0", "read_file", {}))
+            view.publish(events.ToolFinished("call_0", "text of a", is_error=False, seconds=1))
+    await view.end("Done.", None)
+    shown = [frame["html"] for frame in heard.frames if frame.get("id") == "message-2"]
+    assert shown
+    assert not any("text of a" in html for html in shown)
 
 
 async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> None:

@@ -12,7 +12,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn
+import condense
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn, store
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply
@@ -209,6 +210,22 @@ async def test_a_cancelled_condensation_leaves_the_turn_to_go_on(
     attempt = await Condensation.objects.aget()
     assert attempt.status == Condensation.Status.CANCELLED
     assert attempt.cost > 0
+
+
+async def test_a_call_without_a_result_was_interrupted_as_far_as_the_model_knows(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """The server died while a tool ran: nothing was condensed, and it may have done its work."""
+    call = condense.ToolUseBlock("c1", "read_file", {"path": "a.txt"})
+    said = [condense.Message("user", "Read a.txt."), condense.Message("assistant", (call,))]
+    for message in said:
+        await sync_to_async(store.append_message)(conversation.pk, message, tokens=10)
+    standin.reply("I can't tell.")
+    await talk(conversation, alice, "What does it say?")
+    result, question = blocks_of(standin.requests[0].body["messages"][-1])
+    assert (result["tool_use_id"], result["is_error"]) == ("c1", True)
+    assert result["content"] == condense.INTERRUPTED
+    assert question["text"] == "What does it say?"
 
 
 async def test_a_turn_that_is_stopped_before_its_first_step_ends(

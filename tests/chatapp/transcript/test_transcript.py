@@ -1,6 +1,7 @@
 """The rows of the transcript page."""
 
 import uuid
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -58,6 +59,40 @@ def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> N
         "failed",
         "unanswered",
     ]
+
+
+def test_a_call_whose_id_comes_again_keeps_its_own_result(conversation: Conversation) -> None:
+    """Some servers count from zero in every reply, and one call was interrupted."""
+    for path, answer in (("a", "of a"), ("b", None), ("c", "of c")):
+        append(conversation, "assistant", condense.ToolUseBlock("call_0", "read", {"path": path}))
+        if answer:
+            append(conversation, "user", condense.ToolResultBlock("call_0", answer))
+    rows = transcript.page(conversation).rows
+    parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
+    cards = [(part.argument, part.result) for part in parts if isinstance(part, ToolCard)]
+    assert cards == [("a", "of a"), ("b", ""), ("c", "of c")]
+    whole = [transcript.call_text(conversation, seq, "call_0", "result") for seq in (1, 3, 4)]
+    assert whole == ["of a", None, "of c"]
+
+
+def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
+    conversation: Conversation,
+) -> None:
+    """The marker names the message that carries it."""
+    carriers = []
+    for path in "ab":
+        append(conversation, "assistant", condense.ToolUseBlock("call_0", "read", {"path": path}))
+        carriers.append(append(conversation, "user", condense.ToolResultBlock("call_0", path)))
+    first = str(carriers[0].pk)
+    tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={first: {"call_0": "[cleared]"}})
+    marker = condense.Message(role="user", content="1 cleared", tags=tags)
+    reduction = replace(reduction_of(marker, (first,)), kind="cleared")
+    record = record_for(conversation, store.apply_reduction(conversation.pk, reduction))
+    Condensation.objects.filter(pk=record.pk).update(kind=Condensation.Kind.CLEARED)
+    rows = transcript.page(conversation).rows
+    parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
+    cleared = [part.cleared is not None for part in parts if isinstance(part, ToolCard)]
+    assert cleared == [True, False]
 
 
 def test_a_result_of_blocks_is_their_text_with_images_named(conversation: Conversation) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from condense.facts import FileUse, Ledger, Request, Run, Todo, gather, ledger, merge, render
+from condense.facts import FileUse, Ledger, Request, Run, Todo, gather, ledger, render
 from condense.messages import Message, TextBlock
-from tests.condense.sessions import Session, marker, summary
+from tests.condense.sessions import Session, carried, marker, summary
 
 
 def told(session: Session) -> Ledger:
@@ -234,7 +234,7 @@ def test_of_two_ledgers_the_newer_one_has_the_last_word() -> None:
     """What only the older one knows stays."""
     older = Ledger(runs=(Run("make", 3, "!"), Run("ls")), files=(FileUse("/a", 2, 1),))
     newer = Ledger(runs=(Run("make", 1),), files=(FileUse("/a", 1, 5),))
-    assert merge(older, newer) == Ledger(
+    assert carried(older, newer) == Ledger(
         runs=(Run("make", 3), Run("ls")), files=(FileUse("/a", 2, 5),)
     )
 

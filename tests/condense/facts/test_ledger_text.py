@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condense import CharacterCounter, Message, TextBlock
-from condense.facts import Ledger, Request, gather, ledger, merge, parse_ledger, render
+from condense.facts import Ledger, Request, gather, ledger, parse_ledger, render
 from condense.testing import WordCounter
-from tests.condense.sessions import Session, sessions, summary
+from tests.condense.sessions import Session, carried, sessions, summary
 
 EXAMPLE = """\
 ## Ledger ~
@@ -79,9 +79,9 @@ def test_requests_are_verbatim_beginnings(messages: list[Message], budget: int) 
 def test_merging_again_changes_nothing(one: list[Message], other: list[Message]) -> None:
     """What is known already counts once."""
     older, newer = gather(one), gather(other)
-    merged = merge(older, newer)
-    assert merge(merged, merged) == merged
-    assert merge(merged, newer).requests == merged.requests
+    merged = carried(older, newer)
+    assert carried(merged, merged) == merged
+    assert carried(merged, newer).requests == merged.requests
 
 
 @settings(max_examples=100, deadline=None)

@@ -17,8 +17,8 @@ from condense.messages import (
     ToolUseBlock,
 )
 from condense.shaping import (
-    DEFERRED,
     IMAGE_TEXT,
+    INTERRUPTED,
     OPENING,
     merge_consecutive,
     repair_tool_pairs,
@@ -72,12 +72,12 @@ def test_a_missing_result_is_made_up_in_the_next_message() -> None:
     """Before the user's own words."""
     request = sent(GO, reply(use("a"), use("b")), user(TextBlock("stop"), result("b")))
     assert [block["type"] for block in request[2]["content"]] == ["tool_result"] * 2 + ["text"]
-    assert [block["content"] for block in request[2]["content"][:2]] == [DEFERRED, "done"]
+    assert [block["content"] for block in request[2]["content"][:2]] == [INTERRUPTED, "done"]
 
 
 def test_a_call_at_the_end_is_answered() -> None:
     """In a message of its own."""
-    assert sent(GO, reply(use()))[-1]["content"][0]["content"] == DEFERRED
+    assert sent(GO, reply(use()))[-1]["content"][0]["content"] == INTERRUPTED
 
 
 def test_a_result_without_its_call_becomes_text_and_keeps_its_image() -> None:
@@ -246,10 +246,12 @@ def test_a_reply_that_says_nothing_does_not_hide_the_calls_before_it() -> None:
     assert len(sent(GO, reply(use()), reply(), user(result()))) == 3
 
 
-def test_the_text_of_a_missing_result_can_be_chosen() -> None:
-    """An interrupted tool is not a deferred one."""
-    repaired = repair_tool_pairs((GO, reply(use())), missing_result="Stopped.")
-    assert repaired[-1].tool_results == (ToolResultBlock("x", "Stopped."),)
+def test_a_missing_result_is_an_error_that_says_what_is_known() -> None:
+    """The tool may have done its work; nobody deferred it."""
+    (missing,) = repair_tool_pairs((GO, reply(use())))[-1].tool_results
+    assert missing.is_error
+    assert "interrupted" in str(missing.content).lower()
+    assert "may have run" in str(missing.content)
 
 
 def test_repairing_what_is_sound_changes_nothing() -> None:

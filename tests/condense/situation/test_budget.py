@@ -26,11 +26,11 @@ def test_condenses_at_is_the_smallest_count_that_triggers(budget: Budget) -> Non
 
 
 @given(BUDGETS, st.integers(0, 3_000_000))
-def test_the_bar_adds_up_to_a_hundred_percent(budget: Budget, tokens: int) -> None:
-    """Also when the context is larger than the window."""
-    shown = budget.distribution(tokens)
-    total = shown.used_percent + shown.reserved_percent + shown.available_percent
-    assert total == pytest.approx(100)
+def test_used_reserved_and_available_are_the_window(budget: Budget, tokens: int) -> None:
+    """And nothing is available where the context and the reply are larger than that."""
+    left = budget.available(tokens)
+    assert left == 0 or tokens + budget.reserved + left == budget.window
+    assert (left > 0) == (tokens < budget.capacity)
 
 
 @pytest.mark.parametrize(

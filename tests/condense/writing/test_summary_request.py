@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from condense import (
+    INTERRUPTED,
     CutChunk,
     Message,
     OpaqueBlock,
@@ -43,7 +44,7 @@ async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction(
     sent = "\n".join(message.text for message in request.messages)
     assert "[Tool Use: read_file]\npath: a.py" in sent
     assert "[Tool Result]\nfile a" in sent
-    assert "Context condensation triggered. Tool execution deferred." in sent
+    assert f"[Tool Result]\n{INTERRUPTED}" in sent
 
 
 async def test_the_summary_may_take_what_is_reserved_for_a_reply() -> None:
