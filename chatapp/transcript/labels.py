@@ -79,9 +79,16 @@ def outcome_name(kind: str, status: str) -> str:
 
 
 def is_unremarkable(attempt: Condensation) -> bool:
-    """Whether an attempt has no row: that there was too little to clear nobody has to act on."""
-    came_to_nothing = attempt.status != Condensation.Status.SUCCEEDED
-    return came_to_nothing and attempt.kind == Condensation.Kind.CLEARED and not attempt.message_id
+    """Whether an attempt has no row: it came to nothing, and nobody has to act on it.
+
+    There was too little to clear, or to do without being asked: then the row of the next rung, or
+    that of the turn, says what came of it.
+    """
+    if attempt.message_id or attempt.status == Condensation.Status.SUCCEEDED:
+        return False
+    unasked = attempt.trigger != Condensation.Trigger.MANUAL
+    declined = attempt.status == Condensation.Status.DECLINED
+    return attempt.kind == Condensation.Kind.CLEARED or (declined and unasked)
 
 
 def strategy_name(strategy: str) -> str:

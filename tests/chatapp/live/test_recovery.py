@@ -13,7 +13,9 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
+from chatapp import transcript
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn, store
+from chatapp.transcript import MessageRow, TurnRow
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply
@@ -138,6 +140,20 @@ async def test_a_provider_that_never_takes_the_prompt_ends_the_turn_with_the_rea
     assert turn.status == Turn.Status.FAILED
     assert re.search("fit", turn.error)
     assert not frames[-1]["notice"]
+
+
+async def test_a_message_that_cannot_fit_is_one_row_that_says_so(
+    tight: Conversation, alice: User
+) -> None:
+    """Every rung had too little to hide; that is on record, and needs no rows of its own."""
+    async with open_page(tight, alice) as page:
+        await page.say("word " * 9_000)
+        await page.until_idle()
+    rows = (await sync_to_async(transcript.page)(tight)).rows
+    assert [type(row) for row in rows] == [MessageRow, TurnRow]
+    assert isinstance(rows[1], TurnRow)
+    assert "Send the newest message in smaller parts" in rows[1].reason
+    assert await Condensation.objects.filter(status="declined").acount() == 3
 
 
 async def test_a_summary_that_fails_is_replaced_by_the_facts(
