@@ -68,15 +68,19 @@ def show_home(request: Request) -> HttpResponse:
 @require_POST
 @signed_in
 def create_conversation(request: Request) -> HttpResponse:
-    """Start a conversation; a prompt given is sent by its page as soon as it is open."""
+    """Start a conversation; a prompt given is sent by its page as soon as it is open.
+
+    Without the field it begins with nothing; a field that nothing was typed into is refused.
+    """
     form = NewConversationForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("That message holds what can't be sent."))
-    if form.cleaned_data["prompt"]:
-        services.check_message(form.cleaned_data["prompt"])
+    prompt = form.cleaned_data["prompt"]
+    if "prompt" in form.data:
+        services.check_message(prompt)
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
-    if prompt := form.cleaned_data["prompt"]:
+    if prompt:
         keep_first(request, conversation, prompt)
     return redirect("chat", conversation.pk)
 

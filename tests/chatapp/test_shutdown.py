@@ -70,7 +70,7 @@ def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
     """All that was shown is stored, and the turn says that the server was stopped."""
     with serving(tmp_path) as (server, link):
         visitor = Visitor(link.strip())
-        visitor.post("/c/new/", prompt="")
+        visitor.post("/c/new/")
         with visitor.open_socket() as socket:
             nonce = str(uuid.uuid4())
             text = "Write 400 words about condensing."

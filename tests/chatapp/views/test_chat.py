@@ -257,6 +257,14 @@ def test_a_call_without_a_result_has_nothing_to_show(
     assert stranger.get(address, {"call": "c", "part": "input"}).status_code == 404
 
 
+@pytest.mark.parametrize("prompt", ["", " \n "])
+def test_a_first_message_of_nothing_is_refused_in_a_sentence(browser: Client, prompt: str) -> None:
+    """And no empty conversation is left behind."""
+    answer = browser.post(reverse("new_conversation"), {"prompt": prompt}, follow=True)
+    assert "There is nothing to send yet. Type a message first." in answer.text
+    assert not Conversation.objects.exists()
+
+
 def test_a_prompt_that_is_too_long_is_refused_on_the_first_page(browser: Client) -> None:
     """With the limit, and before anything is made of it."""
     answer = browser.post(reverse("new_conversation"), {"prompt": "x" * 500_001}, follow=True)
