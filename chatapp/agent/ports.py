@@ -38,13 +38,75 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as bytes: its ``body`` is ``head + b",".join(fragments) + tail``.
+
+    Each fragment is a message, and ``seqs`` has its number in the conversation, or 0 where it was
+    made for the request; ``digest`` is the body's SHA-256.
+    """
+
+    head: bytes
+    fragments: tuple[bytes, ...]
+    tail: bytes
+    seqs: tuple[int, ...]
+    body: bytes = field(repr=False)
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """What a provider says about a call besides its reply.
+
+    ``cache_miss`` is why it could not read the prompt from its cache, ``missed_tokens`` how much of
+    it; ``transformations`` are the changes it made to what was sent.
+    """
+
+    request_id: str = ""
+    reply_id: str = ""
+    cache_miss: str = ""
+    missed_tokens: int | None = None
+    transformations: tuple[Mapping[str, Any], ...] = ()
+
+
+class CallObserver(Protocol):
+    """Whoever keeps the record of a call."""
+
+    async def sending(self, request: SentRequest) -> None:
+        """Take note of a request before it is sent."""
+        ...
+
+    def learned(self, **facts: Any) -> None:
+        """Take note of what became known: fields of :class:`CallFacts`."""
+        ...
+
+
+class Unobserved:
+    """Keeps no record."""
+
+    async def sending(self, request: SentRequest) -> None:
+        """Let it go."""
+
+    def learned(self, **facts: Any) -> None:
+        """Forget it."""
+
+
+UNOBSERVED = Unobserved()
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request to a model; ``messages`` are shaped as the Messages API accepts them."""
+    """One request to a model; ``messages`` are shaped as the Messages API accepts them.
+
+    ``previous_reply`` is the provider's name for the reply before this one, and the ``observer``
+    is told of every request that is sent for it.
+    """
 
     system: str
     messages: tuple[condense.Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     purpose: Purpose = Purpose.CHAT
+    previous_reply: str = ""
+    observer: CallObserver = field(default=UNOBSERVED, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,14 @@
 """The bytes of requests and of server-sent events, the same for every provider that has them."""
 
+import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import orjson
+
+import condense
+from chatapp.agent.ports import SentRequest
 
 UNNAMED = frozenset({None, "ping"})
 
@@ -30,6 +34,52 @@ class ErrorEvent(Exception):
         """Carry what was said."""
         super().__init__(str(body))
         self.body = body
+
+
+class Kept[T]:
+    """What is made of each message, kept from one request to the next.
+
+    A request of a long history so costs what is new in it. Messages are told apart by identity:
+    one that was shaped anew is another.
+    """
+
+    def __init__(self, make: Callable[[condense.Message], T]) -> None:
+        """Take what is made of a message."""
+        self._make = make
+        self._kept: dict[int, tuple[condense.Message, T]] = {}
+
+    def of(self, messages: Iterable[condense.Message]) -> list[T]:
+        """Return what is made of these messages, and forget what was made of others."""
+        known = [
+            self._kept.get(id(message)) or (message, self._make(message)) for message in messages
+        ]
+        self._kept = {id(message): (message, made) for message, made in known}
+        return [made for _, made in known]
+
+
+def join(
+    head: bytes, messages: Sequence[condense.Message], fragments: Sequence[bytes], tail: bytes
+) -> SentRequest:
+    """Return the request that shows these messages, each with its bytes."""
+    body = b"".join((head, b",".join(fragments), tail))
+    return SentRequest(
+        head=head,
+        fragments=tuple(fragments),
+        tail=tail,
+        seqs=tuple(message.seq for message in messages),
+        body=body,
+        digest=hashlib.sha256(body).digest(),
+    )
+
+
+def opening(before: Mapping[str, object]) -> bytes:
+    """Return the head of a request: what stands before its messages."""
+    return encode({**before, "messages": []})[:-2]
+
+
+def ending(after: Mapping[str, object]) -> bytes:
+    """Return the tail of a request: the end of its messages, and what stands after them."""
+    return encode({"messages": [], **after})[len(b'{"messages":[') :]
 
 
 async def read_events(stream: AsyncIterator[SentEvent]) -> AsyncIterator[object]:

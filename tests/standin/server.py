@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from tests.standin import auto, thinking
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, ToolCall
+from tests.standin.diagnosis import Diagnosis
 from tests.standin.metering import PromptCache, measure
 from tests.standin.rules import violations
 from tests.standin.writing import Written
@@ -45,6 +46,7 @@ class Received:
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     problems: tuple[str, ...] = ()
+    raw: bytes = b""
 
 
 @dataclass(repr=False)
@@ -63,6 +65,7 @@ class Standin:
     requests: list[Received] = field(default_factory=list)
     counts: list[Received] = field(default_factory=list)
     cache: PromptCache = field(default_factory=PromptCache)
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
 
     def __post_init__(self) -> None:
         self.cache.factor = self.factor
@@ -141,7 +144,7 @@ class Standin:
     async def _count(self, request: Request) -> Response:
         body, problems = await _json(request)
         problems = problems or violations(body, strict=self.strict, counting=True)
-        self.counts.append(_received(request, body, problems))
+        self.counts.append(await _received(request, body, problems))
         failure = self._refusal(request, problems)
         if failure:
             return self._fail(failure)
@@ -152,7 +155,7 @@ class Standin:
         problems = problems or violations(body, strict=self.strict)
         if not problems:
             problems = self._misbound(request, body)
-        self.requests.append(_received(request, body, problems))
+        self.requests.append(await _received(request, body, problems))
         failure = self._refusal(request, problems)
         behaviour = failure or self._next(body)
         if isinstance(behaviour, Failure):
@@ -160,17 +163,21 @@ class Standin:
         failure, usage = await asyncio.to_thread(self._meter, body)
         if failure:
             return self._fail(failure)
+        number = next(self._numbers)
         written = Written(
             behaviour,
-            f"msg_{next(self._numbers):06}",
+            f"msg_{number:06}",
             body["model"],
             usage,
             thinking.sign(body),
+            added=thinking.transformations(body),
+            diagnostics=self.diagnosis.compare(body, f"msg_{number:06}"),
             factor=self.factor,
         )
+        headers = {"request-id": f"req_{number:06}"}
         if body.get("stream"):
-            return StreamingResponse(_stream(written), media_type="text/event-stream")
-        return JSONResponse(written.message())
+            return StreamingResponse(_stream(written), 200, headers, "text/event-stream")
+        return JSONResponse(written.message(), headers=headers)
 
     def _next(self, body: Mapping[str, Any]) -> Behaviour:
         return self._script.popleft() if self._script else auto.answer(body)
@@ -217,8 +224,9 @@ def _key(request: Request) -> str:
     return request.headers.get("x-api-key") or bearer.strip()
 
 
-def _received(request: Request, body: Mapping[str, Any], problems: list[str]) -> Received:
-    return Received(request.url.path, body, dict(request.headers), tuple(problems))
+async def _received(request: Request, body: Mapping[str, Any], problems: list[str]) -> Received:
+    headers, raw = dict(request.headers), await request.body()
+    return Received(request.url.path, body, headers, tuple(problems), raw)
 
 
 async def _json(request: Request) -> tuple[dict[str, Any], list[str]]:

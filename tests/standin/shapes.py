@@ -198,4 +198,25 @@ def _find_marks(value: Any) -> Iterator[Block]:
             yield from _find_marks(inner)
 
 
-RULES: tuple[Callable[[Body], Iterator[str]], ...] = (_keys, _model, _system, _tools, _marks)
+def _diagnostics(body: Body) -> Iterator[str]:
+    asked = body.get("diagnostics")
+    if asked is None:
+        return
+    if not isinstance(asked, Mapping):
+        yield "diagnostics: Input should be an object"
+        return
+    for key in asked.keys() - {"previous_message_id"}:
+        yield f"diagnostics.{key}: Extra inputs are not permitted"
+    previous = asked.get("previous_message_id")
+    if previous is not None and not (isinstance(previous, str) and previous.startswith("msg_")):
+        yield "diagnostics.previous_message_id: Input should be the id of a message"
+
+
+RULES: tuple[Callable[[Body], Iterator[str]], ...] = (
+    _keys,
+    _model,
+    _system,
+    _tools,
+    _marks,
+    _diagnostics,
+)

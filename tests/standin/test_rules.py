@@ -129,6 +129,9 @@ RULES: list[tuple[Change, str]] = [
     (user({**TEXT, "cache_control": {"type": "x"}}), "Input should be 'ephemeral'"),
     (reply({**THOUGHT, "cache_control": {"type": "ephemeral"}}, TEXT), "for thinking blocks"),
     (user({**MARKED, "text": ""}), "cannot be set for empty text"),
+    (put("diagnostics", "why"), "diagnostics: Input should be an object"),
+    (put("diagnostics", {"previous": "msg_1"}), "diagnostics.previous: Extra inputs"),
+    (put("diagnostics", {"previous_message_id": "1"}), "should be the id of a message"),
 ]
 
 TWICE = messages(

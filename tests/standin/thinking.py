@@ -42,6 +42,21 @@ def drops_blocks(body: Mapping[str, Any]) -> bool:
     return bool(binding.get("prefix_mismatch_behavior") == "drop_block")
 
 
+def transformations(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a reply tells of the blocks that were left out, where any were."""
+    if not drops_blocks(body):
+        return {}
+    dropped = [
+        {
+            "type": "thinking_dropped",
+            "path": sentence.partition(":")[0],
+            "reason": "prefix_binding_mismatch",
+        }
+        for sentence in mismatches(body)
+    ]
+    return {"input_transformations": dropped} if dropped else {}
+
+
 def _signature(opening: str, parts: list[str]) -> str:
     text = "\n".join([opening, *parts])
     return OURS + hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -63,10 +78,11 @@ def _part(message: Mapping[str, Any], block: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     """Return JSON without cache marks, which are no part of what the model reads."""
-    return json.dumps(_unmarked(value), sort_keys=True)
+    return json.dumps(unmarked(value), sort_keys=True)
 
 
-def _unmarked(value: Any) -> Any:
+def unmarked(value: Any) -> Any:
+    """Return a value without the cache marks in it."""
     if isinstance(value, Mapping):
-        return {key: _unmarked(item) for key, item in value.items() if key != "cache_control"}
-    return [_unmarked(item) for item in value] if isinstance(value, list) else value
+        return {key: unmarked(item) for key, item in value.items() if key != "cache_control"}
+    return [unmarked(item) for item in value] if isinstance(value, list) else value

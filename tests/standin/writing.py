@@ -23,6 +23,7 @@ class Written:
     usage: Mapping[str, int]
     signature: str
     added: Mapping[str, Any] = field(default_factory=dict)
+    diagnostics: Mapping[str, Any] | None = None
     factor: float = 1.0
 
     @property
@@ -71,8 +72,9 @@ class Written:
                 return
         yield {
             "type": "message_delta",
-            "delta": {"stop_reason": self.stop_reason, "stop_sequence": None, **self.added},
+            "delta": {"stop_reason": self.stop_reason, "stop_sequence": None},
             "usage": {"output_tokens": self.output_tokens},
+            **self.added,
         }
         yield {"type": "message_stop"}
 
@@ -124,6 +126,7 @@ class Written:
             "stop_reason": stop_reason,
             "stop_sequence": None,
             "usage": dict(usage),
+            "diagnostics": self.diagnostics,
         }
 
 

@@ -4,7 +4,7 @@ A server may have sent others, or fields that are its own: they are on record an
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Required, get_args, get_origin, get_type_hints
@@ -18,6 +18,7 @@ LONGEST_NAME = 128
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 # Kinds that the engine reads itself: one that it could not read is malformed.
 _READ = ("text", "image", "tool_use", "tool_result")
+_THINKING = ("thinking", "redacted_thinking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +32,18 @@ class Shape:
 Shapes = Mapping[str, Shape]
 
 
-def acceptable(messages: Sequence[condense.Message]) -> tuple[condense.Message, ...]:
-    """Return the messages without what the API would refuse, shaped anew where that was some."""
-    kept = [_acceptable(message) for message in messages]
-    if all(one is other for one, other in zip(kept, messages, strict=True)):
-        return tuple(messages)
-    return condense.shape_request(kept)
-
-
-def _acceptable(message: condense.Message) -> condense.Message:
+def fit(message: condense.Message) -> condense.Message:
+    """Return the message without what the API would refuse; itself where that is nothing."""
     if isinstance(message.content, str):
         return message
     sent = message.to_api()["content"]
     kept = [*_kept(message.content, sent)]
     return message if kept == sent else message.with_content(condense.content_from_api(kept))
+
+
+def is_thinking(block: condense.Block) -> bool:
+    """Whether a block is reasoning, signed by the model that wrote it."""
+    return isinstance(block, condense.OpaqueBlock) and block.data.get("type") in _THINKING
 
 
 def _kept(blocks: Iterable[condense.Block], sent: Iterable[Any]) -> Iterable[dict[str, Any]]:

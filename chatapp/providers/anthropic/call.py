@@ -1,99 +1,109 @@
 """One call to the Messages API through the official SDK, which importing this module loads."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator
 
 import anthropic
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.ports import Model, ModelRequest
+from chatapp.agent.ports import Model, ModelRequest, SentRequest
 from chatapp.network.addresses import AddressRefused
 from chatapp.providers import wire
 from chatapp.providers.anthropic.connection import Connection
 from chatapp.providers.anthropic.errors import (
     BROKE_OFF,
     FAILURES,
+    DiagnosticsRefused,
     ThinkingRefused,
     explain,
     no_reply,
 )
 from chatapp.providers.anthropic.reply import Reply
-from chatapp.providers.anthropic.request import (
-    holds_thinking,
-    without_thinking,
-    write_count,
-    write_request,
-)
+from chatapp.providers.anthropic.request import RequestWriter, beta_headers, holds_thinking
 
 DECLINED = "The model declined to answer this."
 
+_JSON = {"content-type": "application/json"}
 _END = object()
 
 
-async def count(request: ModelRequest, model: Model, to: Connection) -> int | None:
+async def count(request: ModelRequest, writer: RequestWriter, to: Connection) -> int | None:
     """Return the measured tokens of a request; None where the address cannot count."""
     try:
         async with await to.open() as client:
-            body = write_count(request, model)
-            return (await client.messages.count_tokens(**body)).input_tokens
+            counted: object = await client.post(
+                "/v1/messages/count_tokens",
+                content=writer.write_count(request).body,
+                options={"headers": {**_JSON, **beta_headers(writer.model)}},
+                cast_to=object,
+            )
     except (AddressRefused, *FAILURES):
         return None
+    match counted:
+        case {"input_tokens": int(tokens)}:
+            return tokens
+    return None
 
 
 async def listen(
-    request: ModelRequest, model: Model, to: Connection, *, eventless: float
+    request: ModelRequest, writer: RequestWriter, to: Connection, *, eventless: float
 ) -> AsyncIterator[events.StreamEvent]:
-    """Yield one reply; if a thinking block is refused, that of a request without any."""
-    body = write_request(request, model)
-    try:
-        async for event in _listen(body, to, eventless):
-            yield event
-    except ThinkingRefused:
-        if not holds_thinking(body):
-            raise
-    else:
-        return
-    async for event in _listen(without_thinking(body), to, eventless):
-        yield event
+    """Yield one reply; what the server refuses and a request can do without is left out."""
+    thinking = True
+    while True:
+        try:
+            sent = writer.write(request, thinking=thinking)
+            async for event in _listen(request, sent, writer.model, to, eventless):
+                yield event
+        except ThinkingRefused:
+            if not (thinking and holds_thinking(request)):
+                raise
+            thinking = False
+        except DiagnosticsRefused:
+            if not writer.diagnoses:
+                raise
+            writer.diagnoses = False
+        else:
+            return
 
 
 async def _listen(
-    body: Mapping[str, Any], to: Connection, eventless: float
+    request: ModelRequest, sent: SentRequest, model: Model, to: Connection, eventless: float
 ) -> AsyncIterator[events.StreamEvent]:
     """Make one call and yield its events, the whole reply last."""
-    reply = Reply()
+    await request.observer.sending(sent)
+    reply = Reply(request.observer.learned)
     try:
         async with await to.open() as client:
-            async for data in _receive(client, body, eventless):
+            async for data in _receive(client, sent.body, model, reply, eventless):
                 for event in reply.take(data):
                     yield event
     except AddressRefused as error:
         raise ProviderError(str(error)) from error
     except FAILURES as error:
-        started, shown = reply.started, reply.shown
-        raise explain(error, body["model"], to, started=started, shown=shown) from error
+        if isinstance(error, anthropic.APIStatusError):
+            reply.note_request(error.request_id)
+        raise explain(error, model.name, to, started=reply.started, shown=reply.shown) from error
     _check(reply, to)
     yield reply.completed()
 
 
 async def _receive(
-    client: anthropic.AsyncAnthropic, body: Mapping[str, Any], eventless: float
+    client: anthropic.AsyncAnthropic, body: bytes, model: Model, reply: Reply, eventless: float
 ) -> AsyncIterator[object]:
     """Yield the events' JSON as it came; TimeoutError when none comes for too long."""
-    headers = {"content-type": "application/json", **body.get("extra_headers", {})}
-    sent = {key: value for key, value in body.items() if key != "extra_headers"}
     async with asyncio.timeout(eventless):
         # Not messages.create, whose models of events fail at what is not as documented.
         stream = await client.post(
             "/v1/messages",
-            content=wire.encode({**sent, "stream": True}),
-            options={"headers": headers},
+            content=body,
+            options={"headers": {**_JSON, **beta_headers(model)}},
             cast_to=object,
             stream=True,
             stream_cls=anthropic.AsyncStream[object],
         )
+    reply.note_request(stream.response.headers.get("request-id"))
     async with stream:
         events = wire.read_events(anthropic.AsyncStream.raw_events(stream.response))
         try:

@@ -49,6 +49,10 @@ class ThinkingRefused(ProviderError):
     """The vendor does not take a thinking block of the history back."""
 
 
+class DiagnosticsRefused(ProviderError):
+    """The server does not say why its cache could not be used, and takes no question about it."""
+
+
 def explain(
     error: Exception, model: str, to: Connection, *, started: bool, shown: bool
 ) -> ProviderError:
@@ -109,8 +113,7 @@ def _refused(error: anthropic.APIStatusError, model: str, details: str) -> Provi
     if condense.is_context_overflow(error):
         sentence = f"The prompt does not fit the model's context window: {_said(error)}"
         return ContextOverflow(sentence, status=status, details=details)
-    kind = ThinkingRefused if _is_about_thinking(error, status) else ProviderError
-    return kind(
+    return _kind(error, status)(
         _sentence(error, model, status),
         retryable=status in _RETRYABLE,
         retry_after=_retry_after(error.response.headers),
@@ -137,9 +140,14 @@ def _said(error: anthropic.APIStatusError) -> str:
     return (error.api_message or f"HTTP {error.status_code}").strip()
 
 
-def _is_about_thinking(error: anthropic.APIStatusError, status: int) -> bool:
+def _kind(error: anthropic.APIStatusError, status: int) -> type[ProviderError]:
+    """Return what a refusal is about, where a request can do without it."""
     said = _said(error)
-    return status == 400 and "thinking" in said and ("signature" in said or "modified" in said)  # noqa: PLR2004
+    if status != 400:  # noqa: PLR2004 - an HTTP status
+        return ProviderError
+    if "thinking" in said and ("signature" in said or "modified" in said):
+        return ThinkingRefused
+    return DiagnosticsRefused if "diagnostics" in said else ProviderError
 
 
 def _details(error: Exception, model: str, to: Connection) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from chatapp.providers.anthropic.spec import SPEC
 
 if TYPE_CHECKING:
     from chatapp.providers.anthropic.connection import Connection
+    from chatapp.providers.anthropic.request import RequestWriter
 
 # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
 SILENCE_SECONDS = 120.0
@@ -58,7 +60,7 @@ class AnthropicProvider:
         await _load_sdk()
         from chatapp.providers.anthropic.call import count  # noqa: PLC0415 - imports the SDK
 
-        return await count(request, self._model, self._connection)
+        return await count(request, self._writer, self._connection)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written; see :class:`chatapp.agent.ports.Provider`."""
@@ -68,8 +70,14 @@ class AnthropicProvider:
         from chatapp.providers.anthropic.call import listen  # noqa: PLC0415 - imports the SDK
 
         connection, eventless = self._connection, self._eventless
-        async for event in listen(request, self._model, connection, eventless=eventless):
+        async for event in listen(request, self._writer, connection, eventless=eventless):
             yield event
+
+    @cached_property
+    def _writer(self) -> "RequestWriter":
+        from chatapp.providers.anthropic.request import RequestWriter  # noqa: PLC0415 - so does this
+
+        return RequestWriter(self._model)
 
     @property
     def _connection(self) -> "Connection":

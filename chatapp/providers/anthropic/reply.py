@@ -8,10 +8,10 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.ports import UNOBSERVED
+from chatapp.providers.anthropic.facts import LONGEST_NAME, MOST_TOKENS, facts_of
 
 UNPARSED = "_unparsed"
-# No prompt has more tokens: a larger number is a mistake, and no column could hold it.
-MOST_TOKENS = 2**31 - 1
 LONGEST_REASON = 40
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
@@ -28,8 +28,9 @@ class Undocumented(ValueError):
 class Reply:
     """What one stream has said so far; each event's ``type`` names the method that takes it."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
+        """Begin with nothing; ``learned`` is told what is said about the call itself."""
+        self._learned = learned
         self.usage = condense.Usage()
         self.started = False
         self.shown = False
@@ -71,12 +72,20 @@ class Reply:
             self._noted.add(what)
             log.warning("an event was passed over: %s", what)
 
+    def note_request(self, name: object) -> None:
+        """Take the name that the vendor gave to the request."""
+        if isinstance(name, str):
+            self._learned(request_id=name[:LONGEST_NAME])
+
     def _message_start(self, event: Any) -> Iterator[events.StreamEvent]:
         if self.started:
             raise Undocumented
         self.started = True
         message = event.get("message")
-        yield from self._count(message.get("usage") if isinstance(message, Mapping) else message)
+        if isinstance(message, Mapping):
+            self._learned(**facts_of(message))
+            message = message.get("usage")
+        yield from self._count(message)
 
     def _content_block_start(self, event: Any) -> Iterator[events.StreamEvent]:
         match event:
@@ -133,6 +142,7 @@ class Reply:
                 self.stop_reason = reason[:LONGEST_REASON]
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
+        self._learned(**facts_of(event))
         yield from self._count(event.get("usage"))
 
     def _message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:

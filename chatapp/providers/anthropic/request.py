@@ -1,11 +1,13 @@
 """Write a request as the Messages API takes it, with marks for the prompt cache."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import condense
-from chatapp.agent.ports import Model, ModelRequest, ToolSpec
-from chatapp.providers.anthropic.blocks import acceptable
+from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
+from chatapp.providers import wire
+from chatapp.providers.anthropic.blocks import fit, is_thinking
 from chatapp.providers.anthropic.spec import BINDING_THINKING
 
 CACHED_MESSAGES = 2
@@ -14,69 +16,92 @@ GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
 
 _MARK = {"cache_control": {"type": "ephemeral"}}
 _MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
-_THINKING = ("thinking", "redacted_thinking")
 
 
-def write_request(request: ModelRequest, model: Model) -> dict[str, Any]:
-    """Return the keyword arguments of the SDK's ``messages.create``.
+class RequestWriter:
+    """Writes the requests to one model; what it made of a message is kept for the next.
 
     Four cache marks at most: the tools, the system prompt, and the last two user messages.
     """
-    history = acceptable(request.messages)
-    messages = [_without_marks(message.to_api()) for message in history]
-    body: dict[str, Any] = {
-        "model": model.name,
-        "max_tokens": max(1, model.max_output),
-        "messages": _mark_last(messages),
-    }
-    if request.system.strip():
-        body["system"] = [{"type": "text", "text": request.system, **_MARK}]
-    return body | _tools(request.tools, history) | _thinking(model)
+
+    def __init__(self, model: Model) -> None:
+        """Write for ``model``; ``diagnoses`` asks why its cache could not be used."""
+        self.model = model
+        self.diagnoses = True
+        self._fitted = wire.Kept(fit)
+        self._bytes = wire.Kept(_encode)
+
+    def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
+        """Return the request's bytes; without any ``thinking`` block where one was refused."""
+        messages = self._messages(request, thinking=thinking)
+        head = {"max_tokens": max(1, self.model.max_output), **_parameters(self.model)}
+        return self._join(request, head, messages, {"stream": True, **self._diagnosis(request)})
+
+    def _diagnosis(self, request: ModelRequest) -> dict[str, Any]:
+        if not self.diagnoses:
+            return {}
+        return {"diagnostics": {"previous_message_id": request.previous_reply or None}}
+
+    def write_count(self, request: ModelRequest) -> SentRequest:
+        """Return the bytes of the request to count tokens."""
+        messages = self._messages(request, thinking=True)
+        return self._join(request, _parameters(self.model), messages, {})
+
+    def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
+        fitted = self._fitted.of(request.messages)
+        if not thinking:
+            fitted = [_unthinking(message) for message in fitted]
+        if all(map(operator.is_, fitted, request.messages)):
+            return request.messages
+        return condense.shape_request(fitted)
+
+    def _join(
+        self,
+        request: ModelRequest,
+        parameters: Mapping[str, Any],
+        messages: Sequence[condense.Message],
+        after: Mapping[str, Any],
+    ) -> SentRequest:
+        head = {"model": self.model.name, **parameters, **_system(request)}
+        head |= _tools(request.tools, messages)
+        fragments = self._bytes.of(messages)
+        users = [index for index, message in enumerate(messages) if message.role == "user"]
+        for index in users[-CACHED_MESSAGES:]:
+            fragments[index] = wire.encode(_marked(_without_marks(messages[index].to_api())))
+        return wire.join(wire.opening(head), messages, fragments, wire.ending(after))
 
 
-def write_count(request: ModelRequest, model: Model) -> dict[str, Any]:
-    """Return the keyword arguments of the SDK's ``messages.count_tokens``."""
-    body = write_request(request, model)
-    del body["max_tokens"]
-    return body
-
-
-def without_thinking(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request without any thinking block, for when the vendor refuses one."""
-    messages = [
-        {"role": message["role"], "content": [*_unthinking(message["content"])]}
-        if isinstance(message["content"], list)
-        else message
-        for message in body["messages"]
-    ]
-    return {**body, "messages": [message for message in messages if message["content"]]}
-
-
-def holds_thinking(body: Mapping[str, Any]) -> bool:
+def holds_thinking(request: ModelRequest) -> bool:
     """Whether any message carries a thinking block."""
-    return any(
-        block["type"] in _THINKING
-        for message in body["messages"]
-        if isinstance(message["content"], list)
-        for block in message["content"]
-    )
+    return any(map(is_thinking, (block for one in request.messages for block in one.blocks)))
 
 
-def _unthinking(blocks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    return (block for block in blocks if block["type"] not in _THINKING)
+def beta_headers(model: Model) -> dict[str, str]:
+    """Return the header that names what else a request asks of its model."""
+    return {"anthropic-beta": BINDING_BETA} if model.name in BINDING_THINKING else {}
 
 
-def _thinking(model: Model) -> dict[str, Any]:
+def _encode(message: condense.Message) -> bytes:
+    return wire.encode(_without_marks(message.to_api()))
+
+
+def _unthinking(message: condense.Message) -> condense.Message:
+    kept = tuple(block for block in message.blocks if not is_thinking(block))
+    return message if len(kept) == len(message.blocks) else message.with_content(kept)
+
+
+def _system(request: ModelRequest) -> dict[str, Any]:
+    if not request.system.strip():
+        return {}
+    return {"system": [{"type": "text", "text": request.system, **_MARK}]}
+
+
+def _parameters(model: Model) -> dict[str, Any]:
     """Condensing changes what stood before a kept thinking block: then it is to be left out."""
     if model.name not in BINDING_THINKING:
         return {}
-    return {
-        "thinking": {
-            "type": "adaptive",
-            "block_binding": {"prefix_mismatch_behavior": "drop_block"},
-        },
-        "extra_headers": {"anthropic-beta": BINDING_BETA},
-    }
+    binding = {"prefix_mismatch_behavior": "drop_block"}
+    return {"thinking": {"type": "adaptive", "block_binding": binding}}
 
 
 def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> dict[str, Any]:
@@ -110,13 +135,6 @@ def _without_marks(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_marks(inner) for inner in value]
     return value
-
-
-def _mark_last(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    users = [index for index, message in enumerate(messages) if message["role"] == "user"]
-    for index in users[-CACHED_MESSAGES:]:
-        messages[index] = _marked(messages[index])
-    return messages
 
 
 def _marked(message: dict[str, Any]) -> dict[str, Any]:

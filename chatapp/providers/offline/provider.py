@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.ports import Model, ModelRequest, Purpose
+from chatapp.agent.ports import Model, ModelRequest, Purpose, SentRequest
+from chatapp.providers import wire
 from chatapp.providers.offline.chat import compose
 from chatapp.providers.offline.reading import read
 from chatapp.providers.offline.summary import summarise
@@ -57,6 +58,7 @@ class OfflineProvider:
         self._model = model
         self._delay = delay
         self._sleep = sleep
+        self._fragments = wire.Kept(lambda message: wire.encode(message.to_api()))
 
     @property
     def model(self) -> Model:
@@ -70,6 +72,7 @@ class OfflineProvider:
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield a reply in groups of words; raise ContextOverflow as a real provider does."""
         prompt = await asyncio.to_thread(count_prompt, request)
+        await request.observer.sending(await asyncio.to_thread(self._written, request))
         window = self._model.context_window
         if prompt > window:
             said = f"prompt is too long: {prompt} tokens > {window} maximum"
@@ -85,6 +88,17 @@ class OfflineProvider:
         usage = condense.Usage(input=prompt, output=reply.tokens)
         yield events.UsageReported(usage)
         yield events.ReplyCompleted(reply.content, reply.stop_reason, usage)
+
+    def _written(self, request: ModelRequest) -> SentRequest:
+        """Return what this was asked, as bytes; they go nowhere."""
+        head = {
+            "model": self._model.name,
+            "max_tokens": self._model.max_output,
+            "system": request.system,
+            "tools": [spec.to_api() for spec in request.tools],
+        }
+        fragments = self._fragments.of(request.messages)
+        return wire.join(wire.opening(head), request.messages, fragments, wire.ending({}))
 
 
 def count_prompt(request: ModelRequest) -> int:

@@ -11,7 +11,8 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
 from chatapp.agent.summarizer import ProviderSummarizer
-from chatapp.providers.anthropic.request import write_request
+from chatapp.providers import wire
+from chatapp.providers.anthropic.request import RequestWriter
 from tests.chatapp.agent.fakes import (
     PRICES,
     EchoToolbox,
@@ -51,6 +52,11 @@ def summarizer(
 async def listen(provider: Any, journal: ListJournal, request: Any) -> list[condense.Chunk]:
     """Return all chunks of one call."""
     return [chunk async for chunk in summarizer(provider, journal).stream(request)]
+
+
+def write_request(asked: ModelRequest, model: Model) -> Any:
+    """Return the JSON of a request as it is sent."""
+    return wire.decode(RequestWriter(model).write(asked).body.decode())
 
 
 def unmarked(value: Any) -> Any:

@@ -1,0 +1,204 @@
+"""What is kept of a call besides its reply: the bytes that were sent, and what was said of them."""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.ports import Model, ModelRequest, SentRequest
+from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.anthropic.reply import Reply as Accumulated
+from chatapp.providers.anthropic.request import RequestWriter
+from tests.chatapp.providers.requests import TOOLS, assistant, listen, reply, request, user
+from tests.standin.behaviours import Failure, Reply
+from tests.standin.server import Standin
+
+MODEL = Model("claude-opus-5-5", 200_000, 1_000)
+
+
+@dataclass
+class Recorder:
+    """Keeps what a provider tells."""
+
+    requests: list[SentRequest] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    async def sending(self, request: SentRequest) -> None:
+        self.requests.append(request)
+
+    def learned(self, **facts: Any) -> None:
+        self.facts |= facts
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    """An observer of calls."""
+    return Recorder()
+
+
+async def test_what_is_recorded_is_what_is_sent(
+    claude: AnthropicProvider, anthropic_standin: Standin, recorder: Recorder
+) -> None:
+    """Byte for byte, in its parts and as a digest."""
+    await reply(
+        claude, replace(request("Hi", assistant("You"), "there", tools=TOOLS), observer=recorder)
+    )
+    (sent,) = recorder.requests
+    assert sent.body == anthropic_standin.requests[0].raw
+    assert sent.body == sent.head + b",".join(sent.fragments) + sent.tail
+    assert sent.digest == hashlib.sha256(sent.body).digest()
+
+
+async def test_a_request_is_recorded_before_it_is_sent(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """Where that fails, nothing goes out."""
+
+    class Full(Recorder):
+        async def sending(self, request: SentRequest) -> None:
+            raise ProviderError("The disk is full.")
+
+    with pytest.raises(ProviderError, match="disk"):
+        await listen(claude, replace(request("Hi"), observer=Full()))
+    assert anthropic_standin.requests == []
+
+
+async def test_each_request_of_one_call_is_recorded(
+    anthropic_standin: Standin, recorder: Recorder
+) -> None:
+    """Also the one that was made again without what the server refused."""
+    provider = AnthropicProvider(
+        Model("claude-later", 200_000, 1_000), api_key="k", base_url=anthropic_standin.url
+    )
+    anthropic_standin.then(Reply("Let me see.", thinking="Hm."))
+    said = await reply(provider, request("A long story."))
+    again = request("Its summary.", assistant(*said.content), "Go on")
+    await reply(provider, replace(again, observer=recorder))
+    assert [one.body for one in recorder.requests] == [
+        one.raw for one in anthropic_standin.requests[1:]
+    ]
+
+
+def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
+    """A call costs what is new in it; a mark moves on without touching the rest."""
+    writer = RequestWriter(MODEL)
+    history = [user("1"), assistant("2"), user("3"), assistant("4"), user("5")]
+    first = writer.write(request(*history))
+    second = writer.write(request(*history, assistant("6"), user("7")))
+    for index in (0, 1, 3):
+        assert second.fragments[index] is first.fragments[index]
+    assert second.fragments[2] != first.fragments[2]
+
+
+def test_a_message_that_comes_twice_is_sent_twice() -> None:
+    """Two rows may say the same, and be one value in memory."""
+    same = user("Again")
+    written = RequestWriter(MODEL).write(request(same, assistant("Yes"), same, assistant("No")))
+    assert len(written.fragments) == 4
+
+
+async def test_the_vendor_s_names_are_kept(claude: AnthropicProvider, recorder: Recorder) -> None:
+    """For a question to its support, and for the next call."""
+    await reply(claude, replace(request("Hi"), observer=recorder))
+    assert recorder.facts == {"request_id": "req_000001", "reply_id": "msg_000001"}
+
+
+async def test_a_refused_request_has_a_name_too(
+    claude: AnthropicProvider, anthropic_standin: Standin, recorder: Recorder
+) -> None:
+    """That is when support asks for it."""
+    anthropic_standin.then(Failure(500, "api_error", "Internal"))
+    with pytest.raises(ProviderError):
+        await listen(claude, replace(request("Hi"), observer=recorder))
+    assert recorder.facts["request_id"].startswith("req_")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, None),
+        ({"system": "You are terse."}, "system_changed"),
+        ({"tools": TOOLS}, "tools_changed"),
+        ({"messages": (user("Other"), assistant("Yes."), user("And?"))}, "messages_changed"),
+        ({"previous_reply": "msg_unknown"}, "previous_message_not_found"),
+    ],
+)
+async def test_why_the_cache_was_of_no_use_is_kept(
+    claude: AnthropicProvider, recorder: Recorder, change: dict[str, Any], reason: str | None
+) -> None:
+    """The next call names the reply before it, and is told what changed since."""
+    await reply(claude, replace(request("Hi"), observer=recorder))
+    asked = request("Hi", assistant("Yes."), "And?")
+    asked = replace(asked, previous_reply=recorder.facts["reply_id"], observer=recorder)
+    await reply(claude, replace(asked, **change))
+    assert recorder.facts.get("cache_miss") == reason
+    assert ("missed_tokens" in recorder.facts) is (reason is not None and "changed" in reason)
+
+
+async def test_dropped_thinking_is_kept_on_record(
+    claude: AnthropicProvider, anthropic_standin: Standin, recorder: Recorder
+) -> None:
+    """The vendor says which block it left out, and why."""
+    anthropic_standin.reply("Let me see.", thinking="Hm.")
+    said = await reply(claude, request("A long story."))
+    changed = request("Its summary.", assistant(*said.content), "Go on")
+    await reply(claude, replace(changed, observer=recorder))
+    assert recorder.facts["transformations"] == (
+        {
+            "type": "thinking_dropped",
+            "path": "messages.1.content.0",
+            "reason": "prefix_binding_mismatch",
+        },
+    )
+
+
+async def test_a_server_that_knows_no_diagnostics_is_not_asked_again(
+    claude: AnthropicProvider, anthropic_standin: Standin
+) -> None:
+    """The call is made without, and so are the next ones."""
+    words = "diagnostics: Extra inputs are not permitted"
+    anthropic_standin.then(Failure(400, "invalid_request_error", words))
+    await reply(claude, request("Hi"))
+    await reply(claude, request("Hi"))
+    asked = ["diagnostics" in one.body for one in anthropic_standin.requests]
+    assert asked == [True, False, False]
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {"id": 7, "diagnostics": "none", "input_transformations": "all"},
+    {
+        "diagnostics": {"cache_miss_reason": ["x"]},
+        "input_transformations": [5, "x", {"a": "b" * 2_000}],
+    },
+    {"diagnostics": {"cache_miss_reason": {"type": 5}}},
+    {"id": "m" * 10_000, "diagnostics": {"cache_miss_reason": {"type": "t" * 10_000}}},
+    {"diagnostics": {"cache_miss_reason": {"type": "x", "cache_missed_input_tokens": -1}}},
+    {"diagnostics": {"cache_miss_reason": {"type": "x", "cache_missed_input_tokens": 2**40}}},
+    {"input_transformations": [{"type": "x"}] * 10_000},
+]
+
+
+@pytest.mark.parametrize("message", HOSTILE, ids=str)
+def test_what_is_not_as_documented_is_no_fact(message: dict[str, Any], recorder: Recorder) -> None:
+    """Of whatever a server says, only what has its shape and size is kept."""
+    accumulated = Accumulated(recorder.learned)
+    assert [*accumulated.take({"type": "message_start", "message": message})] == []
+    assert accumulated.started
+    assert "missed_tokens" not in recorder.facts
+    assert len(recorder.facts.get("transformations", ())) <= 100
+    names = [recorder.facts.get(name, "") for name in ("reply_id", "cache_miss")]
+    assert all(len(name) <= 100 for name in names)
+    assert all(
+        isinstance(one, dict) and len(str(one)) < 1_100
+        for one in recorder.facts.get("transformations", ())
+    )
+
+
+def test_a_message_made_for_the_request_has_no_number() -> None:
+    """The others are known by theirs."""
+    stored = replace(user("Hi"), seq=7)
+    written = RequestWriter(MODEL).write(ModelRequest("", (stored, condense.Message("user", "!"))))
+    assert written.seqs == (7, 0)
