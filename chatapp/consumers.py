@@ -78,6 +78,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _show(self) -> int:
         """Send every frame; return when there are no more, with the code of ``_ended``."""
         looked = time.monotonic()
+        await hub.clear_up()
         async for frame in hub.room(self.conversation.pk).watch():
             # Another process may have ended the session, of which nothing tells this one.
             if time.monotonic() - looked > LOOK_AGAIN:

@@ -53,6 +53,14 @@ def read_port(name: str, default: int) -> int:
     return int(text)
 
 
+def read_seconds(name: str, default: int) -> int:
+    """Return a number of seconds."""
+    text = read_text(name, str(default))
+    if not (text.isascii() and text.isdecimal()):
+        raise BadEnvironment(f"{name} must be a whole number of seconds, not {text!r}.")
+    return int(text)
+
+
 def read_list(name: str, default: list[str]) -> list[str]:
     """Return the comma-separated entries of the variable."""
     text = read_text(name, "")

@@ -14,6 +14,7 @@ from chatapp.environment import (
     read_or_create_secret,
     read_origins,
     read_port,
+    read_seconds,
     read_text,
 )
 from chatapp.providers import provider_specs
@@ -37,6 +38,9 @@ LONGEST_MESSAGE = 500_000
 # Where the server listens; PORT 0 takes any free port.
 HOST = read_text("HOST", "127.0.0.1")
 PORT = read_port("PORT", 8000)
+
+# Seconds that an orderly stop gives a turn to come to a safe point, before it is interrupted.
+SAFE_POINT = read_seconds("SAFE_POINT", 20)
 
 # Keys and addresses for the providers, as their specs name the variables; a profile in the
 # database may name its own.

@@ -5,7 +5,9 @@
     │   └── ContextOverflow   … because the prompt does not fit the context window
     ├── UnknownProvider       no provider has the name that a profile gives
     ├── ToolError             a tool's answer to the model, flagged as an error
-    └── StepLimitReached      the turn used all the model calls it may make
+    ├── StepLimitReached      the turn used all the model calls it may make
+    ├── LeftEarly             the turn was asked to end, and has come to a safe point
+    └── TurnEnded             somebody else took the turn for dead and ended it
 
 An error carries what its handler needs, so that nobody parses a message.
 """
@@ -64,3 +66,11 @@ class StepLimitReached(AgentError):
         """Remember the ``limit`` that was reached."""
         super().__init__(f"Stopped after {limit} steps, the limit set in Settings.")
         self.limit = limit
+
+
+class LeftEarly(AgentError):
+    """The server is about to stop, and everything so far is stored."""
+
+
+class TurnEnded(AgentError):
+    """The turn was ended elsewhere, so nothing more may be stored in it."""

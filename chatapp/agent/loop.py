@@ -6,7 +6,7 @@ import time
 import condense
 from chatapp.agent import events
 from chatapp.agent.calls import Call
-from chatapp.agent.errors import ContextOverflow, StepLimitReached
+from chatapp.agent.errors import ContextOverflow, LeftEarly, StepLimitReached
 from chatapp.agent.finishing import finish
 from chatapp.agent.ports import (
     Audience,
@@ -22,7 +22,7 @@ from chatapp.agent.prompts import NOT_RUN_RESULT
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
 
-STOPPED, BROKEN_OFF = "stopped", "error"
+STOPPED, BROKEN_OFF, INTERRUPTED = "stopped", "error", "interrupted"
 _SHOWN = events.TextStreamed | events.ToolUseStarted | events.RetryScheduled
 
 
@@ -52,11 +52,17 @@ class AgentLoop:
         # Of the last reply's calls: the one that runs, and the results so far.
         self._running: condense.ToolUseBlock | None = None
         self._results: list[condense.ToolResultBlock] = []
+        self._leaving = False
+        self._step = 0
+
+    def leave(self) -> None:
+        """End at the next safe point: once a reply and the results of its tools are stored."""
+        self._leaving = True
 
     async def run(self) -> None:
         """Work until the model calls no tool any more.
 
-        Raises ProviderError, StepLimitReached or condense.CannotFit. However it ends, a
+        Raises ProviderError, StepLimitReached, LeftEarly or condense.CannotFit. However it ends, a
         cancellation included, what was written so far is stored first, and every call answered.
         """
         try:
@@ -69,6 +75,9 @@ class AgentLoop:
         self._history = tuple(await self.journal.effective_history())
         self._tell_context()
         for step in range(1, self.step_limit + 1):
+            if self._leaving:
+                raise LeftEarly
+            self._step = step
             self.audience.publish(events.StepStarted(step))
             await self._ask()
             if not self._history[-1].tool_uses:
@@ -94,15 +103,16 @@ class AgentLoop:
         images = self.provider.model.supports_images
         messages = condense.shape_request(self._history, supports_images=images)
         request = ModelRequest(self.system, messages, self.toolbox.specs)
-        call = Call(self.provider, request, self.journal, sent=self._history)
+        call = Call(self.provider, request, self.journal, sent=self._history, step=self._step)
         try:
             async for event in call.listen():
                 if isinstance(event, _SHOWN):
                     self.audience.publish(event)
         except BaseException as error:
-            stopped = isinstance(error, asyncio.CancelledError)
-            reason = "stopped" if stopped else str(error) or type(error).__name__
-            await finish(self._keep(call, STOPPED if stopped else BROKEN_OFF, reason))
+            how, reason = BROKEN_OFF, str(error) or type(error).__name__
+            if isinstance(error, asyncio.CancelledError):
+                how = reason = INTERRUPTED if self._leaving else STOPPED
+            await finish(self._keep(call, how, reason))
             raise
         await finish(self._keep(call))
 
@@ -111,29 +121,31 @@ class AgentLoop:
         content = call.partial
         if call.reply:
             content, stop_reason, error = call.reply.content, call.reply.stop_reason, ""
-        record = call.record(error)
         if content or call.reply:
             message = condense.Message(role="assistant", content=content)
+            record = call.record(error)
             stored = await self.journal.append(message, stop_reason=stop_reason, call=record)
             self._tell_stored(stored)
         else:
-            await self.journal.record_call(record)
+            await call.account(error)
             self.audience.publish(events.StreamDiscarded())
 
     async def _answer(self) -> None:
         """Run the reply's tool calls, one after the other, and store their results."""
         for call in self._history[-1].tool_uses:
-            self._running = call
-            self._results.append(await self._run_tool(call))
+            await self._run_tool(call)
         await finish(self._answer_rest())
 
-    async def _run_tool(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
+    async def _run_tool(self, call: condense.ToolUseBlock) -> None:
+        number = await self.journal.open_tool(call)
+        self._running = call
         self.audience.publish(events.ToolStarted(call.id, call.name, call.input))
         started = time.monotonic()
         outcome = await self._outcome(call)
         seconds = time.monotonic() - started
+        self._results.append(condense.ToolResultBlock(call.id, outcome.text, outcome.is_error))
         self.audience.publish(events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds))
-        return condense.ToolResultBlock(call.id, outcome.text, outcome.is_error)
+        await finish(self.journal.close_tool(number, outcome))
 
     async def _outcome(self, call: condense.ToolUseBlock) -> ToolOutcome:
         if not isinstance(call.input, dict):

@@ -1,7 +1,7 @@
 """What the loop asks of the world: a provider, tools, and a conversation to work on."""
 
 import enum
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -167,17 +167,44 @@ class Toolbox(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class CallOpening:
+    """One model call that is about to be made, in ``wait`` seconds; the rest is as in its record.
+
+    ``step`` counts the calls for an answer, and is 0 for any other.
+    """
+
+    purpose: Purpose
+    sent: Sequence[condense.Message] = ()
+    attempt_id: str = ""
+    step: int = 0
+    wait: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the model has written so far, as blocks, and the usage that was reported by then.
+
+    A tool call's input is the JSON text that has come of it.
+    """
+
+    blocks: Sequence[Mapping[str, str]] = ()
+    usage: condense.Usage = field(default_factory=condense.Usage)
+
+
+@dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One finished model call, successful or not, for the accounts.
+    """One model call that is over, successful or not, for the accounts.
 
     ``usage`` is what the provider reported. Of a call that broke off it is not the whole truth:
     ``streamed`` is what the model wrote in it. ``sent`` is the part of the conversation that the
-    request showed; ``attempt_id`` names the attempt to condense that made the call.
+    request showed; ``attempt_id`` names the attempt to condense that made the call. ``number`` is
+    the one that the journal gave it when it began.
     """
 
     purpose: Purpose
     usage: condense.Usage
     seconds: float
+    number: int
     error: str = ""
     is_whole: bool = True
     streamed: str = ""
@@ -192,6 +219,21 @@ class Journal(Protocol):
         """Return what the model sees, in reading order."""
         ...
 
+    async def open_call(self, opening: CallOpening) -> int:
+        """Put a call on record before it is made, and return its number.
+
+        Raises TurnEnded where somebody else has ended the turn.
+        """
+        ...
+
+    async def withdraw_call(self, number: int) -> None:
+        """Take a call off the record that is not made after all."""
+        ...
+
+    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        ...
+
     async def append(
         self,
         message: condense.Message,
@@ -204,6 +246,14 @@ class Journal(Protocol):
 
     async def record_call(self, call: CallRecord) -> None:
         """Account for a call that left no message."""
+        ...
+
+    async def open_tool(self, call: condense.ToolUseBlock) -> int:
+        """Put a tool on record before it runs, and return the run's number."""
+        ...
+
+    async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
+        """Keep what a tool returned, until the message with all results is stored."""
         ...
 
 

@@ -47,7 +47,7 @@ class ProviderSummarizer:
             failure = str(error)
             raise
         finally:
-            await finish(self.journal.record_call(call.record(failure)))
+            await finish(call.account(failure))
 
     async def _chunks(self, call: Call) -> AsyncIterator[condense.Chunk]:
         prices = self.provider.model.prices

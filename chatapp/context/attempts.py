@@ -3,10 +3,9 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Max
 from django.utils import timezone
 
 import condense
@@ -16,7 +15,7 @@ from chatapp.agent.ports import Audience
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
-from chatapp.models import Condensation, Conversation, Message, ModelCall, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
 
 PROGRESS_INTERVAL = 0.5  # seconds
 
@@ -59,9 +58,11 @@ class StoredLog:
         self._condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(attempt.trigger))
 
+    @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
         run = self.run
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
+        run.turn.go_on(Turn.Doing.CONDENSING)
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,
@@ -172,15 +173,10 @@ class StoredLog:
     def _finish(attempt: condense.Attempt, status: Condensation.Status, **columns: object) -> None:
         """Close the record; what the attempt cost is what its calls cost."""
         calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
-        guessed = Q(usage_measured=False)
-        spent = calls.aggregate(
-            cost=Sum("cost", default=Decimal(0)), guesses=Count("pk", filter=guessed)
-        )
         Condensation.objects.filter(pk=attempt.id).update(
             status=status,
             finished_at=timezone.now(),
-            cost=spent["cost"],
-            cost_measured=not spent["guesses"],
+            **calls.spent(),
             **columns,
         )
 

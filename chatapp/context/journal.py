@@ -1,35 +1,33 @@
-"""The agent's journal, kept in the database: what was said, and every model call."""
+"""The agent's journal, kept in the database: what was said, every model call and every tool."""
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.ports import CallRecord, Purpose
-from chatapp.context import budgets
+from chatapp.agent.errors import TurnEnded
+from chatapp.agent.ports import CallOpening, CallRecord, Draft, Purpose, ToolOutcome
+from chatapp.context import budgets, drafts
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
-from chatapp.models import Message, ModelCall, store
+from chatapp.models import Message, ModelCall, ToolRun, Turn, store
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A call as it goes into the accounts.
-
-    ``usage`` is ``measured`` where the provider reported all of it; ``estimate`` is what the prompt
-    was thought to take, before calibration, and ``media`` what images and PDFs took of that.
-    """
+    """A call as it goes into the accounts: ``measured`` where the provider reported all usage."""
 
     call: CallRecord
     usage: condense.Usage
     measured: bool
-    estimate: int | None = None
-    media: int = 0
 
     @property
     def tells_size(self) -> bool:
@@ -50,6 +48,59 @@ class StoredJournal:
         """Return what the model sees, in reading order."""
         return await sync_to_async(store.read_effective)(self.run.conversation.pk)
 
+    async def open_call(self, opening: CallOpening) -> int:
+        """Put a call on record before it is made, and return its number."""
+        estimate, media = self._estimate(opening.purpose, opening.sent)
+        columns = {"tokens_estimated": estimate, "tokens_media": media}
+        return await self.saver.save(self._open_call, opening, columns)
+
+    def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> int:
+        run = self.run
+        with transaction.atomic():
+            if opening.purpose is Purpose.CHAT:
+                run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
+            else:
+                run.turn.go_on(Turn.Doing.CONDENSING)
+            call = ModelCall.objects.create(
+                conversation_id=run.conversation.pk,
+                turn=run.turn,
+                condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
+                purpose=opening.purpose,
+                profile_name=run.profile.name,
+                model=run.profile.model,
+                usage_measured=False,
+                created_at=timezone.now() + timedelta(seconds=opening.wait),
+                **columns,
+            )
+        return call.pk
+
+    async def withdraw_call(self, number: int) -> None:
+        """Take a call off the record that is not made after all."""
+        await self.saver.save(ModelCall.objects.filter(pk=number).delete)
+
+    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        drafts.writer.keep(number, read, at_once=at_once)
+
+    async def open_tool(self, call: condense.ToolUseBlock) -> int:
+        """Put a tool on record before it runs, and return the run's number."""
+        return await self.saver.save(self._open_tool, call)
+
+    def _open_tool(self, call: condense.ToolUseBlock) -> int:
+        with transaction.atomic():
+            self.run.turn.go_on(Turn.Doing.USING_TOOLS)
+            run = ToolRun.objects.create(turn=self.run.turn, call_id=call.id, name=call.name)
+        return run.pk
+
+    async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
+        """Keep what a tool returned, until the message with all results is stored."""
+        await self.saver.save(self._close_tool, number, outcome)
+
+    def _close_tool(self, number: int, outcome: ToolOutcome) -> None:
+        ToolRun.objects.filter(pk=number).update(
+            text=outcome.text, is_error=outcome.is_error, finished_at=timezone.now()
+        )
+
     async def append(
         self,
         message: condense.Message,
@@ -61,8 +112,10 @@ class StoredJournal:
         tokens = await asyncio.to_thread(condense.count_message, message, budgets.COUNTER)
         entry = await self._entry(call) if call else None
         row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
-        if entry and entry.tells_size:
-            self._learn(entry, row.seq)
+        if entry:
+            drafts.writer.forget(entry.call.number)
+            if entry.tells_size:
+                self._learn(entry, row.seq)
         return store.to_engine(row)
 
     def _append(
@@ -73,6 +126,8 @@ class StoredJournal:
             row = store.append_message(
                 run.conversation.pk, message, tokens=tokens, turn=run.turn, stop_reason=stop_reason
             )
+            if message.tool_results:
+                ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
             if entry:
                 self._record(entry, row)
                 if entry.tells_size:
@@ -84,25 +139,23 @@ class StoredJournal:
     async def record_call(self, call: CallRecord) -> None:
         """Account for a call that left no message."""
         await self.saver.save(self._record, await self._entry(call))
+        drafts.writer.forget(call.number)
 
     def _record(self, entry: _Entry, message: Message | None = None) -> None:
-        run, call = self.run, entry.call
-        ModelCall.objects.create(
+        """Complete a call's row; raise TurnEnded where somebody else has."""
+        call, status = entry.call, ModelCall.Status
+        row = ModelCall.objects.filter(pk=call.number, status=status.RUNNING)
+        if not row.update(
             **store.usage_columns(entry.usage),
             usage_measured=entry.measured,
-            conversation_id=run.conversation.pk,
-            turn=run.turn,
+            status=status.SUCCEEDED if call.is_whole else status.FAILED,
+            draft="",
             message=message,
-            condensation_id=uuid.UUID(call.attempt_id) if call.attempt_id else None,
-            purpose=call.purpose,
-            profile_name=run.profile.name,
-            model=run.profile.model,
-            tokens_estimated=entry.estimate,
-            tokens_media=entry.media,
-            cost=run.profile.prices.cost(entry.usage),
+            cost=self.run.profile.prices.cost(entry.usage),
             seconds=call.seconds,
             error=call.error,
-        )
+        ):
+            raise TurnEnded(_("This turn was ended by another process of the server."))
 
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""
@@ -111,15 +164,21 @@ class StoredJournal:
         if call.streamed and not measured:
             written = await asyncio.to_thread(budgets.COUNTER.count, call.streamed)
             usage = replace(usage, output=max(usage.output, written))
-        if call.purpose is not Purpose.CHAT:
-            return _Entry(call, usage, measured)
-        estimate = self.scale.overhead + sum_tokens(call.sent)
-        return _Entry(call, usage, measured, estimate, condense.count_media(call.sent))
+        return _Entry(call, usage, measured)
+
+    def _estimate(
+        self, purpose: Purpose, sent: Sequence[condense.Message]
+    ) -> tuple[int | None, int]:
+        """Return what a prompt may take, before calibration, and images and PDFs in it of that."""
+        if purpose is not Purpose.CHAT:
+            return None, 0
+        return self.scale.overhead + sum_tokens(sent), condense.count_media(sent)
 
     def _learn(self, entry: _Entry, seq: int) -> None:
         self.scale.measure(entry.usage.total, seq)
-        if entry.estimate is not None:
-            self.scale.observe(entry.estimate, entry.usage.prompt, media=entry.media)
+        estimate, media = self._estimate(entry.call.purpose, entry.call.sent)
+        if estimate is not None:
+            self.scale.observe(estimate, entry.usage.prompt, media=media)
 
 
 def _is_measured(call: CallRecord) -> bool:

@@ -9,7 +9,7 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.errors import AgentError, StepLimitReached
+from chatapp.agent.errors import AgentError, LeftEarly, StepLimitReached
 from chatapp.context.keeper import CondensingCancelled
 from chatapp.live.panel import Notice
 from chatapp.models import Turn
@@ -51,23 +51,23 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:
     """Wait for the work and return how it ended, with what it has to say; raises nothing."""
     try:
         said = await work
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, LeftEarly):
         return Ending(Turn.Status.STOPPED, _("Stopped."))
     except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:
         return _foreseen(error)
     except Exception as error:
         log.exception("what ran could not be completed")
         return _unforeseen(error)
-    return Ending(Turn.Status.FINISHED, _("Done."), said or "")
+    return Ending(Turn.Status.SUCCEEDED, _("Done."), said or "")
 
 
 def _foreseen(error: Exception) -> Ending:
     match error:
         case condense.NothingToCondense():
             said = _("Nothing to condense.")
-            return Ending(Turn.Status.FINISHED, said, str(error), on_record=True)
+            return Ending(Turn.Status.SUCCEEDED, said, str(error), on_record=True)
         case StepLimitReached():
-            return Ending(Turn.Status.FINISHED, _("Stopped."), str(error))
+            return Ending(Turn.Status.SUCCEEDED, _("Stopped."), str(error))
         case CondensingCancelled():
             return Ending(Turn.Status.STOPPED, _("Stopped."), str(error))
     in_profile = getattr(error, "profile_at_fault", isinstance(error, DecryptionFailed))

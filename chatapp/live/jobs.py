@@ -9,7 +9,6 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from chatapp import bootstrap, services
-from chatapp.context.keeper import Keeper
 from chatapp.context.runs import Run
 from chatapp.live.endings import Ending, ending_of, storage_failed
 from chatapp.live.presenter import LiveView
@@ -27,22 +26,27 @@ class Job:
         self.run = run
         self.view = view
         self._on_end = on_end
-        self._keeper: Keeper | None = None
+        self._parts: bootstrap.Parts | None = None
         self._reason = ""
         self._work = asyncio.create_task(self._do())
         # Stop cancels the work and never this: however it ends, the room is free again.
         self._life = asyncio.create_task(self._live())
 
-    def stop(self, reason: str = "") -> None:
-        """Stop it; what was written so far is kept, with the ``reason`` where nobody asked."""
+    def stop(self) -> None:
+        """Stop it; what was written so far is kept."""
         if not self._work.cancelling():
-            self._reason = reason
             self._work.cancel()
+
+    def leave(self, reason: str) -> None:
+        """Let it end at its next safe point; it was interrupted then, for this ``reason``."""
+        self._reason = reason
+        if self._parts:
+            self._parts.loop.leave()
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs; a turn that waits for it goes on."""
-        if self._keeper:
-            self._keeper.cancel()
+        if self._parts:
+            self._parts.keeper.cancel()
 
     async def ended(self) -> None:
         """Return when nothing of it runs any more."""
@@ -52,7 +56,9 @@ class Job:
         """Do the work, and return what there is to say of it."""
         self.view.begin(self.run)
         parts = await sync_to_async(bootstrap.assemble)(self.run, self.view)
-        self._keeper = parts.keeper
+        self._parts = parts
+        if self._reason:
+            parts.loop.leave()
         if not self.run.turn.condenses:
             await parts.loop.run()
             return None
@@ -67,12 +73,12 @@ class Job:
     async def _live(self) -> None:
         ending = await ending_of(self._work)
         if self._reason and ending.turn == Turn.Status.STOPPED:
-            ending = replace(ending, reason=self._reason)
+            ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
             ending = await sync_to_async(_finish)(self.run.turn, ending)
         finally:
             try:
-                has_row = ending.turn != Turn.Status.FINISHED or bool(ending.reason)
+                has_row = ending.turn != Turn.Status.SUCCEEDED or bool(ending.reason)
                 await self.view.end(ending.status, ending.notice, changed=has_row)
             finally:
                 self._on_end()

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from chatapp import services
@@ -14,10 +15,11 @@ from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.jobs import Job
 from chatapp.live.presenter import LiveView
+from chatapp.live.pulse import Pulse
 from chatapp.live.watchers import Watchers
 
-# Seconds that a server's orderly stop gives to what runs.
-SAFE_POINT = 20
+# Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
+STORING = 20
 
 
 class Room:
@@ -54,6 +56,7 @@ class Room:
     def start(self, run: Run) -> None:
         """Let a run begin here."""
         self.job = Job(run, self.view, self._vacate)
+        hub.pulse.start()
 
     def _vacate(self) -> None:
         self.job = None
@@ -85,6 +88,24 @@ class Hub:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
+        self.pulse = Pulse(self._turns, lost=self._stop_turn, closed=self._show_change)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """What runs."""
+        return [room.job for room in self.rooms.values() if room.job]
+
+    def _turns(self) -> list[uuid.UUID]:
+        return [job.run.turn.pk for job in self.jobs]
+
+    def _stop_turn(self, turn_id: uuid.UUID) -> None:
+        for job in self.jobs:
+            if job.run.turn.pk == turn_id:
+                job.stop()
+
+    def _show_change(self, conversation_id: uuid.UUID) -> None:
+        if room := self.rooms.get(conversation_id):
+            room.show_change()
 
     def room(self, conversation_id: uuid.UUID) -> Room:
         """Return the conversation's room, opened when it is not."""
@@ -92,30 +113,47 @@ class Hub:
         return self.rooms.setdefault(conversation_id, Room(conversation_id))
 
     async def enter(self, conversation_id: uuid.UUID) -> Room:
-        """Return the conversation's room; the first one of a process clears up after a crash.
+        """Return the conversation's room, where something is to begin.
 
         Raises services.Refused while the server stops.
         """
         if self.closing:
             raise services.Refused(_("The server is being stopped. Send it again in a moment."))
+        await self.clear_up()
+        return self.room(conversation_id)
+
+    async def clear_up(self) -> None:
+        """End what a crash left behind; only the first call of a process does anything."""
         if not self.cleared_up:
             self.cleared_up = True
             budgets.warm_up()
             await sync_to_async(services.close_interrupted)()
-        return self.room(conversation_id)
+
+    async def open(self) -> None:
+        """Look after turns from now on, also while nobody is there."""
+        await self.clear_up()
+        self.pulse.start()
 
     async def close(self) -> None:
-        """Stop all that runs as its own Stop would, and wait until it is stored; let nothing begin.
+        """End all that runs, and wait until it is stored; let nothing begin.
 
-        What takes longer than ``SAFE_POINT`` seconds is left to the next start to clear up.
+        Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
+        What can't be stored is left to the next start to clear up.
         """
         self.closing = True
-        jobs = [room.job for room in self.rooms.values() if room.job]
-        for job in jobs:
-            job.stop(_("The server was stopped. What was written until then is kept."))
+        reason = _("The server was stopped. What was written until then is kept.")
+        for job in self.jobs:
+            job.leave(reason)
+        await self._until_ended(settings.SAFE_POINT)
+        for job in self.jobs:
+            job.stop()
+        await self._until_ended(STORING)
+        self.pulse.stop()
+
+    async def _until_ended(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SAFE_POINT):
-                await asyncio.gather(*(job.ended() for job in jobs))
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(job.ended() for job in self.jobs))
 
     def close_idle(self, room: Room) -> None:
         """Forget a room in which nothing happens."""

@@ -3,14 +3,15 @@
 ``accounts``       who signs in, and how they want things: SignInToken, Profile, Preferences
 ``conversations``  what was said: Conversation, Message
 ``turns``          what happened: Turn, Rewind
-``records``        what was done about it: Condensation, ModelCall
+``owners``         which process a turn belongs to
+``records``        what was done about it: Condensation, ModelCall, ToolRun
 ``message_index``  which messages have the words that somebody looks for
 """
 
 from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
 from chatapp.models.conversations import Conversation, Message
-from chatapp.models.records import Condensation, ModelCall
+from chatapp.models.records import Condensation, ModelCall, ToolRun
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Profile",
     "Rewind",
     "SignInToken",
+    "ToolRun",
     "Turn",
     "message_index",
 ]

@@ -78,7 +78,7 @@ _MADE_BY_ENGINE = (
 
 
 # Why an answer ended early: the model's own limits, and what the agent notes of a broken call.
-_CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "error"})
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "error", "interrupted"})
 
 
 class MessageQuerySet(models.QuerySet["Message"]):

@@ -211,6 +211,14 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
             numbers = {name: row[name] for name in ("calls", "tokens_in", "tokens_out")}
             yield row["turn"], {**numbers, "cost": row["total"], "measured": not row["guesses"]}
 
+    def spent(self) -> dict[str, Any]:
+        """Return what these calls cost, in the columns of an attempt."""
+        guessed = Q(usage_measured=False)
+        sums = self.aggregate(
+            cost=models.Sum("cost", default=Decimal(0)), guesses=models.Count("pk", filter=guessed)
+        )
+        return {"cost": sums["cost"], "cost_measured": not sums["guesses"]}
+
     def measured(self, model: str) -> Self:
         """Return the calls whose prompt was both estimated and measured, the latest first."""
         calls = self.filter(
@@ -226,7 +234,18 @@ class ModelCall(models.Model):
     (``tokens_media``) included; with what was measured beside it, later estimates learn from it.
     Without ``usage_measured`` the provider did not report all that was used, since the call broke
     off: its output is an estimate, and with it the cost.
+
+    A row is made before the call. While that is answered, ``draft`` has what was written so far, as
+    JSON; what the answer becomes is stored in the transaction that clears it.
     """
+
+    class Status(models.TextChoices):
+        """How the call stands or ended."""
+
+        RUNNING = "running", _("running")
+        SUCCEEDED = "succeeded", _("succeeded")
+        FAILED = "failed", _("failed")
+        INTERRUPTED = "interrupted", _("interrupted")
 
     class Purpose(models.TextChoices):
         """What the call was for."""
@@ -239,6 +258,8 @@ class ModelCall(models.Model):
     message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="call")
     condensation = models.ForeignKey(Condensation, models.SET_NULL, null=True, related_name="calls")
     purpose = models.CharField(max_length=10, choices=Purpose)
+    status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
+    draft = models.TextField(blank=True)
     profile_name = models.CharField(max_length=80)
     model = models.CharField(max_length=100)
     tokens_input = models.PositiveIntegerField(default=0)
@@ -266,3 +287,19 @@ class ModelCall(models.Model):
     def tokens_prompt(self) -> int:
         """Tokens of the whole prompt as the provider measured it, cached parts included."""
         return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
+
+
+class ToolRun(models.Model):
+    """One tool call from its start; the ``text`` it returned is kept until a message has it."""
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="tool_runs")
+    call_id = fields.TextField()
+    name = fields.TextField()
+    text = fields.TextField(blank=True)
+    is_error = models.BooleanField(default=False)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        """Name the run by its tool."""
+        return f"{self.name} run"

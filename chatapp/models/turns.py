@@ -8,9 +8,11 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.accounts import Profile
 from chatapp.models.conversations import Conversation
+from chatapp.models.owners import SILENCE, has_ended
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):
@@ -19,6 +21,10 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def in_force(self) -> Self:
         """Leave out turns that a rewind took back."""
         return self.filter(rewind_parent=None)
+
+    def unfinished(self) -> Self:
+        """Return turns that are not over; a conversation has one at most."""
+        return self.filter(finished_at=None)
 
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
@@ -37,15 +43,28 @@ class Turn(models.Model):
     and ``question_seq`` is the message it answers: its own, or that of the turn it takes up again.
     ``profile_at_fault`` says that the profile's key, model or address made it fail, and
     ``rewind_parent`` names the rewind that took the whole turn back.
+
+    Until it is over, it belongs to the process ``owner`` (see ``owners``), whose last sign of life
+    is ``heartbeat_at``; ``doing`` says what at, and ``step`` counts the calls for an answer.
     """
 
     class Status(models.TextChoices):
         """How a turn stands or ended."""
 
+        QUEUED = "queued", _("queued")
         RUNNING = "running", _("running")
-        FINISHED = "finished", _("finished")
+        WAITING = "waiting", _("waiting for a person")
+        SUCCEEDED = "succeeded", _("succeeded")
         STOPPED = "stopped", _("stopped")
         FAILED = "failed", _("failed")
+        INTERRUPTED = "interrupted", _("interrupted")
+
+    class Doing(models.TextChoices):
+        """What a turn is at."""
+
+        CALLING = "calling", _("calling the model")
+        USING_TOOLS = "using_tools", _("using tools")
+        CONDENSING = "condensing", _("condensing the context")
 
     class Origin(models.TextChoices):
         """What began a turn."""
@@ -56,11 +75,18 @@ class Turn(models.Model):
         CONTINUED = "continued", _("an answer that was cut was continued")
         CONDENSED = "condensed", _("the context was condensed by hand")
 
+    # How turns end that can be tried again.
+    UNDONE = frozenset({Status.STOPPED, Status.FAILED, Status.INTERRUPTED})
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
     nonce = models.UUIDField(default=uuid.uuid4)
     origin = models.CharField(max_length=12, choices=Origin, default=Origin.SENT)
-    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
+    status = models.CharField(max_length=12, choices=Status, default=Status.QUEUED)
+    owner = models.CharField(max_length=120, blank=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    doing = models.CharField(max_length=12, choices=Doing, blank=True)
+    step = models.PositiveIntegerField(default=0)
     error = fields.TextField(blank=True)
     details = fields.TextField(blank=True)
     profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
@@ -79,14 +105,31 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=("conversation", "nonce"), name="turn_nonce"),
             models.UniqueConstraint(
                 fields=("conversation",),
-                condition=Q(status="running"),
-                name="one_running_turn",
+                condition=Q(finished_at=None),
+                name="one_unfinished_turn",
             ),
         )
 
     def __str__(self) -> str:
         """Name the turn by its state."""
         return f"{self.status} turn"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it runs or waits any more."""
+        return self.finished_at is not None
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the process that it belongs to has ended, or gave no sign for too long."""
+        heard = self.heartbeat_at
+        return heard is None or heard < timezone.now() - SILENCE or has_ended(self.owner)
+
+    def go_on(self, doing: Doing, **columns: int) -> None:
+        """Note what it is at from now on; raise TurnEnded where somebody took it for dead."""
+        here = Turn.objects.unfinished().filter(pk=self.pk)
+        if not here.update(status=Turn.Status.RUNNING, doing=doing, **columns):
+            raise TurnEnded(_("This turn was ended by another process of the server."))
 
     @property
     def condenses(self) -> bool:

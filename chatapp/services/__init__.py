@@ -2,6 +2,7 @@
 
 ``accounts``       the owner, sign-in links, profiles and preferences
 ``conversations``  starting, naming, deleting; the life of a turn
+``leftovers``      what a turn left open when it ended
 ``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
 ``workspaces``     the folders that a user's conversations may read
@@ -30,6 +31,7 @@ from chatapp.services.conversations import (
     delete_conversation,
     finish_turn,
     is_known,
+    keep_alive,
     rename_conversation,
     restore_conversation,
     start_condensing,
@@ -68,6 +70,7 @@ __all__ = [
     "holder_of_sign_in_token",
     "import_conversation",
     "is_known",
+    "keep_alive",
     "list_hidden",
     "preferences_of",
     "prepare_owner",

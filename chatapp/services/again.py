@@ -29,7 +29,7 @@ def has_loose_end(conversation: Conversation) -> bool:
     A row offers that until something new is written.
     """
     turn, last = _last_turn(conversation), _last_message(conversation)
-    failed = turn is not None and (turn.status != Turn.Status.FINISHED or bool(turn.error))
+    failed = turn is not None and (turn.status != Turn.Status.SUCCEEDED or bool(turn.error))
     cut = last is not None and last.is_cut
     return failed or cut or conversation.rewinds.undoable().exists()
 
@@ -55,7 +55,7 @@ def retry_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
         return None
     with one_turn(conversation) as locked:
         failed = _last_turn(locked)
-        if failed is None or failed.status not in {Turn.Status.FAILED, Turn.Status.STOPPED}:
+        if failed is None or failed.status not in Turn.UNDONE:
             raise Refused(_("There is nothing to try again any more. Reload the page."))
         last = _last_message(locked)
         if last and last.is_cut and last.turn_id == failed.pk:

@@ -1,22 +1,24 @@
 """Starting, naming and deleting conversations; the life of a turn."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.models import Condensation, Conversation, Profile, Turn, store
+from chatapp.models import Conversation, Profile, Turn, store
+from chatapp.models.owners import this_process
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
+from chatapp.services.leftovers import close_what_is_open
 from chatapp.services.samples import SAMPLES, lay_out_samples
 from chatapp.services.versions import set_message_aside
 
@@ -120,8 +122,7 @@ def one_turn(conversation: Conversation) -> Iterator[Conversation]:
         with transaction.atomic():
             yield Conversation.objects.select_for_update().get(pk=conversation.pk)
     except IntegrityError as error:
-        running = conversation.turns.filter(status=Turn.Status.RUNNING)
-        raise busy_with(running.first()) from error
+        raise busy_with(conversation.turns.unfinished().first()) from error
 
 
 def open_turn(
@@ -131,8 +132,10 @@ def open_turn(
     question_seq: int,
     origin: Turn.Origin = Turn.Origin.SENT,
 ) -> Turn:
-    """Return a turn that runs from now on, and answers the message ``question_seq``."""
+    """Return a turn of this process, which answers the message ``question_seq``."""
     return Turn.objects.create(
+        owner=this_process(),
+        heartbeat_at=timezone.now(),
         conversation=locked,
         nonce=nonce,
         origin=origin,
@@ -156,41 +159,56 @@ def finish_turn(
     details: str = "",
     profile_at_fault: bool = False,
 ) -> None:
-    """Close a turn: how it ended, and why if it failed, which the transcript shows."""
+    """Close a turn: how it ended, and why if it failed, which the transcript shows.
+
+    What it left open is closed with it. One that is over already stays as it is.
+    """
     conversation = Conversation.objects.filter(pk=turn.conversation_id)
     with transaction.atomic():
-        Turn.objects.filter(pk=turn.pk).update(
+        open_still = Turn.objects.unfinished().filter(pk=turn.pk)
+        if status != Turn.Status.SUCCEEDED:
+            conversation.select_for_update().get()
+            if not open_still.exists():
+                return
+            close_what_is_open(turn, error)
+        changed = open_still.update(
             status=status,
+            doing="",
             error=error,
             details=details,
             profile_at_fault=profile_at_fault,
             last_seq=Subquery(conversation.values("last_seq")),
             finished_at=timezone.now(),
         )
-        if status != Turn.Status.FINISHED or error:
+        if changed and (status != Turn.Status.SUCCEEDED or error):
             store.note_record(turn.conversation_id)
 
 
 def close_interrupted(
     conversation: Conversation | None = None, *, started_before: datetime | None = None
-) -> int:
-    """End what a crash left running; return how many turns and attempts there were.
+) -> set[uuid.UUID]:
+    """End turns that nobody works on any more, and return their conversations.
 
-    With a ``conversation``, only what could not be saved when it ended there.
+    With a ``conversation``, those in it, also of this process: how they ended could not be saved.
     """
-    reason, now = _("The server stopped while this was running."), timezone.now()
-    begun = Q(started_at__lt=started_before or now)
-    attempts = Condensation.objects.filter(begun, status=Condensation.Status.RUNNING)
-    turns = Turn.objects.filter(begun, status=Turn.Status.RUNNING)
-    if conversation is not None:
-        reason = _("How this ended could not be saved.")
-        attempts = attempts.filter(conversation=conversation)
-        turns = turns.filter(conversation=conversation)
-    ended = attempts.update(status=Condensation.Status.FAILED, error=reason, finished_at=now)
-    there = Conversation.objects.filter(pk=OuterRef("conversation"))
-    return ended + turns.update(
-        status=Turn.Status.FAILED,
-        error=reason,
-        last_seq=Subquery(there.values("last_seq")),
-        finished_at=now,
-    )
+    turns = Turn.objects.unfinished() if conversation is None else conversation.turns.unfinished()
+    if started_before:
+        turns = turns.filter(started_at__lt=started_before)
+    closed = set()
+    for turn in turns.select_related("profile"):
+        if turn.owner != this_process():
+            reason = _("The server stopped while this was running.") if turn.is_abandoned else ""
+        else:
+            reason = _("How this ended could not be saved.") if conversation else ""
+        if reason:
+            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
+            closed.add(turn.conversation_id)
+    return closed
+
+
+def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Note that this process works on turns; return those that were ended elsewhere."""
+    here = Turn.objects.unfinished().filter(pk__in=turns)
+    if here.update(heartbeat_at=timezone.now()) == len(turns):
+        return set()
+    return set(turns) - set(here.values_list("pk", flat=True))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context import budgets, sizes
-from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, store
+from chatapp.models import Condensation, Conversation, Message, Rewind, store
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
@@ -118,7 +118,7 @@ def _resting(conversation: Conversation) -> Iterator[Conversation]:
 
 
 def _refuse_while_running(conversation: Conversation) -> None:
-    turn = conversation.turns.filter(status=Turn.Status.RUNNING).first()
+    turn = conversation.turns.unfinished().first()
     if turn and turn.condenses:
         raise Refused(_("The context is being condensed. Cancel that first."))
     if turn:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Q
 
 import condense
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, Turn, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, store
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
@@ -149,7 +149,7 @@ class Builder:
             return self._continued_row(message)
         engine = self.engine[message.pk]
         present, by_user = message.rewind_parent is None, message.role == Message.Role.USER
-        rests = message.turn is None or message.turn.status != Turn.Status.RUNNING
+        rests = message.turn is None or message.turn.is_over
         is_answer = present and rests and not by_user and bool(engine.text)
         return MessageRow(
             id=f"message-{message.seq}",

@@ -74,14 +74,16 @@ class Events:
 
     def _turns(self) -> Iterator[_Event]:
         """Yield turns that ended without an answer that says so itself."""
-        ended = Q(status__in=(Turn.Status.FAILED, Turn.Status.STOPPED)) | ~Q(error="")
+        ended = Q(status__in=Turn.UNDONE) | ~Q(error="")
         turns = self.conversation.turns.answering()
         found = self._within(turns.filter(ended), "last_seq")
         newest = turns.in_force().newest()
         says_so = {row.turn_id for row in self.messages if row.stop_reason == "stopped"}
-        for turn in found.exclude(status=Turn.Status.RUNNING):
+        cut = {row.turn_id for row in self.messages if row.is_cut}
+        for turn in found.exclude(finished_at=None):
             if turn.pk not in says_so:
-                row = _turn_row(turn, is_last=turn == newest)
+                commands = _commands(turn, is_cut=turn.pk in cut) if turn == newest else ()
+                row = _turn_row(turn, commands)
                 yield _Event(turn.finished_at or turn.started_at, row.seq, row, turn.rewind_parent)
 
     def _undone(self, rewinds: Iterable[Rewind]) -> Iterator[_Event]:
@@ -108,10 +110,19 @@ def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow
     )
 
 
-def _turn_row(turn: Turn, *, is_last: bool) -> TurnRow:
+def _commands(turn: Turn, *, is_cut: bool) -> tuple[str, ...]:
+    """Return how a turn can be taken up; an answer that was cut is continued where it ends."""
+    match turn.status:
+        case Turn.Status.SUCCEEDED:
+            return ("turn.continue",)
+        case Turn.Status.INTERRUPTED if not is_cut:
+            return ("turn.continue", "turn.retry")
+    return ("turn.retry",)
+
+
+def _turn_row(turn: Turn, commands: tuple[str, ...]) -> TurnRow:
     seq = turn.at_seq if turn.last_seq is None else turn.last_seq
-    failed = turn.status == Turn.Status.FAILED
-    again = "turn.continue" if turn.status == Turn.Status.FINISHED else "turn.retry"
+    failed = turn.status in {Turn.Status.FAILED, Turn.Status.INTERRUPTED}
     return TurnRow(
         id=f"turn-{turn.pk}",
         seq=seq,
@@ -120,5 +131,5 @@ def _turn_row(turn: Turn, *, is_last: bool) -> TurnRow:
         name=labels.turn_name(turn),
         reason=labels.turn_reason(turn),
         failed=failed,
-        command=again if is_last else "",
+        commands=commands,
     )

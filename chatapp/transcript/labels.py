@@ -140,7 +140,12 @@ def instead_text(other: Condensation | None) -> str:
 
 def turn_name(turn: Turn) -> str:
     """Return how a turn ended that has no answer, or none that says so."""
-    return _("Turn failed") if turn.status == Turn.Status.FAILED else _("Stopped")
+    match turn.status:
+        case Turn.Status.FAILED:
+            return _("Turn failed")
+        case Turn.Status.INTERRUPTED:
+            return _("Interrupted")
+    return _("Stopped")
 
 
 def turn_reason(turn: Turn) -> str:
@@ -159,6 +164,8 @@ def cut_text(stop_reason: str) -> str:
             return _("Stopped here.")
         case "error":
             return _("The answer broke off here.")
+        case "interrupted":
+            return _("The answer was interrupted here.")
     return ""
 
 

@@ -225,9 +225,9 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A turn that failed, or was stopped before it answered; ``reason`` says why.
+    """A turn that failed, was interrupted, or stopped before it answered; ``reason`` says why.
 
-    While it is the last turn, ``command`` takes it up again: "turn.retry" or "turn.continue".
+    While it is the last turn, ``commands`` take it up again: "turn.retry" and "turn.continue".
     """
 
     id: str
@@ -237,7 +237,7 @@ class TurnRow:
     name: str
     reason: str
     failed: bool
-    command: str = ""
+    commands: tuple[str, ...] = ()
     template: ClassVar[str] = "chat/rows/turn.html"
 
 

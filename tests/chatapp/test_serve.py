@@ -37,9 +37,9 @@ def start(data: Path, **environment: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def serving(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(data: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Yield a running server and the address that it printed."""
-    server = start(data)
+    server = start(data, **environment)
     assert server.stdout
     try:
         yield server, server.stdout.readline()

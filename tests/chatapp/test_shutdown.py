@@ -1,4 +1,4 @@
-"""An orderly stop of the server keeps what was being written, and says that it was stopped."""
+"""An orderly stop of the server keeps what was being written, and says what became of it."""
 
 import http.cookiejar
 import json
@@ -67,8 +67,8 @@ def until(socket: ClientConnection, type_: str) -> dict[str, Any]:
 def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
     tmp_path: Path, how: signal.Signals
 ) -> None:
-    """All that was shown is stored, and the turn says that the server was stopped."""
-    with serving(tmp_path) as (server, link):
+    """Without time for a safe point all that was shown is stored, and the turn interrupted."""
+    with serving(tmp_path, SAFE_POINT="0") as (server, link):
         visitor = Visitor(link.strip())
         visitor.post("/c/new/")
         with visitor.open_socket() as socket:
@@ -88,5 +88,25 @@ def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
     words = re.findall(r"\w+", re.sub("<[^>]+>", "", "".join([*shown["closed"], shown["open"]])))
     assert words
     assert re.findall(r"\w+", json.loads(content)[0]["text"])[: len(words)] == words
-    assert (reason, status, calls) == ("stopped", "stopped", 1)
+    assert (reason, status, calls) == ("interrupted", "interrupted", 1)
     assert "The server was stopped" in error
+
+
+def test_an_orderly_stop_lets_an_answer_come_to_its_end(tmp_path: Path) -> None:
+    """Where that takes no longer than the operator allows, nothing is interrupted."""
+    with serving(tmp_path) as (server, link):
+        visitor = Visitor(link.strip())
+        visitor.post("/c/new/", prompt="")
+        with visitor.open_socket() as socket:
+            text, nonce = "Write 400 words about condensing.", str(uuid.uuid4())
+            socket.send(json.dumps({"type": "message.send", "text": text, "nonce": nonce}))
+            until(socket, "text.streamed")
+            server.send_signal(signal.SIGTERM)
+            _rest, stderr = server.communicate(timeout=PATIENCE)
+    assert stderr == ""
+    with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
+        ((status, reason),) = database.execute(
+            "SELECT t.status, m.stop_reason FROM chatapp_turn t "
+            "JOIN chatapp_message m ON m.turn_id = t.id WHERE m.role = 'assistant'"
+        )
+    assert (status, reason) == ("succeeded", "end_turn")

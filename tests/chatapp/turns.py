@@ -6,7 +6,7 @@ import condense
 from chatapp import services
 from chatapp.models import Conversation, Turn, store
 
-DONE, FAILED, STOPPED = Turn.Status.FINISHED, Turn.Status.FAILED, Turn.Status.STOPPED
+DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
 
 
 def ask(conversation: Conversation, text: str = "Why?", *, replaces: int | None = None) -> Turn:

@@ -34,7 +34,7 @@ def ask(text: str, *, replaces: int | None = None) -> Turn:
     return started[0]
 
 
-def end(turn: Turn | None, status: Turn.Status = Turn.Status.FINISHED, **fields: object) -> None:
+def end(turn: Turn | None, status: Turn.Status = Turn.Status.SUCCEEDED, **fields: object) -> None:
     """End a turn."""
     assert turn
     services.finish_turn(turn=turn, status=status, **fields)

@@ -3,14 +3,22 @@
 import asyncio
 import itertools
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import CallRecord, Model, ModelRequest, ToolOutcome, ToolSpec
+from chatapp.agent.ports import (
+    CallOpening,
+    CallRecord,
+    Draft,
+    Model,
+    ModelRequest,
+    ToolOutcome,
+    ToolSpec,
+)
 
 PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
 MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)
@@ -65,8 +73,12 @@ class ListJournal:
 
     def __init__(self, *texts: str) -> None:
         self.seqs = itertools.count(1)
+        self.numbers = itertools.count(1)
         self.calls: list[CallRecord] = []
         self.stop_reasons: list[str] = []
+        self.open: dict[int, CallOpening] = {}
+        self.drafts: list[Draft] = []
+        self.tools: dict[int, ToolOutcome | None] = {}
         self.messages: list[condense.Message] = []
         for text in texts:
             self._add(condense.Message(role="user", content=text))
@@ -79,15 +91,36 @@ class ListJournal:
     async def effective_history(self) -> Sequence[condense.Message]:
         return condense.effective_history(self.messages)
 
+    async def open_call(self, opening: CallOpening) -> int:
+        number = next(self.numbers)
+        self.open[number] = opening
+        return number
+
+    async def withdraw_call(self, number: int) -> None:
+        del self.open[number]
+
+    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+        assert number in self.open
+        self.drafts.append(read())
+
+    async def open_tool(self, call: condense.ToolUseBlock) -> int:
+        number = next(self.numbers)
+        self.tools[number] = None
+        return number
+
+    async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
+        self.tools[number] = outcome
+
     async def append(
         self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
     ) -> condense.Message:
         self.stop_reasons.append(stop_reason)
         if call:
-            self.calls.append(call)
+            await ListJournal.record_call(self, call)
         return self._add(message)
 
     async def record_call(self, call: CallRecord) -> None:
+        del self.open[call.number]
         self.calls.append(call)
 
 

@@ -10,7 +10,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import CallRecord, ModelRequest, ToolOutcome
+from chatapp.agent.ports import CallOpening, CallRecord, ModelRequest, ToolOutcome
 from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,
@@ -29,6 +29,18 @@ class SlowJournal(ListJournal):
     def __init__(self, *texts: str) -> None:
         super().__init__(*texts)
         self.writing = asyncio.Event()
+
+    async def open_call(self, opening: CallOpening) -> int:
+        await pause()
+        return await super().open_call(opening)
+
+    async def open_tool(self, call: condense.ToolUseBlock) -> int:
+        await pause()
+        return await super().open_tool(call)
+
+    async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
+        await pause()
+        await super().close_tool(number, outcome)
 
     async def append(
         self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
@@ -137,6 +149,7 @@ async def test_a_stop_at_any_await_loses_nothing() -> None:
         assert stage.stored.strip() == stage.streamed.strip(), f"after {rounds} rounds"
         assert unanswered(stage.journal.messages) == []
         assert len(stage.journal.calls) == len(stage.provider.requests)
+        assert not stage.journal.open
         if not stopped:
             break
         rounds += 1

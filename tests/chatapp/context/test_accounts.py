@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.agent.ports import CallRecord, Purpose
+from chatapp.agent.ports import CallOpening, CallRecord, Purpose
 from chatapp.context import budgets, sizes
 from chatapp.context.journal import StoredJournal
 from chatapp.context.saving import Saver
@@ -44,18 +44,30 @@ async def journal_of(conversation: Conversation) -> StoredJournal:
     return StoredJournal(run, scale, Saver(RecordingAudience()))
 
 
-def record(usage: condense.Usage, *, is_whole: bool = False, streamed: str = TEXT) -> CallRecord:
-    """Return a call of the chat."""
-    error = "" if is_whole else "stopped"
+async def record(
+    journal: StoredJournal,
+    usage: condense.Usage,
+    *,
+    is_whole: bool = False,
+    streamed: str = TEXT,
+    error: str = "stopped",
+) -> CallRecord:
+    """Return a call of the chat that is over."""
     return CallRecord(
-        Purpose.CHAT, usage, seconds=1, error=error, is_whole=is_whole, streamed=streamed
+        Purpose.CHAT,
+        usage,
+        seconds=1,
+        number=await journal.open_call(CallOpening(Purpose.CHAT)),
+        error="" if is_whole else error,
+        is_whole=is_whole,
+        streamed=streamed,
     )
 
 
 async def test_a_call_that_broke_off_costs_what_was_streamed(conversation: Conversation) -> None:
     """The provider's last word was before the first token; that is not what was written."""
     journal = await journal_of(conversation)
-    call = record(condense.Usage(input=1_000, output=1))
+    call = await record(journal, condense.Usage(input=1_000, output=1))
     await journal.append(WRITTEN, stop_reason="stopped", call=call)
     row = await ModelCall.objects.aget()
     tokens = budgets.COUNTER.count(TEXT)
@@ -68,7 +80,7 @@ async def test_what_broke_off_is_no_measure_of_anything(conversation: Conversati
     journal = await journal_of(conversation)
     usage = condense.Usage(input=5_000, output=1)
     for error in ("stopped", ""):
-        call = CallRecord(Purpose.CHAT, usage, 1, error, is_whole=False, streamed=TEXT)
+        call = await record(journal, usage, error=error)
         await journal.append(WRITTEN, stop_reason="stopped", call=call)
     await conversation.arefresh_from_db()
     assert conversation.measured_tokens is None
@@ -81,7 +93,7 @@ async def test_what_broke_off_is_no_measure_of_anything(conversation: Conversati
 async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conversation) -> None:
     """It measures the context, here and in the database alike."""
     journal = await journal_of(conversation)
-    call = record(condense.Usage(input=5_000, output=300), is_whole=True)
+    call = await record(journal, condense.Usage(input=5_000, output=300), is_whole=True)
     stored = await journal.append(WRITTEN, stop_reason="end_turn", call=call)
     row = await ModelCall.objects.aget()
     assert (row.tokens_output, row.usage_measured) == (300, True)
@@ -95,7 +107,7 @@ async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conver
 async def test_a_server_that_reports_no_output_is_estimated(conversation: Conversation) -> None:
     """Not every server counts; nothing is not what the reply took."""
     journal = await journal_of(conversation)
-    call = record(condense.Usage(input=5_000), is_whole=True)
+    call = await record(journal, condense.Usage(input=5_000), is_whole=True)
     await journal.append(WRITTEN, stop_reason="end_turn", call=call)
     row = await ModelCall.objects.aget()
     assert (row.tokens_output, row.usage_measured) == (budgets.COUNTER.count(TEXT), False)
@@ -105,7 +117,7 @@ async def test_a_server_that_reports_no_output_is_estimated(conversation: Conver
 async def test_a_call_that_got_nowhere_used_nothing(conversation: Conversation) -> None:
     """A refusal costs nothing, and that is no estimate."""
     journal = await journal_of(conversation)
-    await journal.record_call(record(condense.Usage(), streamed=""))
+    await journal.record_call(await record(journal, condense.Usage(), streamed=""))
     row = await ModelCall.objects.aget()
     assert (row.tokens_output, row.cost, row.usage_measured) == (0, 0, True)
 
@@ -115,7 +127,7 @@ async def test_the_page_says_that_the_cost_of_a_stopped_answer_is_an_estimate(
 ) -> None:
     """With the sign that estimates have everywhere."""
     journal = await journal_of(conversation)
-    call = record(condense.Usage(input=1_000, output=1))
+    call = await record(journal, condense.Usage(input=1_000, output=1))
     await journal.append(WRITTEN, stop_reason="stopped", call=call)
     page = await sync_to_async(browser.get)(reverse("chat", args=[conversation.pk]))
     shown = page.content.decode()

@@ -59,7 +59,7 @@ async def test_trying_again_sends_what_was_refused(
         await page.until_idle()
     assert sent(anthropic_standin, 0) == sent(anthropic_standin, 1) == [("user", "Hello.")]
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
-    assert statuses == ["failed", "finished"]
+    assert statuses == ["failed", "succeeded"]
 
 
 async def test_a_request_that_comes_twice_begins_one_turn(

@@ -66,7 +66,7 @@ async def test_a_message_is_acknowledged_streamed_and_stored(
     call = await ModelCall.objects.select_related("turn").aget(conversation=conversation)
     assert call.tokens_output > 0
     assert call.turn is not None
-    assert call.turn.status == Turn.Status.FINISHED
+    assert call.turn.status == Turn.Status.SUCCEEDED
 
 
 async def test_a_message_sent_again_after_a_lost_connection_starts_one_turn(
@@ -140,7 +140,7 @@ async def test_stop_keeps_what_was_streamed(conversation: Conversation, alice: U
     kept = await Message.objects.filter(conversation=conversation, stop_reason="stopped").aget()
     assert kept.content[0]["text"]
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
-    assert statuses == [Turn.Status.STOPPED, Turn.Status.FINISHED]
+    assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
 
 
 async def test_a_page_that_comes_back_mid_stream_shows_what_was_streamed_and_the_rest(

@@ -33,7 +33,7 @@ async def ended(error: BaseException) -> tuple[Ending, str, str]:
 async def test_work_that_is_done_needs_no_notice() -> None:
     """The reply is there to be read."""
     ending = await ending_of(asyncio.sleep(0))
-    assert ending == Ending(Turn.Status.FINISHED, "Done.")
+    assert ending == Ending(Turn.Status.SUCCEEDED, "Done.")
 
 
 async def test_what_the_user_stopped_is_no_failure() -> None:
@@ -45,7 +45,7 @@ async def test_what_the_user_stopped_is_no_failure() -> None:
 async def test_a_limit_that_was_reached_is_told_and_no_failure() -> None:
     """So that the user can decide to go on."""
     ending, text, _details = await ended(StepLimitReached(7))
-    assert ending.turn == Turn.Status.FINISHED
+    assert ending.turn == Turn.Status.SUCCEEDED
     assert ending.notice is not None
     assert (ending.notice.kind, text) == ("info", str(StepLimitReached(7)))
 
@@ -59,7 +59,7 @@ async def test_cancelling_what_the_turn_needed_stops_it() -> None:
 @pytest.mark.parametrize(
     ("reason", "status"),
     [
-        (condense.NothingToCondense("Too few messages."), Turn.Status.FINISHED),
+        (condense.NothingToCondense("Too few messages."), Turn.Status.SUCCEEDED),
         (condense.SummaryFailed("No answer."), Turn.Status.FAILED),
     ],
 )

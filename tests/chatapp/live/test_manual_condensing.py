@@ -82,7 +82,7 @@ async def test_a_turn_is_on_record_from_before_the_first_look(
         attempt = await Condensation.objects.aget()
         assert attempt.turn_id == turn.pk
     await turn.arefresh_from_db()
-    assert turn.status == Turn.Status.FINISHED
+    assert turn.status == Turn.Status.SUCCEEDED
 
 
 @pytest.mark.parametrize("what", ["rewind", "undo_rewind", "undo_condensation", "switch_version"])
@@ -113,7 +113,7 @@ async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
     with pytest.raises(services.Refused, match=BUSY):
         await sync_to_async(_do)(what, conversation, args[1:], fields)
     assert await Rewind.objects.filter(undone_at=None).acount() == before
-    assert (await Turn.objects.aget(pk=turn.pk)).status == Turn.Status.RUNNING
+    assert not (await Turn.objects.aget(pk=turn.pk)).is_over
 
 
 def _do(what: str, conversation: Conversation, args: list[object], fields: dict[str, int]) -> None:

@@ -256,7 +256,7 @@ async def test_a_turn_that_is_stopped_before_its_first_step_ends(
         await page.say("Again.")
         await page.until_idle()
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
-    assert statuses == [Turn.Status.STOPPED, Turn.Status.FINISHED]
+    assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
     assert len(standin.requests) == 1
 
 

@@ -57,7 +57,7 @@ async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
     anthropic_standin: Standin,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With room again, the next message is answered."""
+    """What was stored before is kept, and with room again the next message is answered."""
     monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
     gate = Gate()
     anthropic_standin.then(
@@ -76,7 +76,11 @@ async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
         assert "could not save" in (await Turn.objects.aget()).error + page.frames[-1]["notice"]
         await page.say("Again?")
         await page.until_idle()
-    assert await Message.objects.filter(role="assistant").acount() == 1
+    said = Message.objects.filter(role="assistant").order_by("seq")
+    kept, answer = [row async for row in said]
+    assert kept.stop_reason == "interrupted"
+    assert ("Well: " + "long," * 20_000).startswith(kept.content[0]["text"])
+    assert answer.content[0]["text"] == "There is room again."
 
 
 async def test_a_write_that_fails_is_made_again_while_the_text_stays(
@@ -103,7 +107,7 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     assert page.frames[-1]["notice"] == ""
     row = await Message.objects.aget(role="assistant")
     assert row.content[0]["text"] == text
-    assert (await Turn.objects.aget()).status == Turn.Status.FINISHED
+    assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
 
 
 async def test_an_answer_that_could_not_be_saved_stays_on_the_page(
@@ -166,7 +170,7 @@ async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
         await page.say("Two.")
         await page.until_idle()
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
-    assert statuses == [Turn.Status.FAILED, Turn.Status.FINISHED]
+    assert statuses == [Turn.Status.INTERRUPTED, Turn.Status.SUCCEEDED]
 
 
 async def rewind(conversation: Conversation, user: User) -> HttpResponse:
@@ -235,7 +239,8 @@ async def test_going_back_works_after_a_turn_whose_end_could_not_be_saved(
             await sync_to_async(allow_updates)()
         assert (await rewind(conversation, alice)).status_code == 204
     turn = await Turn.objects.aget()
-    assert (turn.status, turn.error) == (Turn.Status.FAILED, "How this ended could not be saved.")
+    ended = (Turn.Status.INTERRUPTED, "How this ended could not be saved.")
+    assert (turn.status, turn.error) == ended
     assert not await Message.objects.effective().aexists()
 
 
@@ -252,4 +257,4 @@ async def test_going_back_is_refused_while_a_turn_runs(
         gate.open()
         await page.until_idle()
     assert (refusal.status_code, refusal.content) == (422, b"A turn is running. Stop it first.")
-    assert (await Turn.objects.aget()).status == Turn.Status.FINISHED
+    assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED

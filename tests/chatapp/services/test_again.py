@@ -176,7 +176,7 @@ def test_an_answer_that_failed_to_come_leaves_the_way_back_open(conversation: Co
     end(regenerate(conversation, 2), status=FAILED)
     services.switch_version(rewind=Rewind.objects.get())
     assert seen(conversation) == ["Why?", "First."]
-    assert Turn.objects.in_force().get().status == Turn.Status.FINISHED
+    assert Turn.objects.in_force().get().status == Turn.Status.SUCCEEDED
 
 
 def test_a_version_can_not_be_shown_twice(conversation: Conversation) -> None:

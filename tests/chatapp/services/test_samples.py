@@ -27,7 +27,7 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
         await page.say(str(EXAMPLES[0]["prompt"]))
         await page.until_idle()
     turn = await Turn.objects.aget()
-    assert (turn.status, turn.error) == (Turn.Status.FINISHED, "")
+    assert (turn.status, turn.error) == (Turn.Status.SUCCEEDED, "")
     folded = await Condensation.objects.aget()
     assert (folded.status, folded.trigger) == (Condensation.Status.SUCCEEDED, "auto")
     # One to list them, again after the summary, one for each file, the summary, and the answer.

@@ -249,11 +249,13 @@ def test_a_crash_leaves_nothing_running_for_ever(conversation: Conversation, say
     turn = Turn.objects.create(conversation=conversation)
     say("user", "Hello")
     attempt = record_for(conversation, say("user", "x"))
-    Condensation.objects.filter(pk=attempt.pk).update(status=Condensation.Status.RUNNING)
-    assert services.close_interrupted() == 2
+    open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
+    Condensation.objects.filter(pk=attempt.pk).update(**open_still)
+    assert services.close_interrupted() == {conversation.pk}
+    assert services.close_interrupted() == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()
-    assert turn.status == Turn.Status.FAILED
+    assert turn.status == Turn.Status.INTERRUPTED
     assert "server stopped" in attempt.error
 
 

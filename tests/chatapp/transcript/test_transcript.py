@@ -320,7 +320,7 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
     turn = Turn.objects.create(conversation=conversation)
     message = condense.Message(role="assistant", content=(condense.TextBlock("Done."),))
     store.append_message(conversation.pk, message, tokens=1, turn=turn)
-    services.finish_turn(turn=turn, status=Turn.Status.FINISHED)
+    services.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
 
     def add_call(cost: str) -> None:
         ModelCall.objects.create(

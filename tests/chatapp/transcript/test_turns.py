@@ -82,7 +82,7 @@ def test_a_turn_that_used_up_its_steps_can_go_on(conversation: Conversation) -> 
     """It is finished, and says why it ended."""
     turn = ask(conversation)
     use_tools(conversation, 1, turn=turn)
-    services.finish_turn(turn=turn, status=Turn.Status.FINISHED, error="Stopped after 50 steps.")
+    services.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED, error="Stopped after 50 steps.")
     (row,) = turn_rows(conversation)
     assert (row.reason, row.failed) == ("Stopped after 50 steps.", False)
     assert row.command == "turn.continue"

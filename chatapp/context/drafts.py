@@ -1,0 +1,97 @@
+"""What models are writing at this moment, stored twice a second so that no crash takes it.
+
+All drafts of a process go into one short transaction: a hundred streams cost hardly more writes
+than one. A stream never waits for it, and a write that fails ends nothing.
+"""
+
+import asyncio
+import contextlib
+import contextvars
+import json
+import logging
+import time
+from collections.abc import Callable
+
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError, connection, transaction
+
+from chatapp.agent.ports import Draft
+from chatapp.models import ModelCall
+
+log = logging.getLogger(__name__)
+
+# Seconds from a change to its write, so that with the write itself it takes less than half a one …
+PAUSE = 0.4
+# … and from one write to the next where something began that should be known at once.
+SHORTEST_PAUSE = 0.03
+
+Reader = Callable[[], Draft]
+
+_COLUMNS = ("draft", "tokens_input", "tokens_output", "tokens_cache_read", "tokens_cache_write")
+
+
+class DraftWriter:
+    """Writes the newest state of all drafts that changed; a slow disk gets fewer of them."""
+
+    def __init__(self) -> None:
+        """Begin with nothing to write."""
+        self._changed: dict[int, Reader] = {}
+        self._hurry = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def keep(self, number: int, read: Reader, *, at_once: bool) -> None:
+        """Have a call's draft stored as ``read`` returns it then: soon, or ``at_once``."""
+        self._changed[number] = read
+        if self._task is None:
+            self._hurry = asyncio.Event()
+            # A request's own context would take its thread for queries along when it ends.
+            work = self._write_all()
+            self._task = asyncio.create_task(work, context=contextvars.Context())
+        if at_once:
+            self._hurry.set()
+
+    def forget(self, number: int) -> None:
+        """Store nothing more of a call: it is over."""
+        self._changed.pop(number, None)
+
+    async def _write_all(self) -> None:
+        """Write until nothing changes any more."""
+        try:
+            while self._changed:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._hurry.wait(), PAUSE)
+                self._hurry.clear()
+                await self._write()
+                await asyncio.sleep(SHORTEST_PAUSE)
+        finally:
+            self._task = None
+
+    async def _write(self) -> None:
+        changed, self._changed = self._changed, {}
+        rows = [_row(number, read()) for number, read in changed.items()]
+        started = time.monotonic()
+        try:
+            await sync_to_async(_store)(rows)
+        except (DatabaseError, OSError) as error:
+            log.warning("drafts could not be stored: %s", error)
+            self._changed = changed | self._changed
+            # What is slow to fail should not be asked again at once.
+            await asyncio.sleep(max(PAUSE, time.monotonic() - started))
+
+
+def _row(number: int, draft: Draft) -> tuple[str | int, ...]:
+    used = draft.usage
+    blocks = json.dumps(draft.blocks)
+    return (blocks, used.input, used.output, used.cache_read, used.cache_write, number)
+
+
+def _store(rows: list[tuple[str | int, ...]]) -> None:
+    """Write the drafts of calls that are still open, in one statement for all."""
+    table, columns = ModelCall._meta.db_table, ", ".join(f"{name} = %s" for name in _COLUMNS)  # noqa: SLF001 - Django's documented API
+    # Django's update would compile a statement for each row, which costs ten times the write.
+    statement = f"UPDATE {table} SET {columns} WHERE id = %s AND status = 'running'"  # noqa: S608 - names of our own
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.executemany(statement, rows)
+
+
+writer = DraftWriter()

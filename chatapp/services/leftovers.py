@@ -1,0 +1,90 @@
+"""What a turn left open when it ended: each call, tool and attempt is closed with what is known."""
+
+import json
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.prompts import NOT_RUN_RESULT
+from chatapp.context import budgets
+from chatapp.models import Condensation, Message, ModelCall, ToolRun, Turn, store
+
+INTERRUPTED = "interrupted"
+
+
+def close_what_is_open(turn: Turn, reason: str) -> None:
+    """Close a turn's calls, tools and attempts; what was written of an answer becomes its message.
+
+    It is part of the transaction that ends the turn, and does nothing where nothing is open.
+    """
+    for call in turn.calls.filter(status=ModelCall.Status.RUNNING):
+        _close_call(call, turn, reason)
+    _answer_calls(turn)
+    for attempt in turn.condensations.filter(status=Condensation.Status.RUNNING):
+        spent = ModelCall.objects.filter(condensation=attempt).spent()
+        Condensation.objects.filter(pk=attempt.pk).update(
+            status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now(), **spent
+        )
+
+
+def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
+    blocks: list[dict[str, str]] = json.loads(call.draft or "[]")
+    text = "".join(block["text"] for block in blocks if block["type"] == "text").strip()
+    row = None
+    if text and call.purpose == ModelCall.Purpose.CHAT:
+        message = condense.Message(role="assistant", content=(condense.TextBlock(text),))
+        row = _append(turn, message, stop_reason=INTERRUPTED)
+    usage = _usage_known(call, "".join(block["text"] for block in blocks))
+    ModelCall.objects.filter(pk=call.pk).update(
+        **store.usage_columns(usage),
+        status=ModelCall.Status.INTERRUPTED,
+        draft="",
+        message=row,
+        cost=turn.profile.prices.cost(usage) if turn.profile else 0,
+        error=reason or _("The turn ended before this call did."),
+    )
+
+
+def _usage_known(call: ModelCall, written: str) -> condense.Usage:
+    """Return what was reported of a call that broke off, and estimates of the rest."""
+    if call.created_at > timezone.now():
+        # It was to be made after a wait, and never was.
+        return condense.Usage()
+    estimate = call.tokens_estimated or 0
+    if call.condensation:
+        estimate = call.condensation.tokens_before
+    return condense.Usage(
+        input=call.tokens_input if call.tokens_prompt else estimate,
+        output=max(call.tokens_output, budgets.COUNTER.count(written)),
+        cache_read=call.tokens_cache_read,
+        cache_write=call.tokens_cache_write,
+    )
+
+
+def _answer_calls(turn: Turn) -> None:
+    """Store results for a reply whose calls have none: those that are known, and why not."""
+    said = Message.objects.filter(conversation=turn.conversation_id, turn=turn)
+    last = said.in_force().written().newest()
+    calls = store.to_engine(last).tool_uses if last and last.role == Message.Role.ASSISTANT else ()
+    if not (last and calls):
+        return
+    began = turn.tool_runs.filter(started_at__gte=last.created_at)
+    runs = {run.call_id: run for run in began}
+    results = tuple(_result(call, runs.get(call.id)) for call in calls)
+    _append(turn, condense.Message(role="user", content=results))
+    began.update(text="")
+
+
+def _result(call: condense.ToolUseBlock, run: ToolRun | None) -> condense.ToolResultBlock:
+    if run is None:
+        return condense.ToolResultBlock(call.id, NOT_RUN_RESULT, is_error=True)
+    if run.finished_at is None:
+        return condense.ToolResultBlock(call.id, condense.INTERRUPTED, is_error=True)
+    return condense.ToolResultBlock(call.id, run.text, run.is_error)
+
+
+def _append(turn: Turn, message: condense.Message, **columns: Any) -> Message:
+    tokens = condense.count_message(message, budgets.COUNTER)
+    return store.append_message(turn.conversation_id, message, tokens=tokens, turn=turn, **columns)
