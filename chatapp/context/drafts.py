@@ -34,19 +34,19 @@ class DraftWriter:
     """Writes the newest state of all drafts that changed; a slow disk gets fewer of them."""
 
     def __init__(self) -> None:
-        """Begin with nothing to write."""
+        """Begin with nothing to write; ``task`` is there while there is something."""
         self._changed: dict[int, Reader] = {}
         self._hurry = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
 
     def keep(self, number: int, read: Reader, *, at_once: bool) -> None:
         """Have a call's draft stored as ``read`` returns it then: soon, or ``at_once``."""
         self._changed[number] = read
-        if self._task is None:
+        if self.task is None:
             self._hurry = asyncio.Event()
             # A request's own context would take its thread for queries along when it ends.
             work = self._write_all()
-            self._task = asyncio.create_task(work, context=contextvars.Context())
+            self.task = asyncio.create_task(work, context=contextvars.Context())
         if at_once:
             self._hurry.set()
 
@@ -64,7 +64,7 @@ class DraftWriter:
                 await self._write()
                 await asyncio.sleep(SHORTEST_PAUSE)
         finally:
-            self._task = None
+            self.task = None
 
     async def _write(self) -> None:
         changed, self._changed = self._changed, {}

@@ -19,11 +19,12 @@ SILENCE = timedelta(seconds=8)
 
 def this_process() -> str:
     """Return this process as an owner."""
-    return _describe(os.getpid())
+    return describe(os.getpid())
 
 
 @functools.cache
-def _describe(pid: int) -> str:
+def describe(pid: int) -> str:
+    """Return a process of this machine as an owner."""
     return f"{_machine()}/{pid}/{_start_of(pid) or '?'}"
 
 

@@ -7,6 +7,7 @@ from chatapp import services
 from chatapp.models import Conversation, Turn, store
 
 DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
+INTERRUPTED = Turn.Status.INTERRUPTED
 
 
 def ask(conversation: Conversation, text: str = "Why?", *, replaces: int | None = None) -> Turn:

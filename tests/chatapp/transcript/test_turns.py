@@ -6,7 +6,7 @@ from chatapp import services, transcript
 from chatapp.models import Conversation, Turn
 from chatapp.transcript import ContinuedRow, MessageRow, RewindRow, TurnRow
 from tests.chatapp.conftest import use_tools
-from tests.chatapp.turns import FAILED, STOPPED, ask, end, go_on, retry
+from tests.chatapp.turns import FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
 
 
 def turn_rows(conversation: Conversation) -> list[TurnRow]:
@@ -26,7 +26,8 @@ def test_a_failed_turn_is_a_row_that_can_be_tried_again(conversation: Conversati
     said, failed = transcript.page(conversation).rows
     assert isinstance(said, MessageRow)
     assert isinstance(failed, TurnRow)
-    assert (failed.name, failed.reason, failed.command) == ("Turn failed", "No luck.", "turn.retry")
+    assert (failed.name, failed.reason) == ("Turn failed", "No luck.")
+    assert failed.commands == ("turn.retry",)
 
 
 def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conversation) -> None:
@@ -36,7 +37,19 @@ def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conver
     end(ask(conversation, "Hello?"), "Here I am.")
     kinds = [type(row) for row in transcript.page(conversation).rows]
     assert kinds == [MessageRow, TurnRow, TurnRow, MessageRow, MessageRow]
-    assert [row.command for row in turn_rows(conversation)] == ["", ""]
+    assert [row.commands for row in turn_rows(conversation)] == [(), ()]
+
+
+def test_an_interrupted_turn_can_be_continued_and_tried_again(conversation: Conversation) -> None:
+    """An answer that was cut is continued where it ends, so its turn offers the other only."""
+    end(ask(conversation), status=INTERRUPTED)
+    (row,) = turn_rows(conversation)
+    assert (row.name, row.failed) == ("Interrupted", True)
+    assert row.commands == ("turn.continue", "turn.retry")
+    end(retry(conversation), "Well", stop_reason="interrupted", status=INTERRUPTED)
+    assert turn_rows(conversation)[-1].commands == ("turn.retry",)
+    (answer,) = answers(conversation)
+    assert (answer.cut, answer.continuable) == ("The answer was interrupted here.", True)
 
 
 def test_a_turn_that_runs_again_has_nothing_to_try(conversation: Conversation) -> None:
@@ -44,7 +57,7 @@ def test_a_turn_that_runs_again_has_nothing_to_try(conversation: Conversation) -
     end(ask(conversation), status=FAILED)
     retry(conversation)
     (row,) = turn_rows(conversation)
-    assert row.command == ""
+    assert row.commands == ()
 
 
 def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
@@ -58,7 +71,7 @@ def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
     assert [type(row) for row in rewound.rows] == [MessageRow, TurnRow]
     services.undo_rewind(rewind=record)
     (row,) = turn_rows(conversation)
-    assert row.command == "turn.retry"
+    assert row.commands == ("turn.retry",)
 
 
 def test_a_turn_that_was_stopped_before_its_answer_says_so(conversation: Conversation) -> None:
@@ -67,7 +80,7 @@ def test_a_turn_that_was_stopped_before_its_answer_says_so(conversation: Convers
     use_tools(conversation, 1, turn=turn)
     end(turn, status=STOPPED)
     (row,) = turn_rows(conversation)
-    assert (row.name, row.failed, row.command) == ("Stopped", False, "turn.retry")
+    assert (row.name, row.failed, row.commands) == ("Stopped", False, ("turn.retry",))
 
 
 def test_an_answer_that_was_stopped_says_so_itself(conversation: Conversation) -> None:
@@ -85,7 +98,7 @@ def test_a_turn_that_used_up_its_steps_can_go_on(conversation: Conversation) -> 
     services.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED, error="Stopped after 50 steps.")
     (row,) = turn_rows(conversation)
     assert (row.reason, row.failed) == ("Stopped after 50 steps.", False)
-    assert row.command == "turn.continue"
+    assert row.commands == ("turn.continue",)
 
 
 @pytest.mark.parametrize(
