@@ -63,7 +63,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
     await receive()
     try:
         with only_server_in("DATA_DIR", settings.DATA_DIR):
-            await hub.open()
+            hub.open()
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await hub.close()

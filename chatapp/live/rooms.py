@@ -129,9 +129,8 @@ class Hub:
             budgets.warm_up()
             await sync_to_async(services.close_interrupted)()
 
-    async def open(self) -> None:
-        """Look after turns from now on, also while nobody is there."""
-        await self.clear_up()
+    def open(self) -> None:
+        """Look after turns from now on, also while nobody is there; needs a running loop."""
         self.pulse.start()
 
     async def close(self) -> None:

@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
-from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
 from chatapp import services, staticfiles
@@ -84,7 +83,8 @@ class Command(BaseCommand):
             migrate_if_needed()
             services.close_interrupted()
             budgets.warm_up()
-            reactor.callLater(0, self.look_after_turns)  # type: ignore[arg-type] # its own types are wrong
+            # It needs the loop, which runs only after this.
+            asyncio.get_event_loop().call_soon(hub.open)
             user = services.prepare_owner()
             token = services.create_sign_in_token(user=user)
         except DatabaseError as error:
@@ -95,11 +95,6 @@ class Command(BaseCommand):
         link = reverse("sign_in_with_token", args=[token])
         self.stdout.write(address(settings.HOST, port) + link)
         self.stdout.flush()
-
-    @staticmethod
-    def look_after_turns() -> None:
-        """Say from now on that they are alive, and end those of other processes that are gone."""
-        hub.pulse.start()
 
 
 def migrate_if_needed() -> None:

@@ -267,13 +267,16 @@ def test_only_what_began_before_is_taken_for_interrupted(
     looked = timezone.now()
     turn = Turn.objects.create(conversation=conversation)
     attempt = record_for(conversation, say("user", "x"))
-    Condensation.objects.filter(pk=attempt.pk).update(status=Condensation.Status.RUNNING)
-    assert services.close_interrupted(conversation, started_before=looked) == 0
+    open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
+    Condensation.objects.filter(pk=attempt.pk).update(**open_still)
+    assert services.close_interrupted(conversation, started_before=looked) == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()
-    assert (turn.status, attempt.status) == ("running", "running")
+    assert (turn.is_over, attempt.status) == (False, "running")
     later = timezone.now()
-    assert services.close_interrupted(conversation, started_before=later) == 2
+    assert services.close_interrupted(conversation, started_before=later) == {conversation.pk}
+    attempt.refresh_from_db()
+    assert attempt.status == "failed"
 
 
 def test_a_deleted_conversation_can_be_restored(conversation: Conversation) -> None:
