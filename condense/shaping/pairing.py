@@ -10,7 +10,7 @@ from condense.messages import Block, Message, OpaqueBlock, TextBlock, ToolResult
 from condense.shaping.tool_text import orphan_to_blocks, tool_result_to_text, tool_use_to_text
 
 # What is known of a call without a result, whatever ended the work on it.
-INTERRUPTED = "Interrupted before this tool finished; it may have run, in part or whole."
+INTERRUPTED = "Interrupted before this tool finished. Unknown: it may have run, in part or whole."
 
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 

@@ -137,7 +137,7 @@ def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversatio
     services.close_interrupted()
     told = results(conversation)
     assert told["done"] == "42"
-    assert told["begun"].startswith("Unknown: ")
+    assert told["begun"] == condense.INTERRUPTED
     assert "may have run" in told["begun"]
     assert told["waiting"].startswith("Not run")
     assert not ToolRun.objects.exclude(text="").exists()
