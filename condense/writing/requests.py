@@ -1,6 +1,7 @@
 """A request for a summary: as plain text, or as one of the conversation's own calls."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import aligned_instruction, summary_system
@@ -24,11 +25,33 @@ def without_old_images(
     """Return ``hidden``, an effective history's beginning, without images before its newest prompt.
 
     What they showed stands in the replies, and together they may weigh more than a call can carry.
+    Those that came after the last words of a reply stay, also where tools gave them.
     """
-    prompts = (index for index in reversed(range(len(effective))) if _is_prompt(effective[index]))
-    newest = next(prompts, len(effective))
-    old = replace_images(hidden[:newest], nested=True, text=OLD_IMAGE)
-    return (*old, *hidden[newest:])
+    newest = _last(effective, _is_prompt, otherwise=len(effective))
+    undescribed = _last(effective, _is_said, otherwise=-1) + 1
+    old = min(newest, undescribed)
+    return (
+        *replace_images(hidden[:old], nested=True, text=OLD_IMAGE),
+        *hidden[old:undescribed],
+        *map(_with_images_beside, hidden[undescribed:]),
+    )
+
+
+def _last(messages: Sequence[Message], holds: Callable[[Message], bool], *, otherwise: int) -> int:
+    found = (index for index in reversed(range(len(messages))) if holds(messages[index]))
+    return next(found, otherwise)
+
+
+def _is_said(message: Message) -> bool:
+    return message.role == "assistant" and bool(message.text.strip())
+
+
+def _with_images_beside(message: Message) -> Message:
+    """Return a message with the images of its tool results beside them, where text keeps them."""
+    contents = (result.content for result in message.tool_results)
+    inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
+    images = tuple(block for block in inside if isinstance(block, ImageBlock))
+    return message.with_content((*message.blocks, *images)) if images else message
 
 
 def _is_prompt(message: Message) -> bool:

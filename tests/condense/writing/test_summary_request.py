@@ -7,6 +7,7 @@ import pytest
 from condense import (
     INTERRUPTED,
     CutChunk,
+    ImageBlock,
     Message,
     OpaqueBlock,
     SummaryFailed,
@@ -84,6 +85,38 @@ async def test_images_before_the_newest_prompt_are_not_sent(window: int) -> None
     assert blocks.count(IMAGE) == 1
     assert TextBlock("[Image]") in blocks
     assert len(summarizer.requests) == 1 or window < 100_000
+
+
+@pytest.mark.parametrize("window", [100_000, 4_000], ids=["whole", "in parts"])
+@pytest.mark.parametrize("supports_images", [True, False])
+async def test_an_image_that_no_reply_describes_is_sent_to_a_model_that_sees(
+    supports_images: bool, window: int
+) -> None:
+    """Whoever sent it, a user before the newest prompt or a tool: nothing else tells of it."""
+    summarizer = RepeatingSummarizer("S")
+    summarizer.supports_images = supports_images
+    image, screenshot = IMAGE, ImageBlock({**IMAGE.source, "data": "c2NyZWVu"})
+    looked = Message("user", (ToolResultBlock("t1", (TextBlock("A plot:"), screenshot)),))
+    asked = [Message("user", (TextBlock("look"), image)), user("What do they show?")]
+    one, two = (Message("assistant", call(id_).tool_uses) for id_ in ("t1", "t2"))
+    messages = [*chat(20), *asked, one, looked, two, result("t2")]
+    await start_afresh(messages, summarizer, window=window)
+    blocks = [b for request in summarizer.requests for m in request.messages for b in m.blocks]
+    sent = [blocks.count(one) for one in (image, screenshot)]
+    assert sent == ([1, 1] if supports_images else [0, 0])
+    said = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+    assert "[Tool Result]\nA plot:\n[Image]" in said
+
+
+async def test_an_image_of_a_tool_that_a_reply_describes_is_not_sent_again() -> None:
+    """Also when the same prompt is still worked on."""
+    summarizer = ScriptedSummarizer("S")
+    looked = Message("user", (ToolResultBlock("t1", (IMAGE,)),))
+    seen = Message("assistant", (TextBlock("It shows a plot."), *call("t2").blocks))
+    await start_afresh(
+        [user("Look"), call("t1"), looked, seen, result("t2"), *chat(3)[1:2]], summarizer
+    )
+    assert IMAGE not in [block for m in summarizer.requests[0].messages for block in m.blocks]
 
 
 async def test_an_aligned_request_keeps_all_images() -> None:
