@@ -71,15 +71,18 @@ def condenser_for(
 
 
 def hooks_for(workspace: Path) -> condense.Hooks:
-    """Return the hooks of the settings.
+    """Return the hooks of the settings, after those that are there unless they are switched off.
 
-    Without any, a summary carries the ledger of what it hides, and the files that were read.
+    These have a summary carry the ledger of what it hides, and the files that were read.
     """
-    if not settings.CONDENSE_HOOKS:
+    hooks = condense.Hooks()
+    if settings.CONDENSE_DEFAULT_HOOKS:
         files = condense.AttachFoldedFiles(workspace)
-        return condense.Hooks(after=(condense.attach_ledger, files))
+        hooks = condense.Hooks(after=(condense.attach_ledger, files))
+    if not settings.CONDENSE_HOOKS:
+        return hooks
     named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)
-    return named if isinstance(named, condense.Hooks) else named(workspace)
+    return hooks + (named if isinstance(named, condense.Hooks) else named(workspace))
 
 
 def workspace_of(conversation: Conversation) -> Path:

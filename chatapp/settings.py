@@ -57,9 +57,12 @@ globals().update(
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 
 # The dotted path of a condense.Hooks object, or of a function from the workspace's folder to one:
-# an application's own say in every condensation. It replaces the default, which attaches the ledger
-# (condense.attach_ledger) and the files read (condense.AttachFoldedFiles) to every summary.
+# an application's own say in every condensation.
 CONDENSE_HOOKS = read_text("CONDENSE_HOOKS", "")
+
+# Whether every summary carries the ledger (condense.attach_ledger) and the files that were read
+# (condense.AttachFoldedFiles), before what CONDENSE_HOOKS adds.
+CONDENSE_DEFAULT_HOOKS = read_flag("CONDENSE_DEFAULT_HOOKS", default=True)
 
 # Detailed error pages, for development only.
 DEBUG = read_flag("DEBUG", default=False)

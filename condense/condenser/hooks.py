@@ -91,6 +91,19 @@ class Hooks:
     validators: tuple[Validator, ...] = ()
     listeners: tuple[Listener, ...] = ()
 
+    def __add__(self, others: "Hooks") -> "Hooks":
+        """Return these and then the others; what is among both is called once."""
+        return Hooks(
+            before=_both(self.before, others.before),
+            after=_both(self.after, others.after),
+            validators=_both(self.validators, others.validators),
+            listeners=_both(self.listeners, others.listeners),
+        )
+
+
+def _both[Hook](ours: tuple[Hook, ...], others: tuple[Hook, ...]) -> tuple[Hook, ...]:
+    return (*ours, *(hook for hook in others if hook not in ours))
+
 
 @dataclass(frozen=True, slots=True)
 class HookRun:

@@ -218,10 +218,22 @@ def own_for(workspace: Path) -> condense.Hooks:
     return condense.Hooks(after=(add_nothing, condense.AttachFoldedFiles(workspace)))
 
 
-@pytest.mark.parametrize(("name", "count"), [("OWN", 1), ("own_for", 2)])
-def test_own_hooks_replace_the_default_and_may_depend_on_the_workspace(
+@pytest.mark.parametrize("name", ["OWN", "own_for"])
+def test_own_hooks_come_after_the_default_and_may_depend_on_the_workspace(
+    settings: Any, tmp_path: Path, name: str
+) -> None:
+    """An object, or a function that makes one; what both name is done once."""
+    settings.CONDENSE_HOOKS = f"{__name__}.{name}"
+    files = condense.AttachFoldedFiles(tmp_path)
+    hooks = bootstrap.hooks_for(tmp_path)
+    assert hooks.after == (condense.attach_ledger, files, add_nothing)
+
+
+@pytest.mark.parametrize(("name", "count"), [("", 0), ("OWN", 1), ("own_for", 2)])
+def test_the_default_hooks_are_left_out_where_the_operator_says_so(
     settings: Any, tmp_path: Path, name: str, count: int
 ) -> None:
-    """An object, or a function that makes one."""
-    settings.CONDENSE_HOOKS = f"{__name__}.{name}"
+    """Only their own are called then."""
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    settings.CONDENSE_HOOKS = f"{__name__}.{name}" if name else ""
     assert len(bootstrap.hooks_for(tmp_path).after) == count

@@ -31,6 +31,19 @@ from tests.condense.dialogues import texts
 EXTRA = TextBlock("Remember the house rules.")
 
 
+def test_hooks_add_up_in_their_order_and_each_counts_once() -> None:
+    """Of every kind."""
+    told: list[Event] = []
+    one = Hooks(before=(veto,), after=(add,), validators=(judge,))
+    two = Hooks(before=(be_brief, veto), after=(flood, add), listeners=(told.append,))
+    assert one + two == Hooks(
+        before=(veto, be_brief),
+        after=(add, flood),
+        validators=(judge,),
+        listeners=(told.append,),
+    )
+
+
 async def veto(plan: Plan) -> Veto:
     """Stop every run."""
     return Veto(f"Not now, with {len(plan.situation.effective)} messages.")
