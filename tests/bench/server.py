@@ -1,0 +1,142 @@
+"""The real server as a process of its own, and the browsers that talk to it."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlparse
+
+from websockets.asyncio.client import ClientConnection, connect
+
+ROOT = Path(__file__).parents[2]
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Server:
+    """A running server, and the cookies of a browser that is signed in."""
+
+    pid: int
+    netloc: str
+    jar: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cpu(self) -> float:
+        """The processor seconds that it has used (Linux)."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    @property
+    def memory(self) -> int:
+        """The KiB that it holds in memory (Linux)."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+    def ask(self, method: str, path: str, **form: str) -> http.client.HTTPResponse:
+        """Make a request as the browser does, and take its cookies."""
+        connection = http.client.HTTPConnection(self.netloc, timeout=60)
+        headers = {"Cookie": self.cookies, "Origin": f"http://{self.netloc}"}
+        if form:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        connection.request(method, path, urlencode(form), headers)
+        answer = connection.getresponse()
+        for cookie in answer.headers.get_all("Set-Cookie") or []:
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.jar[name] = value
+        answer.read()
+        return answer
+
+    def post(self, path: str) -> str:
+        """Press a button, and return where that leads."""
+        answer = self.ask("POST", path, csrfmiddlewaretoken=self.jar["csrftoken"])
+        return answer.headers["Location"]
+
+    @property
+    def cookies(self) -> str:
+        """The cookies as a header."""
+        return "; ".join(f"{name}={value}" for name, value in self.jar.items())
+
+    def converse(self) -> str:
+        """Return the id of a new conversation."""
+        return self.post("/c/new/").strip("/").split("/")[-1]
+
+
+@dataclass
+class Page:
+    """An open page: every frame it got since the last message, as text."""
+
+    socket: ClientConnection
+    frames: list[str] = field(default_factory=list)
+
+    async def say(self, text: str) -> None:
+        """Send a message, and return when its turn has ended."""
+        self.frames.clear()
+        command = {"type": "message.send", "text": text, "nonce": str(uuid.uuid4())}
+        await self.socket.send(json.dumps(command))
+        while not self._ended(await self.socket.recv()):
+            pass
+
+    def _ended(self, frame: Any) -> bool:
+        self.frames.append(frame)
+        return '"status.changed"' in frame[:40] and '"running": false' in frame
+
+
+async def open_page(server: Server, conversation: str) -> Page:
+    """Open a page of a conversation, past its snapshot."""
+    socket = await connect(
+        f"ws://{server.netloc}/ws/c/{conversation}/",
+        additional_headers={"Cookie": server.cookies},
+        origin=f"http://{server.netloc}",  # type: ignore[arg-type]
+        compression=None,
+        max_size=None,
+    )
+    await socket.recv()
+    return Page(socket)
+
+
+@contextmanager
+def model() -> Iterator[str]:
+    """Run a model's stand-in; yield its address."""
+    with _process(["-m", "tests.bench.provider"]) as (_pid, line):
+        yield f"http://127.0.0.1:{line.strip()}"
+
+
+@contextmanager
+def serving(*command: str, **environment: str) -> Iterator[Server]:
+    """Run a server over an empty folder; yield it with a browser that is signed in."""
+    with tempfile.TemporaryDirectory(prefix="bench-server-") as folder:
+        environment |= {"DATA_DIR": folder, "PORT": "0"}
+        with _process([*(command or ("manage.py",)), "serve"], **environment) as (pid, line):
+            address = urlparse(line.strip())
+            server = Server(pid, address.netloc)
+            server.ask("GET", address.path)
+            server.post(address.path)
+            server.ask("GET", "/")
+            yield server
+
+
+@contextmanager
+def _process(arguments: list[str], **environment: str) -> Iterator[tuple[int, str]]:
+    """Run Python in a process of its own; yield its id and the first line that it prints."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    try:
+        yield process.pid, process.stdout.readline()
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
