@@ -8,13 +8,16 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import cast, override
 
+from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import models
 
 from chatapp import services
 from chatapp.live import protocol, sessions, turns
 from chatapp.live.rooms import hub
 from chatapp.models import Conversation
+from chatapp.models.prepared import prepared
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +40,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await self.accept()
         if not self._user.is_authenticated:
             return await self.close(protocol.SIGN_IN_REQUIRED)
-        conversation = await self._find()
+        conversation = await sync_to_async(self._find)()
         if conversation is None:
             return await self.close(protocol.NOT_YOURS)
         self.conversation = conversation
@@ -49,16 +52,18 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Who opened the socket, as things were then."""
         return cast("User | AnonymousUser", self.scope["user"])
 
-    async def _find(self) -> Conversation | None:
+    def _find(self) -> Conversation | None:
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
-        own = Conversation.objects.filter(owner=self._user.pk).select_related("owner")
-        return await own.filter(pk=pk, deleted_at=None).afirst()
+        return _own_conversation.first(pk=pk, owner=self._user.pk)
 
     async def _ended(self) -> int:
         """Return the code to close with, 0 while session, user and conversation still stand."""
-        if not await sessions.goes_on(self.scope.get("session")):
+        return await sync_to_async(self._look)()
+
+    def _look(self) -> int:
+        if not sessions.goes_on(self.scope.get("session")):
             return protocol.SIGN_IN_REQUIRED
-        conversation = await self._find()
+        conversation = self._find()
         if conversation is None:
             return protocol.NOT_YOURS
         if not sessions.may_stay(self.conversation.owner, conversation.owner):
@@ -148,3 +153,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     @_obey.register
     async def _(self, _command: protocol.CancelCondensing) -> None:
         turns.cancel_condensing(self.conversation.pk)
+
+
+@prepared(pk=models.UUIDField(), owner=models.IntegerField())
+def _own_conversation(pk: uuid.UUID, owner: int) -> models.QuerySet[Conversation]:
+    present = Conversation.objects.filter(pk=pk, owner=owner, deleted_at=None)
+    return present.select_related("owner")

@@ -4,8 +4,8 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 
-from django.db import transaction
-from django.db.models import Max
+from asgiref.sync import sync_to_async
+from django.db import models, transaction
 from django.utils import timezone
 
 import condense
@@ -16,6 +16,7 @@ from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
+from chatapp.models.prepared import prepared
 
 PROGRESS_INTERVAL = 0.5  # seconds
 
@@ -48,9 +49,8 @@ class StoredLog:
     async def condensed_at(self) -> int:
         """Return the newest message's seq when it was last tried, 0 where it never was."""
         if self._condensed_at is None:
-            tried = Condensation.objects.filter(conversation=self.run.conversation)
-            found = await tried.aaggregate(seq=Max("at_seq"))
-            self._condensed_at = found["seq"] or 0
+            found = await sync_to_async(_last_tried.first)(conversation=self.run.conversation.pk)
+            self._condensed_at = found or 0
         return self._condensed_at
 
     async def started(self, attempt: condense.Attempt) -> None:
@@ -179,6 +179,12 @@ class StoredLog:
             **calls.spent(),
             **columns,
         )
+
+
+@prepared(conversation=models.UUIDField())
+def _last_tried(conversation: uuid.UUID) -> models.QuerySet[Condensation, int]:
+    tried = Condensation.objects.filter(conversation=conversation).order_by("-at_seq")
+    return tried.values_list("at_seq", flat=True)[:1]
 
 
 def _count_hidden(reduction: condense.Reduction, made: Message) -> dict[str, int]:

@@ -4,19 +4,27 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from django.db import models
+
 import condense
 from chatapp.context import budgets
 from chatapp.models import Conversation, ModelCall, Profile
+from chatapp.models.prepared import prepared
 
 
 def read_calibration(conversation_id: uuid.UUID, model: str) -> condense.Calibration:
     """Return what the latest calls to ``model`` teach about its tokenizer."""
-    calls = ModelCall.objects.filter(conversation=conversation_id).measured(model)
     calibration = condense.Calibration()
-    for call in reversed(calls[: condense.Calibration.MEMORY]):
+    for call in reversed(_latest_calls(conversation=conversation_id, model=model)):
         estimated = call.tokens_estimated or 0
         calibration = calibration.observe(estimated, call.tokens_prompt, media=call.tokens_media)
     return calibration
+
+
+@prepared(conversation=models.UUIDField(), model=models.TextField())
+def _latest_calls(conversation: uuid.UUID, model: str) -> models.QuerySet[ModelCall]:
+    calls = ModelCall.objects.filter(conversation=conversation).measured(model)
+    return calls[: condense.Calibration.MEMORY]
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:

@@ -10,8 +10,7 @@ from chatapp.context import budgets, sizes
 from chatapp.context.runs import Terms
 from chatapp.context.thresholds import Threshold
 from chatapp.live.forecast import Forecast, forecast
-from chatapp.models import Conversation, Profile, store
-from chatapp.services import preferences_of
+from chatapp.models import Conversation, Preferences, Profile, store
 
 # The bar turns amber this many points of the window before condensing starts.
 WARN_POINTS = 10
@@ -50,13 +49,11 @@ class ContextState:
     forecast: Forecast
 
 
-def context_state(conversation: Conversation) -> ContextState | None:
-    """Return the numbers of the conversation's context; None without a profile."""
-    conversation = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
+def context_state(conversation: Conversation, preferences: Preferences) -> ContextState | None:
+    """Return the numbers of a conversation's context as it is stored; None without a profile."""
     profile = conversation.profile
     if profile is None:
         return None
-    preferences = preferences_of(conversation.owner)
     history = store.read_effective(conversation.pk)
     tokens = sizes.context_size(conversation, profile, history)
     terms = Terms(conversation=conversation, profile=profile, preferences=preferences)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from chatapp import services
 from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.context_bar import ContextState, context_state, state_of
-from chatapp.models import Condensation, Conversation
+from chatapp.models import Condensation, store
 from chatapp.rendering.numbers import number
 
 
@@ -41,8 +42,9 @@ def read_panel(
     conversation_id: uuid.UUID, band: Band | None, notice: Notice | None
 ) -> protocol.Frame:
     """Return the panel's frame as the database has it."""
-    conversation = Conversation.objects.get(pk=conversation_id)
-    return render_panel(context_state(conversation), band, notice)
+    conversation = store.read_conversation(conversation_id)
+    preferences = services.preferences_of(conversation.owner)
+    return render_panel(context_state(conversation, preferences), band, notice)
 
 
 def panel_of(

@@ -15,9 +15,9 @@ from chatapp.live import turns
 _DECIDES = frozenset({"is_active", "password"})
 
 
-async def goes_on(session: SessionBase | None) -> bool:
+def goes_on(session: SessionBase | None) -> bool:
     """Whether a session is stored still; without one, whoever is there has proved it otherwise."""
-    return session is None or await session.aexists(session.session_key or "")
+    return session is None or session.exists(session.session_key or "")
 
 
 def may_stay(then: User, now: User) -> bool:

@@ -170,7 +170,7 @@ def _tell(conversation_id: uuid.UUID, what: Callable[[Room], None]) -> None:
 
 def _read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
     """Return what a run works with, as things are now."""
-    fresh = Conversation.objects.select_related("profile", "owner").get(pk=conversation.pk)
+    fresh = store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise services.Refused(_("This conversation was deleted."))
     if fresh.profile is None:

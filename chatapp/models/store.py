@@ -17,6 +17,7 @@ from django.utils import timezone
 import condense
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.prepared import prepared
 
 _TAG_NAMES = (
     "condense_id",
@@ -48,10 +49,26 @@ def _text(value: uuid.UUID | str | None) -> str | None:
     return None if value is None else uuid.UUID(str(value)).hex
 
 
+def read_conversation(pk: uuid.UUID) -> Conversation:
+    """Return a conversation as it is now, with its profile and its owner."""
+    (row,) = _conversation(pk=pk)
+    return row
+
+
+@prepared(pk=models.UUIDField())
+def _conversation(pk: uuid.UUID) -> models.QuerySet[Conversation]:
+    return Conversation.objects.filter(pk=pk).select_related("profile", "owner")
+
+
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     """Return what the model sees, in reading order; costs what is visible, not what is stored."""
-    rows = Message.objects.filter(conversation=conversation_id).effective()
+    rows = _effective(conversation=conversation_id)
     return condense.effective_history([to_engine(row) for row in rows])
+
+
+@prepared(conversation=models.UUIDField())
+def _effective(conversation: uuid.UUID) -> MessageQuerySet:
+    return Message.objects.filter(conversation=conversation).effective()
 
 
 def append_message(

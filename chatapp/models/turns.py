@@ -32,7 +32,11 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
     def newest(self) -> "Turn | None":
         """Return the turn that began last, None without any."""
-        return self.order_by("-started_at", "-pk").first()
+        return self.latest_first().first()
+
+    def latest_first(self) -> Self:
+        """Return turns by their beginning."""
+        return self.order_by("-started_at", "-pk")
 
 
 class Turn(models.Model):

@@ -5,11 +5,12 @@ from datetime import timedelta
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import models, transaction
 from django.utils import timezone
 
 from chatapp.models import Preferences, Profile, SignInToken
 from chatapp.models.accounts import server_key
+from chatapp.models.prepared import prepared
 from chatapp.providers import ProviderSpec, provider_specs
 
 OWNER_NAME = "owner"
@@ -32,11 +33,15 @@ def preferences_of(user: User) -> Preferences:
 
     A user who has seen it all is read without a transaction: also while nothing can be written.
     """
-    stored = Preferences.objects.select_related("default_profile")
-    preferences = stored.filter(owner=user).first()
-    if preferences is None or _unoffered(preferences):
-        preferences = _offer_profiles(user)
-    return preferences
+    stored = _stored_preferences(owner=user.pk)
+    if not stored or _unoffered(stored[0]):
+        return _offer_profiles(user)
+    return stored[0]
+
+
+@prepared(owner=models.IntegerField())
+def _stored_preferences(owner: int) -> models.QuerySet[Preferences]:
+    return Preferences.objects.select_related("default_profile").filter(owner=owner)
 
 
 @transaction.atomic

@@ -2,12 +2,16 @@
 
 import uuid
 
+from django.db import models
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.prompts import CONTINUE
 from chatapp.context import budgets
 from chatapp.models import Conversation, Message, Rewind, Turn, store
+from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.prepared import prepared
+from chatapp.models.turns import RewindQuerySet, TurnQuerySet
 from chatapp.services.conversations import is_known, one_turn, open_turn
 from chatapp.services.errors import Refused
 from chatapp.services.versions import set_answer_aside
@@ -31,7 +35,7 @@ def has_loose_end(conversation: Conversation) -> bool:
     turn, last = _last_turn(conversation), _last_message(conversation)
     failed = turn is not None and (turn.status != Turn.Status.SUCCEEDED or bool(turn.error))
     cut = last is not None and last.is_cut
-    return failed or cut or conversation.rewinds.undoable().exists()
+    return failed or cut or bool(_undoable(conversation=conversation.pk))
 
 
 def regenerate_answer(*, conversation: Conversation, seq: int, nonce: uuid.UUID) -> Turn | None:
@@ -90,11 +94,28 @@ def _open(locked: Conversation, nonce: uuid.UUID, question_seq: int, origin: Tur
 
 
 def _last_turn(conversation: Conversation) -> Turn | None:
-    return conversation.turns.in_force().answering().newest()
+    return _latest_turns.first(conversation=conversation.pk)
 
 
 def _last_message(conversation: Conversation) -> Message | None:
-    return conversation.messages.in_force().written().newest()
+    return _latest_messages.first(conversation=conversation.pk)
+
+
+@prepared(conversation=models.UUIDField())
+def _latest_turns(conversation: uuid.UUID) -> TurnQuerySet:
+    turns = Turn.objects.filter(conversation=conversation).in_force().answering()
+    return turns.latest_first()[:1]
+
+
+@prepared(conversation=models.UUIDField())
+def _latest_messages(conversation: uuid.UUID) -> MessageQuerySet:
+    messages = Message.objects.filter(conversation=conversation).in_force().written()
+    return messages.order_by("-seq")[:1]
+
+
+@prepared(conversation=models.UUIDField())
+def _undoable(conversation: uuid.UUID) -> RewindQuerySet:
+    return Rewind.objects.filter(conversation=conversation).undoable()
 
 
 def _is_unanswered(last: Message) -> bool:

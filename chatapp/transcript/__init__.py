@@ -8,6 +8,7 @@
 ``events``  what happened between messages, as rows
 ``folding`` what a rewind took along, as one row
 ``builder`` rows of some consecutive messages
+``queries`` what rows ask of the database each time
 ``whole``   what a row shows in part
 ``page``    one page of rows, in a number of queries that does not depend on its length
 ``hits``    messages that were found by searching

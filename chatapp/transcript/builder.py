@@ -10,7 +10,7 @@ import condense
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, store
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
-from chatapp.transcript import labels
+from chatapp.transcript import labels, queries
 from chatapp.transcript.events import Events
 from chatapp.transcript.facts import fact_groups, facts_kept
 from chatapp.transcript.folding import Placed, fold
@@ -73,16 +73,10 @@ class Builder:
         """Return why and where results were cleared: message and id of the call → that."""
         if not self.messages:
             return {}
-        markers = Message.objects.filter(
-            conversation=self.conversation,
-            clear_id__isnull=False,
-            hidden=False,
-            position__gte=self.messages[0].position,
-        )
-        made = markers.select_related("condensation")
+        since = self.messages[0].position
         return {
             (name, call): _hider(row.condensation)
-            for row in made
+            for row in queries.clearings(conversation=self.conversation.pk, position=since)
             for name, lines in row.cleared.items()
             if int(name) in self.engine
             for call in lines
@@ -91,8 +85,7 @@ class Builder:
     @functools.cached_property
     def rewinds(self) -> list[Rewind]:
         """All rewinds of the conversation, oldest first."""
-        rows = Rewind.objects.filter(conversation=self.conversation)
-        return list(rows.select_related("conversation").order_by("created_at"))
+        return queries.rewinds(conversation=self.conversation.pk)
 
     @functools.cached_property
     def versions(self) -> dict[Place, Versions]:

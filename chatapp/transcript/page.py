@@ -7,21 +7,21 @@ import re
 import uuid
 from itertools import islice
 
-from chatapp.models import Conversation, Message
+from chatapp.models import Conversation, Message, store
 from chatapp.models.conversations import MessageQuerySet
+from chatapp.transcript import queries
 from chatapp.transcript.builder import Builder, Cursor
 from chatapp.transcript.parts import LiveTools
 from chatapp.transcript.rows import ContinuedRow, MessageRow, Page
 
 PAGE = 50
 _CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
-_SHOWN_WITH = ("call", "condensation", "turn")
 
 
 def revision(conversation_id: uuid.UUID) -> int:
     """Return the number of changes the conversation's transcript has seen."""
-    rows = Conversation.objects.filter(pk=conversation_id)
-    return rows.values_list("revision", flat=True).get()
+    (found,) = queries.revisions(pk=conversation_id)
+    return found
 
 
 def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> Page:
@@ -73,7 +73,7 @@ def _page(conversation: Conversation, messages: list[Message], older: str, newer
 def _rows(
     conversation: Conversation, lower: Cursor | None = None, upper: Cursor | None = None
 ) -> MessageQuerySet:
-    rows = Message.objects.filter(conversation=conversation).select_related(*_SHOWN_WITH)
+    rows = Message.objects.filter(conversation=conversation).select_related(*queries.SHOWN_WITH)
     if lower:
         position, seq = lower
         rows = rows.filter(position__gte=position).exclude(position=position, seq__lt=seq)
@@ -117,8 +117,7 @@ def live_row(
     conversation_id: uuid.UUID, seq: int, live: LiveTools
 ) -> tuple[MessageRow | ContinuedRow, Conversation]:
     """Return one message's row with what its running tools have answered so far."""
-    query = Message.objects.filter(conversation=conversation_id, seq__gte=seq)
-    messages = list(query.select_related(*_SHOWN_WITH).order_by("seq")[:2])
-    conversation = Conversation.objects.get(pk=conversation_id)
+    messages = queries.row_and_next(conversation=conversation_id, seq=seq)
+    conversation = store.read_conversation(conversation_id)
     builder = Builder(conversation, messages)
     return builder.message_row(messages[0], live, is_newest=len(messages) == 1), conversation

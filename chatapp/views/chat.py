@@ -38,7 +38,7 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "page": read_page(request, conversation),
-        "context": context_state(conversation),
+        "context": context_state(conversation, preferences),
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
         "longest": settings.LONGEST_MESSAGE,

@@ -10,7 +10,6 @@ from django.urls import reverse
 
 import condense
 from chatapp.live import protocol
-from chatapp.live.context_bar import context_state
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -22,6 +21,7 @@ from chatapp.models import (
     store,
 )
 from tests.chatapp.conftest import Say
+from tests.chatapp.runs import bar_of
 from tests.chatapp.sockets import PATIENCE, connect, open_page
 
 # What runs does so in other threads than the test's, which see only what is committed.
@@ -185,7 +185,7 @@ async def test_condensing_by_hand_leaves_a_row_and_a_smaller_context(
     assert (attempt.trigger, attempt.focus) == ("manual", "the numbers")
     assert attempt.tokens_after is not None
     assert attempt.tokens_after < attempt.tokens_before
-    bar = await sync_to_async(context_state)(conversation)
+    bar = await sync_to_async(bar_of)(conversation)
     assert bar is not None
     assert bar.used == attempt.tokens_after, "row and bar say the same"
 

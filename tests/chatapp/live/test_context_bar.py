@@ -4,9 +4,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from chatapp import services
-from chatapp.live.context_bar import ContextState, context_state
+from chatapp.live.context_bar import ContextState
 from chatapp.models import Conversation, Preferences, Profile
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.runs import bar_of
 
 WINDOW, OUTPUT = 100_000, 10_000
 
@@ -25,7 +26,7 @@ def state_of(conversation: Conversation, **wishes: object) -> ContextState:
     """Return the bar's numbers under these preferences."""
     services.preferences_of(conversation.owner)
     Preferences.objects.filter(owner=conversation.owner).update(**wishes)
-    state = context_state(conversation)
+    state = bar_of(conversation)
     assert state
     return state
 
@@ -78,4 +79,4 @@ def test_its_parts_add_up_to_what_is_used(
 def test_without_a_profile_there_is_no_window(conversation: Conversation, alice: User) -> None:
     """Whoever removed it has to choose another first."""
     alice.profiles.all().delete()
-    assert context_state(conversation) is None
+    assert bar_of(conversation) is None

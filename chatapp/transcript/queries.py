@@ -1,0 +1,41 @@
+"""What rows ask of the database each time they are shown, compiled once."""
+
+import uuid
+
+from django.db import models
+
+from chatapp.models import Conversation, Message, Rewind
+from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.prepared import prepared
+
+# What a message's row shows besides the message.
+SHOWN_WITH = ("call", "condensation", "turn")
+
+
+@prepared(pk=models.UUIDField())
+def revisions(pk: uuid.UUID) -> models.QuerySet[Conversation, int]:
+    """Return the revision of a conversation."""
+    return Conversation.objects.filter(pk=pk).values_list("revision", flat=True)
+
+
+@prepared(conversation=models.UUIDField(), seq=models.IntegerField())
+def row_and_next(conversation: uuid.UUID, seq: int) -> MessageQuerySet:
+    """Return a message, and the one that was written after it, if any."""
+    rows = Message.objects.filter(conversation=conversation, seq__gte=seq)
+    return rows.select_related(*SHOWN_WITH).order_by("seq")[:2]
+
+
+@prepared(conversation=models.UUIDField(), position=models.IntegerField())
+def clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
+    """Return the markers in force of clearings, from a position on."""
+    made = Message.objects.filter(
+        conversation=conversation, clear_id__isnull=False, hidden=False, position__gte=position
+    )
+    return made.select_related("condensation")
+
+
+@prepared(conversation=models.UUIDField())
+def rewinds(conversation: uuid.UUID) -> models.QuerySet[Rewind]:
+    """Return all rewinds, oldest first."""
+    rows = Rewind.objects.filter(conversation=conversation)
+    return rows.select_related("conversation").order_by("created_at")

@@ -1,0 +1,88 @@
+"""How often a page, a socket and a turn ask the database: each has a number that it keeps."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import transcript
+from chatapp.models import Conversation
+from tests.chatapp.conftest import Say
+from tests.chatapp.queries import statements
+from tests.chatapp.sockets import Page, open_page
+
+# What runs does so in other threads than the test's, which see only what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 18, 21, 7, 15, 4
+
+
+@pytest.fixture
+def session(browser: Client) -> SessionStore:
+    """The session of Alice's browser."""
+    return SessionStore(browser.cookies["sessionid"].value)
+
+
+async def talk(page: Page) -> None:
+    """Send a message, and wait for the end of its turn."""
+    await page.say("Hi")
+    await page.until_idle()
+
+
+async def test_a_short_turn_takes_so_many_queries(
+    conversation: Conversation, alice: User, session: SessionStore
+) -> None:
+    """From the socket to the end, a page watching."""
+    async with open_page(conversation, alice, session) as page:
+        await talk(page)
+        with statements() as sent:
+            await talk(page)
+    assert len(sent) <= TO_SEND + TO_ANSWER, "\n".join(sent)
+
+
+async def test_a_turn_takes_as_many_queries_in_a_long_conversation(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """What is stored costs nothing until it is looked at."""
+    async with open_page(conversation, alice) as page:
+        await talk(page)
+        with statements() as few:
+            await talk(page)
+        for number in range(20):
+            await sync_to_async(say)("user" if number % 2 else "assistant", "More")
+        with statements() as sent:
+            await talk(page)
+    assert len(sent) == len(few)
+
+
+async def test_a_socket_takes_so_many_queries_until_it_shows_the_present(
+    conversation: Conversation, alice: User
+) -> None:
+    """With a turn behind it, and none that runs."""
+    async with open_page(conversation, alice) as page:
+        await talk(page)
+    with statements() as sent:
+        async with open_page(conversation, alice):
+            pass
+    assert len(sent) <= TO_CONNECT, "\n".join(sent)
+
+
+def test_opening_a_conversation_takes_so_many_queries(
+    conversation: Conversation, browser: Client, say: Say
+) -> None:
+    """Its page with everything on it."""
+    for number in range(20):
+        say("user" if number % 2 else "assistant", "More")
+    with statements() as sent:
+        browser.get(reverse("chat", args=[conversation.pk]))
+    assert len(sent) <= TO_OPEN, "\n".join(sent)
+
+
+def test_a_live_row_takes_so_many_queries(conversation: Conversation, say: Say) -> None:
+    """While its tools run, each change of it."""
+    say("user", "Hello")
+    with statements() as sent:
+        transcript.live_row(conversation.pk, 1, {})
+    assert len(sent) <= TO_SHOW_A_ROW, "\n".join(sent)

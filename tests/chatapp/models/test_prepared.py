@@ -1,0 +1,89 @@
+"""Queries that are compiled once."""
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, models
+
+from chatapp import services
+from chatapp.models import Conversation, Message, Turn
+from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.prepared import prepared
+from tests.chatapp.conftest import Say
+from tests.chatapp.queries import statements
+from tests.chatapp.turns import ask, end
+
+
+def since(conversation: uuid.UUID, seq: int) -> MessageQuerySet:
+    """Return messages with their turns."""
+    rows = Message.objects.filter(conversation=conversation, seq__gte=seq, hidden=False)
+    return rows.select_related("turn", "call").order_by("-seq")[:3]
+
+
+read_since = prepared(conversation=models.UUIDField(), seq=models.IntegerField())(since)
+
+
+@pytest.fixture
+def talk(conversation: Conversation) -> list[Turn]:
+    """Three turns."""
+    return [end(ask(conversation, text), "Because.") for text in ("a", "b", "c")]
+
+
+def test_it_finds_what_the_query_finds(conversation: Conversation, talk: list[Turn]) -> None:
+    """Joined rows, which may be missing, and converted columns included; nothing is deferred."""
+    for seq in (1, 4, 6, 7):
+        found = read_since(conversation=conversation.pk, seq=seq)
+        expected = list(since(conversation.pk, seq))
+        with statements() as sent:
+            assert [(row.pk, row.content, row.turn) for row in found] == [
+                (row.pk, row.content, row.turn) for row in expected
+            ]
+        assert sent == []
+
+
+def test_it_is_asked_anew_each_time(conversation: Conversation, say: Say) -> None:
+    """Nothing is kept but the SQL."""
+    assert read_since(conversation=conversation.pk, seq=1) == []
+    row = say("user", "Hello")
+    assert read_since(conversation=conversation.pk, seq=1) == [row]
+    assert read_since(conversation=uuid.uuid4(), seq=1) == []
+
+
+def test_values_come_as_the_query_gives_them(conversation: Conversation, alice: User) -> None:
+    """A list of one column, say."""
+
+    @prepared(owner=models.IntegerField())
+    def titles(owner: int) -> models.QuerySet[Conversation, str]:
+        return Conversation.objects.filter(owner=owner).values_list("title", flat=True)
+
+    services.rename_conversation(conversation=conversation, title="One")
+    assert titles(owner=alice.pk) == ["One"]
+
+
+def test_it_is_one_statement_with_its_values_apart(conversation: Conversation) -> None:
+    """What a value says is never part of the SQL."""
+    read_since(conversation=conversation.pk, seq=1)
+    with statements() as sent:
+        read_since(conversation=conversation.pk, seq=41)
+    (sql,) = sent
+    assert "41" not in sql
+    assert conversation.pk.hex not in sql
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_thread_asks_through_its_own_connection(conversation: Conversation, say: Say) -> None:
+    """Whichever thread compiled it."""
+    row = say("user", "Hello")
+
+    def read() -> list[Message]:
+        try:
+            return read_since(conversation=conversation.pk, seq=1)
+        finally:
+            # Django keeps a database in memory open.
+            connection.connection.close()
+
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(read).result() == [row]
+    assert read_since(conversation=conversation.pk, seq=1) == [row]

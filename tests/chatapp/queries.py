@@ -1,0 +1,44 @@
+"""The statements that the database gets, whichever thread sends them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from weakref import WeakSet
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
+
+_ALL: WeakSet[BaseDatabaseWrapper] = WeakSet()
+_LISTENING: list["Statements"] = []
+
+
+class Statements(list[str]):
+    """What was sent, in order."""
+
+    def note(self, execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        """Keep a statement, and execute it; what begins and ends transactions is none."""
+        if not sql.startswith(("BEGIN", "SAVEPOINT", "RELEASE")):
+            self.append(sql)
+        return execute(sql, *rest)
+
+
+@receiver(connection_created)
+def _know(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
+    if connection not in _ALL:
+        _ALL.add(connection)
+        connection.execute_wrappers.extend(one.note for one in _LISTENING)
+
+
+@contextmanager
+def statements() -> Iterator[Statements]:
+    """Collect all statements until the block ends."""
+    heard = Statements()
+    with ExitStack() as stack:
+        for connection in list(_ALL):
+            stack.enter_context(connection.execute_wrapper(heard.note))
+        _LISTENING.append(heard)
+        try:
+            yield heard
+        finally:
+            _LISTENING.remove(heard)
