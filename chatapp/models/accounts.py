@@ -64,9 +64,9 @@ def _price(label: "_StrPromise") -> "models.DecimalField[Any, Any]":
     )
 
 
-def provider_choices() -> list[tuple[str, str]]:
-    """Return the names and labels of the providers that there are."""
-    return [(spec.name, spec.label) for spec in provider_specs().values()]
+def provider_choices() -> "list[tuple[str, _StrPromise]]":
+    """Return the names and labels of the providers that there are, who know no translation."""
+    return [(spec.name, _(spec.label)) for spec in provider_specs().values()]
 
 
 def server_key(spec: ProviderSpec) -> str:
