@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
+from django.http import QueryDict
 
 from chatapp import services
 from chatapp.live import protocol, sessions, turns
@@ -52,6 +53,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Who opened the socket, as things were then."""
         return cast("User | AnonymousUser", self.scope["user"])
 
+    @property
+    def _since(self) -> protocol.Place | None:
+        """What a page that comes back has already."""
+        asked = QueryDict(self.scope.get("query_string", b""))
+        return protocol.read_place(asked.get("since", ""))
+
     def _find(self) -> Conversation | None:
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
         return _own_conversation.first(pk=pk, owner=self._user.pk)
@@ -84,13 +91,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Send every frame; return when there are no more, with the code of ``_ended``."""
         looked = time.monotonic()
         await hub.clear_up()
-        async for frame in hub.room(self.conversation.pk).watch():
+        async for text in hub.room(self.conversation.pk).watch(self._since):
             # Another process may have ended the session, of which nothing tells this one.
             if time.monotonic() - looked > LOOK_AGAIN:
                 if code := await self._ended():
                     return code
                 looked = time.monotonic()
-            await self._reply(frame)
+            await self.send(text)
             # Daphne writes only when the loop comes round.
             await asyncio.sleep(0)
         return await self._ended()
@@ -112,8 +119,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._reply(protocol.refused("This page is out of date. Reload it."))
 
     async def _reply(self, frame: protocol.Frame) -> None:
-        for text in protocol.encode(frame):
-            await self.send(text)
+        await self.send(protocol.encode(frame))
 
     @functools.singledispatchmethod
     async def _obey(self, command: protocol.Command) -> None:
@@ -143,16 +149,22 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return True
 
     @_obey.register
-    async def _(self, _command: protocol.StopTurn) -> None:
-        turns.stop(self.conversation.pk)
-
-    @_obey.register
     async def _(self, command: protocol.StartCondensing) -> None:
-        await self._start(lambda: turns.condense_now(self.conversation, command.focus), None)
+        work = functools.partial(turns.condense_now, self.conversation, command)
+        if await self._start(work, command.nonce):
+            await self._reply(protocol.message_accepted(command.nonce))
 
     @_obey.register
-    async def _(self, _command: protocol.CancelCondensing) -> None:
-        turns.cancel_condensing(self.conversation.pk)
+    async def _(self, command: protocol.StopTurn) -> None:
+        turns.stop(self.conversation.pk, command.turn)
+
+    @_obey.register
+    async def _(self, command: protocol.CancelCondensing) -> None:
+        turns.cancel_condensing(self.conversation.pk, command.turn)
+
+    @_obey.register
+    async def _(self, _command: protocol.Ping) -> None:
+        await self._reply(protocol.pong(hub.room(self.conversation.pk).watchers.change))
 
 
 @prepared(pk=models.UUIDField(), owner=models.IntegerField())

@@ -54,23 +54,22 @@ class LiveView:
         await _safely(self.scene.settle())
         await self.scene.end(status, notice, changed=changed)
 
-    async def snapshot(self) -> list[protocol.Frame]:
-        """Return the frames that bring a page up to date, whatever it shows."""
+    async def snapshot(self, place: protocol.Place) -> list[protocol.Frame]:
+        """Return the frames that bring a page up to date as of ``place``, whatever it shows."""
         scene = self.scene
         revision = await sync_to_async(transcript.revision)(self.conversation_id)
         articles, panel = await scene.articles(), await scene.panel()
-        frames = [
+        return [
             protocol.snapshot(
+                place,
                 revision=revision,
-                running=scene.running,
+                turn=scene.turn,
                 status=scene.status,
                 articles=articles,
+                streamed=scene.streaming.snapshot() if scene.streaming else None,
                 panel=panel,
             )
         ]
-        if scene.streaming:
-            frames.append(scene.streaming.snapshot())
-        return frames
 
     async def show_change(self) -> None:
         """Have every page fetch the transcript and the panel again."""

@@ -1,9 +1,11 @@
 """The WebSocket's messages: the only file that knows the wire's JSON keys.
 
 Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
-``turn.stop``, ``condense.start``, ``condense.cancel``.
+``turn.stop``, ``condense.start``, ``condense.cancel``, ``ping``. What begins something has a nonce,
+what ends something names the turn, so that one sent twice, or late, does no harm.
 Server → browser: everything under "frames" below. A frame that shows something carries HTML made by
-the page's own templates; every frame is idempotent, so that one sent twice does no harm.
+the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
+``epoch``: a page shows each once, in order, and comes back for what is missing.
 """
 
 import json
@@ -28,6 +30,9 @@ LARGEST_COMMAND = 4 * 1024 * 1024
 
 # The page has a shorter field.
 LONGEST_FOCUS = 2_000
+
+# Digits of a change's number.
+LONGEST_NUMBER = 9
 
 # What the ids of rows begin with whose messages are stored.
 STORED = "message-"
@@ -65,22 +70,47 @@ class TakeUp:
 
 @dataclass(frozen=True, slots=True)
 class StopTurn:
-    """Stop what runs: the turn, and a condensation within it."""
+    """Stop the turn of this id or nonce, and a condensation within it."""
+
+    turn: uuid.UUID
 
 
 @dataclass(frozen=True, slots=True)
 class StartCondensing:
     """Condense now; ``focus`` says what the summary should dwell on."""
 
+    nonce: uuid.UUID
     focus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelCondensing:
-    """Cancel the condensation that runs, and nothing else."""
+    """Cancel the condensation that runs within a turn or is one, and nothing else."""
+
+    turn: uuid.UUID
 
 
-Command = SendMessage | TakeUp | StopTurn | StartCondensing | CancelCondensing
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Ask for a sign of life."""
+
+
+Command = SendMessage | TakeUp | StopTurn | StartCondensing | CancelCondensing | Ping
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far a page is: the last change that it has shown, of one epoch."""
+
+    epoch: str
+    change: int
+
+
+def read_place(text: str) -> Place | None:
+    """Return the place that a page says it has, None where it has none."""
+    epoch, _, change = text.partition(".")
+    usable = change.isascii() and change.isdecimal() and len(change) <= LONGEST_NUMBER
+    return Place(epoch, int(change)) if usable else None
 
 
 def decode(text: str) -> Command:
@@ -98,12 +128,15 @@ def decode(text: str) -> Command:
                 "seq": int(seq),
             }:
                 return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
-            case {"type": "turn.stop"}:
-                return StopTurn()
-            case {"type": "condense.start", **rest}:
-                return StartCondensing(str(rest.get("focus", ""))[:LONGEST_FOCUS])
-            case {"type": "condense.cancel"}:
-                return CancelCondensing()
+            case {"type": "turn.stop", "turn": str(turn)}:
+                return StopTurn(uuid.UUID(turn))
+            case {"type": "condense.start", "nonce": str(nonce), **rest}:
+                focus = str(rest.get("focus", ""))[:LONGEST_FOCUS]
+                return StartCondensing(uuid.UUID(nonce), focus)
+            case {"type": "condense.cancel", "turn": str(turn)}:
+                return CancelCondensing(uuid.UUID(turn))
+            case {"type": "ping"}:
+                return Ping()
     except (ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from error
     raise BadFrame("unknown type")
@@ -113,21 +146,42 @@ def decode(text: str) -> Command:
 
 
 def snapshot(
-    *, revision: int, running: bool, status: str, articles: Sequence[tuple[str, str]], panel: Frame
+    place: Place,
+    *,
+    revision: int,
+    turn: str,
+    status: str,
+    articles: Sequence[tuple[str, str]],
+    streamed: Frame | None,
+    panel: Frame,
 ) -> Frame:
-    """Everything a page needs to show the present: sent first on every connection.
+    """Everything a page needs to show the present: sent first to one that has nothing of it.
 
-    ``articles`` are (element id, HTML) of what is being written; ``panel`` is a ``panel`` frame.
-    A page whose transcript has another ``revision`` fetches it again.
+    ``articles`` are (element id, HTML) of what is being written, ``streamed`` and ``panel`` frames
+    of their own. ``turn`` is the id of the one that runs, if any. A page whose transcript has
+    another ``revision`` fetches it again.
     """
     return {
         "type": "snapshot",
+        "epoch": place.epoch,
+        "upto": place.change,
         "revision": revision,
-        "running": running,
+        "turn": turn,
         "status": status,
         "articles": [{"id": id_, "html": html} for id_, html in articles],
+        "streamed": streamed,
         "panel": panel,
     }
+
+
+def resumed(place: Place) -> Frame:
+    """Tell a page that came back that it misses nothing but what follows, up to ``place``."""
+    return {"type": "resumed", "epoch": place.epoch, "upto": place.change}
+
+
+def pong(change: int) -> Frame:
+    """Answer a ping with the number of the last change."""
+    return {"type": "pong", "upto": change}
 
 
 def article_upserted(id_: str, html: str) -> Frame:
@@ -185,9 +239,9 @@ def condensing_progressed(written: str) -> Frame:
     return {"type": "condensing.progressed", "written": written}
 
 
-def status_changed(text: str, *, running: bool) -> Frame:
-    """Announce what goes on; ``running`` decides between Send and Stop."""
-    return {"type": "status.changed", "text": text, "running": running}
+def status_changed(text: str, *, turn: str) -> Frame:
+    """Announce what goes on; the id of the ``turn`` that runs, if any, is what Stop stops."""
+    return {"type": "status.changed", "text": text, "turn": turn}
 
 
 def message_accepted(nonce: uuid.UUID) -> Frame:
@@ -203,27 +257,35 @@ def refused(reason: str, *, nonce: uuid.UUID | None = None) -> Frame:
 # Fitting
 
 
-def encode(frame: Frame) -> Iterator[str]:
-    """Yield the frame as the text of a WebSocket message, none larger than LARGEST_FRAME.
+def encode(frame: Frame) -> str:
+    """Return the frame as the text of a WebSocket message."""
+    return json.dumps(frame, ensure_ascii=False)
+
+
+def parts(frame: Frame) -> Iterator[Frame]:
+    """Yield the frame as frames none of which is larger than LARGEST_FRAME.
 
     Where it does not fit it becomes several, or word to fetch what the server has stored.
     """
-    text = json.dumps(frame, ensure_ascii=False)
-    if _fits(text, LARGEST_FRAME):
-        yield text
+    if _fits(frame):
+        yield frame
     else:
-        for part in _smaller(frame):
-            yield json.dumps(part, ensure_ascii=False)
+        yield from _smaller(frame)
 
 
-def _fits(text: str, size: int) -> bool:
+def _fits(frame: Frame) -> bool:
+    text = encode(frame)
+    # With its number it is a little longer.
+    size = LARGEST_FRAME - 100
     return 4 * len(text) <= size or len(text.encode()) <= size
 
 
 def _smaller(frame: Frame) -> Iterator[Frame]:
     match frame:
         case {"type": "snapshot"}:
-            yield {**frame, "revision": None, "articles": []}
+            yield {**frame, "revision": None, "articles": [], "streamed": None}
+            if frame["streamed"]:
+                yield from _in_parts(frame["streamed"])
         case {"type": "text.streamed"}:
             yield from _in_parts(frame)
         case {"type": "article.upserted", "id": str(id_)} if not id_.startswith(STORED):

@@ -38,18 +38,21 @@ class Room:
     @property
     def idle(self) -> bool:
         """Whether nobody watches and nothing runs."""
-        return not (self.watchers or self.busy)
+        return not (self.watchers.present or self.busy)
 
     @property
     def busy(self) -> bool:
         """Whether something runs or is about to."""
         return bool(self.job) or self.starting.locked()
 
-    async def watch(self) -> AsyncIterator[protocol.Frame]:
-        """Yield a snapshot, then every frame; ends when the watcher falls too far behind."""
+    async def watch(self, since: protocol.Place | None) -> AsyncIterator[str]:
+        """Yield what a page lacks that has everything up to ``since``, then every frame.
+
+        Ends when the watcher falls too far behind.
+        """
         try:
-            async for frame in self.watchers.watch(self.view.snapshot):
-                yield frame
+            async for text in self.watchers.watch(self.view.snapshot, since):
+                yield text
         finally:
             hub.close_idle(self)
 

@@ -32,7 +32,8 @@ class Scene:
         """Show that nothing runs."""
         self.conversation_id = conversation_id
         self.watchers = watchers
-        self.running = False
+        # The id of the one that runs, if any.
+        self.turn = ""
         self.status = ""
         self.band: Band | None = None
         self.notice: Notice | None = None
@@ -47,7 +48,7 @@ class Scene:
 
     def begin(self, run: Run) -> None:
         """Show that something runs."""
-        self.running, self.notice = True, None
+        self.turn, self.notice = str(run.turn.pk), None
         self._run, self._context = run, None
         self._unsaved.clear()
         self._show_status(_("Thinking…"))
@@ -67,7 +68,7 @@ class Scene:
         if changed:
             await self._show_transcript()
         panel = await self._panel_or_notice() if self.watchers else None
-        self.running = False
+        self.turn = ""
         self._show_status(status)
         self._run = self._context = None
         if panel:
@@ -229,7 +230,7 @@ class Scene:
 
     def _show_status(self, text: str) -> None:
         self.status = text
-        self.watchers.send(protocol.status_changed(text, running=self.running))
+        self.watchers.send(protocol.status_changed(text, turn=self.turn))
 
     async def _show_transcript(self) -> None:
         revision = await sync_to_async(transcript.revision)(self.conversation_id)

@@ -17,6 +17,7 @@ from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.forecast import forecast
+from chatapp.live.jobs import Job
 from chatapp.live.rooms import Room, hub
 from chatapp.models import Conversation, Turn, store
 
@@ -97,36 +98,46 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
     raise services.busy_with(room.job.run.turn)
 
 
-async def condense_now(conversation: Conversation, focus: str) -> None:
-    """Start a condensation by hand; raise services.Refused while something runs."""
+async def condense_now(conversation: Conversation, command: protocol.StartCondensing) -> None:
+    """Start a condensation by hand; raise services.Refused while something runs.
+
+    A repeated nonce starts nothing.
+    """
     room = await hub.enter(conversation.pk)
     async with room.starting:
-        if room.job:
-            raise services.busy_with(room.job.run.turn)
-        await sync_to_async(services.close_interrupted)(conversation)
-        room.start(await sync_to_async(_start_condensing)(conversation, focus))
+        if not await _may_start(room, conversation, command.nonce):
+            return
+        run = await sync_to_async(_start_condensing)(conversation, command)
+        if run:
+            room.start(run)
 
 
 @transaction.atomic
-def _start_condensing(conversation: Conversation, focus: str) -> Run:
-    turn = services.start_condensing(conversation=conversation)
+def _start_condensing(conversation: Conversation, command: protocol.StartCondensing) -> Run | None:
+    turn = services.start_condensing(conversation=conversation, nonce=command.nonce)
+    if turn is None:
+        return None
     if nothing := forecast(store.read_effective(conversation.pk)).nothing:
         raise services.Refused(nothing)
-    return _read_run(conversation, turn=turn, focus=focus)
+    return _read_run(conversation, turn=turn, focus=command.focus)
 
 
-def stop(conversation_id: uuid.UUID) -> None:
-    """Stop the conversation's turn or condensation, if one runs."""
+def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
+    """Stop a turn, unless it has ended; without a name, whichever runs."""
+    if job := _running(conversation_id, turn):
+        job.stop()
+
+
+def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
+    """Cancel the condensation that runs; a turn that only waits for it goes on."""
+    if job := _running(conversation_id, turn):
+        job.cancel_condensing()
+
+
+def _running(conversation_id: uuid.UUID, turn: uuid.UUID | None) -> Job | None:
     room = hub.rooms.get(conversation_id)
-    if room and room.job:
-        room.job.stop()
-
-
-def cancel_condensing(conversation_id: uuid.UUID) -> None:
-    """Cancel the condensation that runs; a turn that waits for it goes on."""
-    room = hub.rooms.get(conversation_id)
-    if room and room.job:
-        room.job.cancel_condensing()
+    job = room.job if room else None
+    return job if job and turn in {None, job.run.turn.pk, job.run.turn.nonce} else None
 
 
 def close_left_over(conversation: Conversation) -> None:

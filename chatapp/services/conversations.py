@@ -102,10 +102,15 @@ def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
     return Turn.objects.filter(conversation=conversation, nonce=nonce).exists()
 
 
-def start_condensing(*, conversation: Conversation) -> Turn:
-    """Open the turn of a condensation by hand; refused while another runs."""
+def start_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
+    """Open the turn of a condensation by hand; None when this nonce was here before.
+
+    Refused while another runs.
+    """
+    if is_known(conversation, nonce):
+        return None
     with one_turn(conversation) as locked:
-        return open_turn(locked, uuid.uuid4(), question_seq=0, origin=Turn.Origin.CONDENSED)
+        return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)
 
 
 def busy_with(turn: Turn | None) -> Refused:

@@ -1,4 +1,5 @@
 // A conversation's page: the socket's frames go to the parts that show them.
+import { Changes } from "./changes.js";
 import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
@@ -15,7 +16,8 @@ import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
-const socket = new Socket(url);
+const changes = new Changes(showInTurn, () => socket.open());
+const socket = new Socket(url, () => changes.place);
 const scroll = new Scroll(toLatest);
 const transcript = new Transcript(scroll);
 const places = new Places(transcript, scroll);
@@ -24,13 +26,15 @@ const editing = new Editing(composer, scroll);
 
 const show = {
   async snapshot(frame) {
-    composer.show(frame.status, frame.running);
+    composer.show(frame.status, frame.turn);
     showPanel(frame.panel);
     composer.resend();
     transcript.settle(frame.articles.map(({ id }) => id));
     if (frame.revision !== transcript.revision) await transcript.refetch();
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
+    if (frame.streamed) transcript.stream(frame.streamed);
   },
+  resumed: () => composer.resend(),
   "article.upserted": ({ id, html }) => transcript.upsert(id, html),
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
@@ -38,9 +42,7 @@ const show = {
   "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
   "panel.changed": showPanel,
   "condensing.progressed": showWritten,
-  "status.changed"({ text: words, running }) {
-    composer.show(words, running);
-  },
+  "status.changed": (frame) => composer.show(frame.text, frame.turn),
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);
     refreshTitle();
@@ -61,7 +63,16 @@ function inTurn(work) {
   return done;
 }
 
-socket.addEventListener("frame", ({ detail }) => inTurn(() => show[detail.type]?.(detail)));
+function showInTurn(frame) {
+  return inTurn(() => show[frame.type]?.(frame));
+}
+
+socket.addEventListener("line", () => changes.begin());
+socket.addEventListener("frame", ({ detail }) => {
+  changes.take(detail);
+  // What was sent and not answered may not have arrived; the server takes it once.
+  if (detail.type === "pong") composer.resend();
+});
 
 async function toLatest() {
   if (transcript.goesOn) await inTurn(() => transcript.showLatest());
@@ -114,7 +125,7 @@ document.addEventListener("keydown", (event) => {
 document.body.addEventListener("transcript-changed", () => inTurn(() => transcript.refetch()));
 
 startTitle();
-startPanel(socket);
+startPanel(socket, () => composer.turn);
 showConnection(socket, signIn, (isLost) => {
   composer.showLine(isLost);
   document.body.classList.toggle("is-offline", isLost);

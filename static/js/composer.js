@@ -2,6 +2,7 @@
 import { session } from "./storage.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
+import { uuid } from "./uuid.js";
 
 export class Composer {
   #form = document.getElementById("composer");
@@ -18,7 +19,9 @@ export class Composer {
   #news = "";
   #refused = false;
   #lost = false;
-  running = false;
+  // The one that was stopped, until it is.
+  #stopping = "";
+  turn = "";
 
   constructor(socket, onSend) {
     this.#socket = socket;
@@ -88,6 +91,7 @@ export class Composer {
   resend() {
     if (this.#pending) this.#post(this.#pending.command, this.#pending.box);
     else if (this.#form.dataset.send !== undefined) this.#sendPrompt();
+    if (this.#stopping) this.stop();
   }
 
   accepted(nonce) {
@@ -106,17 +110,23 @@ export class Composer {
     this.#remember();
   }
 
-  show(words, running) {
-    this.running = running;
+  /** Say what goes on; `turn` is the id of the one that runs, if any. */
+  show(words, turn) {
+    this.turn = turn;
     this.#news = words;
-    this.#refused &&= running;
+    this.#refused &&= this.running;
+    if (this.#stopping !== turn) this.#stopping = "";
     this.#say();
-    document.body.classList.toggle("is-running", running);
+    document.body.classList.toggle("is-running", this.running);
     this.#buttons();
   }
 
+  get running() {
+    return Boolean(this.turn);
+  }
+
   stop() {
-    if (this.running) this.#socket.send({ type: "turn.stop" });
+    if (this.running && this.#socket.send({ type: "turn.stop", turn: this.turn })) this.#stopping = this.turn;
   }
 
   #post(command, box) {
@@ -205,14 +215,4 @@ export class Composer {
     const draft = this.#stored();
     if (!this.#box.value && draft?.text) this.#box.value = draft.text;
   }
-}
-
-// randomUUID exists on secure origins only; a server in the local network is often plain http.
-export function uuid() {
-  if (crypto.randomUUID) return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }

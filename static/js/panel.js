@@ -1,5 +1,6 @@
 // Around the transcript: context bar, the condensing band, the notice; clocks that tick in them.
 import { text } from "./text.js";
+import { uuid } from "./uuid.js";
 
 const head = document.getElementById("chat-head");
 const bar = document.getElementById("context-bar");
@@ -81,13 +82,14 @@ export function showPanel(frame) {
 }
 
 function start(socket, focus) {
-  if (!socket.send({ type: "condense.start", focus })) return;
+  if (!socket.send({ type: "condense.start", focus, nonce: uuid() })) return;
   keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
 }
 
-export function startPanel(socket) {
+/** `running` says which turn runs. */
+export function startPanel(socket, running) {
   condense.addEventListener("click", () => {
     if (condense.ariaDisabled !== "true") start(socket, "");
   });
@@ -101,9 +103,9 @@ export function startPanel(socket) {
     keep.requestSubmit();
   });
   document.addEventListener("click", (event) => {
-    if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel" });
+    if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel", turn: running() });
     const retry = event.target.closest("[data-retry]");
-    if (retry) socket.send({ type: "condense.start", focus: retry.dataset.focus ?? "" });
+    if (retry) socket.send({ type: "condense.start", focus: retry.dataset.focus ?? "", nonce: uuid() });
     const details = bar.querySelector("details[open]");
     if (details && !details.contains(event.target)) details.open = false;
   });

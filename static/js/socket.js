@@ -1,36 +1,58 @@
 // A WebSocket that comes back: back-off with jitter, and no retry where that cannot help.
+// A line that is dead without saying so is noticed, and a page that nobody sees lets go of it.
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
 // A connection that lasted this long was a good one, so the next wait starts anew.
 const STEADY = 5000;
+// A sign of life is asked for after this silence, and has to come within the second time.
+const SILENCE = 8000;
+const ANSWER = 5000;
+// A page may be hidden for so long before it lets go of its line.
+const HIDDEN = 30000;
 const EXPIRED = 4401;
 const NOT_YOURS = 4403;
 
 export class Socket extends EventTarget {
   #address;
+  #place;
   #socket = null;
   #wait = FIRST_WAIT;
-  #timer = 0;
+  #retry = 0;
+  #pulse = 0;
+  #rest = 0;
+  #over = false;
 
-  constructor(path) {
+  /** `place` says how far the page is. */
+  constructor(path, place) {
     super();
     this.#address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
-    addEventListener("online", () => this.#retryNow());
-    document.addEventListener("visibilitychange", () => document.hidden || this.#retryNow());
+    this.#place = place;
+    addEventListener("online", () => this.#wake());
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#wake());
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.#tire() : this.#wake()));
   }
 
   get isOpen() {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
+  /** Connect, and let go of any line there was. */
   open() {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
-    const socket = new WebSocket(this.#address);
+    clearTimeout(this.#retry);
+    this.#retry = 0;
+    this.#drop();
+    const socket = new WebSocket(`${this.#address}?since=${this.#place()}`);
     const began = Date.now();
     this.#socket = socket;
-    socket.addEventListener("message", (event) => this.#tell("frame", JSON.parse(event.data)));
-    socket.addEventListener("close", (event) => {
+    this.#tell("line");
+    this.#listen(ANSWER + SILENCE);
+    // What an old line still says is past.
+    const hear = (type, work) => socket.addEventListener(type, (event) => socket === this.#socket && work(event));
+    hear("message", (event) => {
+      this.#listen();
+      this.#tell("frame", JSON.parse(event.data));
+    });
+    hear("close", (event) => {
       if (Date.now() - began > STEADY) this.#wait = FIRST_WAIT;
       this.#closed(event.code);
     });
@@ -43,19 +65,59 @@ export class Socket extends EventTarget {
     return this.isOpen;
   }
 
+  /** Take whatever comes next as a sign of life; ask for one after a silence. */
+  #listen(wait = SILENCE) {
+    clearTimeout(this.#pulse);
+    this.#pulse = setTimeout(() => this.#ask(), wait);
+  }
+
+  #ask() {
+    clearTimeout(this.#pulse);
+    if (this.isOpen) this.#socket.send(JSON.stringify({ type: "ping" }));
+    this.#pulse = setTimeout(() => this.#lost(), ANSWER);
+  }
+
+  #lost() {
+    this.#drop();
+    this.#closed(0);
+  }
+
+  #drop() {
+    clearTimeout(this.#pulse);
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+
   #closed(code) {
+    clearTimeout(this.#pulse);
+    this.#socket = null;
     if (code === EXPIRED || code === NOT_YOURS) {
+      this.#over = true;
       this.#tell(code === EXPIRED ? "expired" : "forbidden");
       return;
     }
     const wait = this.#wait * (0.5 + Math.random() / 2);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
-    this.#timer = setTimeout(() => this.open(), wait);
+    this.#retry = setTimeout(() => this.open(), wait);
     this.#tell("offline", Math.ceil(wait / 1000));
   }
 
-  #retryNow() {
-    if (this.#timer) this.open();
+  /** Nobody looks: what runs goes on without being shown. */
+  #tire() {
+    this.#rest = setTimeout(() => {
+      clearTimeout(this.#retry);
+      this.#retry = 0;
+      this.#drop();
+    }, HIDDEN);
+  }
+
+  /** Somebody looks, or the network is back: find out at once how things are. */
+  #wake() {
+    clearTimeout(this.#rest);
+    if (this.#over) return;
+    if (this.isOpen) this.#ask();
+    else if (!this.#socket) this.open();
   }
 
   #tell(type, detail) {

@@ -24,10 +24,22 @@ class Page:
     def __init__(self, communicator: WebsocketCommunicator) -> None:
         self.communicator = communicator
         self.frames: list[dict[str, Any]] = []
+        self.nonce = ""
 
     async def send(self, type_: str, **fields: Any) -> None:
-        """Send one command."""
+        """Send one command, as a page does: with a new nonce, or the turn that it sees running."""
+        if type_ == "condense.start":
+            fields.setdefault("nonce", str(uuid.uuid4()))
+        if type_ in {"turn.stop", "condense.cancel"}:
+            fields.setdefault("turn", self.turn)
+        self.nonce = fields.get("nonce", self.nonce)
         await self.communicator.send_json_to({"type": type_, **fields})
+
+    @property
+    def turn(self) -> str:
+        """The id of the turn that runs, as far as the page was told, or the nonce that began it."""
+        told = (frame["turn"] for frame in reversed(self.frames) if "turn" in frame)
+        return next(told, "") or self.nonce
 
     async def say(self, text: str, *, nonce: str | None = None, **fields: Any) -> str:
         """Send a message and return its nonce."""
@@ -51,17 +63,21 @@ class Page:
 
     async def until_idle(self) -> dict[str, Any]:
         """Return the frame that says that nothing runs any more, after the panel that follows."""
-        idle = await self.until("status.changed", running=False)
+        idle = await self.until("status.changed", turn="")
         await self.until("panel.changed")
         return idle
 
 
 def connect(
-    conversation: Conversation, user: User | AnonymousUser, session: SessionBase | None = None
+    conversation: Conversation,
+    user: User | AnonymousUser,
+    session: SessionBase | None = None,
+    *,
+    since: str = "",
 ) -> WebsocketCommunicator:
-    """Return a socket that ``user`` opens to the conversation."""
+    """Return a socket that ``user`` opens to the conversation, perhaps once more."""
     communicator = WebsocketCommunicator(
-        URLRouter(websocket_urlpatterns), f"/ws/c/{conversation.pk}/"
+        URLRouter(websocket_urlpatterns), f"/ws/c/{conversation.pk}/?since={since}"
     )
     communicator.scope["user"] = user
     if session is not None:

@@ -31,8 +31,8 @@ class Line:
         """Send frames as the server would."""
         assert self.socket
         for frame in frames:
-            for text in protocol.encode(frame):
-                self.socket.send(text)
+            for part in protocol.parts(frame):
+                self.socket.send(protocol.encode(part))
 
 
 def begin(page: Page, streaming: Streaming) -> protocol.Frame:
@@ -42,7 +42,13 @@ def begin(page: Page, streaming: Streaming) -> protocol.Frame:
     bar = render_to_string("chat/_context_bar.html", {"context": None})
     panel = protocol.panel(bar=bar, condensing="", written="", notice="", now=0)
     return protocol.snapshot(
-        revision=revision, running=True, status="Writing…", articles=[article], panel=panel
+        protocol.Place("one", 0),
+        revision=revision,
+        turn=str(uuid.uuid4()),
+        status="Writing…",
+        articles=[article],
+        streamed=None,
+        panel=panel,
     )
 
 

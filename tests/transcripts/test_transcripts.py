@@ -64,7 +64,7 @@ async def ended(conversation: Conversation) -> None:
 
 async def condense_now(conversation: Conversation) -> Condensation:
     """Press "Condense context", wait until it has ended, and return the record."""
-    await turns.condense_now(conversation, focus="")
+    await turns.condense_now(conversation, protocol.StartCondensing(uuid.uuid4()))
     await ended(conversation)
     return await Condensation.objects.select_related("message", "conversation").aget(
         conversation=conversation

@@ -52,7 +52,7 @@ async def test_trying_again_sends_what_was_refused(
     async with open_page(conversation, alice) as page:
         await page.say("Hello.")
         await page.until("transcript.changed")
-        assert (await page.until("status.changed", running=False))["text"] == "Failed."
+        assert (await page.until("status.changed", turn=""))["text"] == "Failed."
         failed = await Turn.objects.aget()
         assert failed.profile_at_fault
         await take_up(page, "retry")

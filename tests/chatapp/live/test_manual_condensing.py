@@ -1,6 +1,7 @@
 """A condensation by hand is a turn: nothing else begins meanwhile, and no row of its own shows."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -109,7 +110,9 @@ async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
         made = await sync_to_async(store.rewind)(conversation.pk, to_seq=3)
         args, fields = [conversation.pk, made.pk], {}
     before = await Rewind.objects.filter(undone_at=None).acount()
-    turn = await sync_to_async(services.start_condensing)(conversation=conversation)
+    turn = await sync_to_async(services.start_condensing)(
+        conversation=conversation, nonce=uuid.uuid4()
+    )
     with pytest.raises(services.Refused, match=BUSY):
         await sync_to_async(_do)(what, conversation, args[1:], fields)
     assert await Rewind.objects.filter(undone_at=None).acount() == before
@@ -150,7 +153,9 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
         with pytest.raises(services.Refused, match="being condensed"):
             await sync_to_async(ask)(conversation)
         with pytest.raises(services.Refused, match="being condensed"):
-            await sync_to_async(services.start_condensing)(conversation=conversation)
+            await sync_to_async(services.start_condensing)(
+                conversation=conversation, nonce=uuid.uuid4()
+            )
 
 
 async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
@@ -188,7 +193,9 @@ async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
     conversation: Conversation, alice: User
 ) -> None:
     """An attempt that came to nothing belongs to the time before the message that is rewound."""
-    turn = await sync_to_async(services.start_condensing)(conversation=conversation)
+    turn = await sync_to_async(services.start_condensing)(
+        conversation=conversation, nonce=uuid.uuid4()
+    )
     attempt = await Condensation.objects.acreate(
         conversation=conversation,
         turn=turn,

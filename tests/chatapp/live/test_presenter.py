@@ -10,13 +10,12 @@ from django.db import OperationalError
 from django.template import Template
 from django.test.signals import template_rendered
 
-import condense
 from chatapp.agent import events
 from chatapp.live import protocol
 from chatapp.live.presenter import LiveView
 from chatapp.live.rooms import Room, hub
-from chatapp.live.watchers import BACKLOG, Watchers
-from chatapp.models import Conversation, store
+from chatapp.live.watchers import Watchers
+from chatapp.models import Conversation
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import PATIENCE, connect
@@ -57,8 +56,8 @@ async def test_a_defect_in_showing_leaves_no_page_that_runs_for_ever(
     view.publish(events.StreamDiscarded())
     await view.end("Done.", None)
     last = [frame for frame in heard.frames if frame["type"] == "status.changed"][-1]
-    assert (last["text"], last["running"]) == ("Done.", False)
-    assert not view.scene.running
+    assert (last["text"], last["turn"]) == ("Done.", "")
+    assert not view.scene.turn
 
 
 async def test_streamed_text_that_could_not_be_sent_comes_with_what_follows(
@@ -81,7 +80,7 @@ class Unshowable(LiveView):
     """A view whose snapshot fails, as with a locked database."""
 
     @override
-    async def snapshot(self) -> list[protocol.Frame]:
+    async def snapshot(self, place: protocol.Place) -> list[protocol.Frame]:
         raise OperationalError("database is locked")
 
 
@@ -97,52 +96,6 @@ async def test_a_snapshot_that_fails_closes_the_socket(
     closed = await socket.receive_output(PATIENCE)
     assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
     assert conversation.pk not in hub.rooms
-
-
-async def test_a_watcher_that_falls_behind_is_dropped_and_told() -> None:
-    """It gets what had come until then, and then ends, so that its page comes back."""
-    watchers = Watchers()
-    seen: list[protocol.Frame] = []
-
-    began = asyncio.Event()
-
-    async def begin() -> list[protocol.Frame]:
-        began.set()
-        return []
-
-    async def follow() -> None:
-        async for frame in watchers.watch(begin):
-            seen.append(frame)  # noqa: PERF401 - as they come
-
-    following = asyncio.create_task(follow())
-    await began.wait()
-    for number in range(BACKLOG + 1):
-        watchers.send(protocol.transcript_changed(number))
-    assert not watchers
-    async with asyncio.timeout(PATIENCE):
-        await following
-    assert [frame["revision"] for frame in seen] == [*range(BACKLOG)]
-
-
-async def test_what_a_tool_told_is_not_shown_of_another_with_its_id(
-    conversation: Conversation,
-) -> None:
-    """Some servers count from zero in every reply; the second call has no result yet."""
-    heard = Heard()
-    view = LiveView(conversation.pk, heard)
-    view.begin(await sync_to_async(run_in)(conversation))
-    for path in "ab":
-        call = condense.ToolUseBlock("call_0", "read_file", {"path": path})
-        reply = condense.Message("assistant", (call,))
-        stored = await sync_to_async(store.append_message)(conversation.pk, reply, tokens=1)
-        view.publish(events.MessageAppended(store.to_engine(stored)))
-        if path == "a":
-            view.publish(events.ToolStarted("call_0", "read_file", {}))
-            view.publish(events.ToolFinished("call_0", "text of a", is_error=False, seconds=1))
-    await view.end("Done.", None)
-    shown = [frame["html"] for frame in heard.frames if frame.get("id") == "message-2"]
-    assert shown
-    assert not any("text of a" in html for html in shown)
 
 
 async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> None:
@@ -163,5 +116,5 @@ async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> Non
     view.publish(events.StreamDiscarded())
     await view.end("Done.", None)
     assert rendered == []
-    await view.snapshot()
+    await view.snapshot(protocol.Place("a", 0))
     assert "chat/_context_bar.html" in rendered

@@ -1,6 +1,7 @@
 """Whoever watches gets every frame, or is told to come back for a snapshot."""
 
 import asyncio
+import json
 
 from chatapp.live import protocol
 from chatapp.live.watchers import BACKLOG, Watchers
@@ -8,9 +9,9 @@ from chatapp.live.watchers import BACKLOG, Watchers
 PATIENCE = 60
 
 
-async def nothing_yet() -> list[protocol.Frame]:
+async def nothing_yet(_place: protocol.Place) -> list[protocol.Frame]:
     """Return a snapshot of one frame."""
-    return [protocol.status_changed("", running=False)]
+    return [protocol.status_changed("", turn="")]
 
 
 async def test_a_watcher_that_falls_too_far_behind_is_dropped_and_told() -> None:
@@ -18,9 +19,9 @@ async def test_a_watcher_that_falls_too_far_behind_is_dropped_and_told() -> None
     watchers = Watchers()
     frames = watchers.watch(nothing_yet)
     await anext(frames)
-    sent = [protocol.condensing_progressed(f"{number}") for number in range(BACKLOG + 1)]
-    for frame in sent:
-        watchers.send(frame)
+    for number in range(BACKLOG + 1):
+        watchers.send(protocol.condensing_progressed(str(number)))
     assert not watchers
     async with asyncio.timeout(PATIENCE):
-        assert [frame async for frame in frames] == sent[:BACKLOG]
+        got = [json.loads(text) async for text in frames]
+    assert [frame["written"] for frame in got] == [str(number) for number in range(BACKLOG)]
