@@ -102,7 +102,7 @@ class Person:
             assert await sync_to_async(self.witness.what_the_model_sees)() == before
 
     async def condense(self, moment: Moment, stops: bool) -> None:
-        await turns.condense_now(self.conversation, focus="")
+        await turns.condense_now(self.conversation, protocol.StartCondensing(uuid.uuid4()))
         await self.interrupt(moment, turns.stop if stops else turns.cancel_condensing)
 
     async def rewind(self, place: int) -> None:
