@@ -6,6 +6,7 @@ In the end of every test, each request was one that the provider accepts, and ha
 import asyncio
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp import transcript
+from chatapp import bootstrap, transcript
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn, store
 from chatapp.transcript import MessageRow, TurnRow
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
-from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply
+from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply, ToolCall
 from tests.standin.rules import blocks_of, violations
 from tests.standin.server import Received, Standin
 
@@ -226,6 +227,31 @@ async def test_a_cancelled_condensation_leaves_the_turn_to_go_on(
     attempt = await Condensation.objects.aget()
     assert attempt.status == Condensation.Status.CANCELLED
     assert attempt.cost > 0
+
+
+async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_same_turn(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """However much a tool adds: the next turn may try again."""
+    await Profile.objects.filter(pk=conversation.profile_id).aupdate(
+        context_window=20_000, threshold=30
+    )
+    folder: Path = await sync_to_async(bootstrap.workspace_of)(conversation)
+    (folder / "long.txt").write_text(LONG)
+    gate, read = Gate(), Reply(tools=(ToolCall("read_file", {"path": "long.txt"}),))
+    standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), read, Reply("Heliotrope."))
+    standin.then(SUMMARY, Reply("Anything else?"))
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until_idle()
+        await page.say(f"{LONG} Which word?")
+        await until_written(page)
+        await page.send("condense.cancel")
+        await page.until_idle()
+        assert [is_summary(request) for request in standin.requests] == [False, True, False, False]
+        await page.say("Thanks.")
+        await page.until_idle()
+    assert [is_summary(request) for request in standin.requests[4:]] == [True, False]
 
 
 async def test_a_call_without_a_result_was_interrupted_as_far_as_the_model_knows(

@@ -23,6 +23,7 @@ from condense import (
 )
 from condense.testing import (
     RecordingLog,
+    ScriptedSummarizer,
     WordCounter,
 )
 from tests.condense.bench import WINDOW, Bench, talk
@@ -144,6 +145,46 @@ async def test_an_unexpected_error_ends_the_attempt_and_the_next_rung_runs() -> 
     assert (str(error), following) == ("The strategy fresh_start failed unexpectedly", "ledger")
     assert error.details == "Error: database is gone"
     assert summarizer.closed
+
+
+async def test_an_unexpected_error_does_not_hide_what_was_paid() -> None:
+    """All calls of the attempt are on its bill, whatever broke in between."""
+    log = BrokenLog()
+    model = ScriptedSummarizer([PAID, TextChunk("S")])
+    await Condenser(model, WordCounter(), log=log).fit(situation(talk(12), window=WINDOW))
+    (error, _following), *_ = log.of("failed")
+    assert (error.cost, error.calls) == (Decimal("0.25"), 1)
+
+
+class SlowLog(RecordingLog):
+    """Needs some rounds of the event loop to say that an attempt was taken back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writing, self.written = asyncio.Event(), asyncio.Event()
+
+    async def cancelled(self, attempt: Attempt) -> None:
+        """Write it down, slowly."""
+        self.writing.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await super().cancelled(attempt)
+        self.written.set()
+
+
+async def test_who_cancels_twice_does_not_keep_the_attempt_off_the_record() -> None:
+    """A record that says for ever that it runs would be in the way of all that follows."""
+    log, summarizer = SlowLog(), HangingSummarizer()
+    condenser = Condenser(summarizer, WordCounter(), log=log)
+    running = asyncio.ensure_future(condenser.fit(situation(talk(12), window=WINDOW)))
+    await summarizer.began.wait()
+    running.cancel()
+    await log.writing.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await asyncio.wait_for(log.written.wait(), 5)
+    assert log.names == ["started", "cancelled"]
 
 
 class Foreign:

@@ -69,6 +69,15 @@ async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
     assert bench.failures == [(SummaryFailed, "sliding_window")]
 
 
+async def test_after_a_summary_that_is_too_long_no_other_strategy_asks_the_model() -> None:
+    """The call went well and was paid for; another one would cost as much."""
+    bench = Bench("word " * 30_000, strategies=["fresh_start", Second(), "sliding_window"])
+    made = await bench.fit(talk(12))
+    assert made is not None
+    assert made.strategy == "sliding_window"
+    assert bench.failures == [(DidNotShrink, "sliding_window")]
+
+
 async def test_after_a_failure_without_a_call_the_next_strategy_may_ask() -> None:
     """Nothing was lost yet."""
     bench = Bench("S", strategies=["sliding_window", "fresh_start"])
