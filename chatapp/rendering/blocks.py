@@ -5,6 +5,7 @@ final rendering (a list's spacing, colours of code), as it is replaced when the 
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Protocol
@@ -20,10 +21,19 @@ from chatapp.rendering.renderer import CLOSE_CODE_BLOCK, open_code_block
 # Characters: larger pieces are looked at again only when they have grown by a quarter.
 _SMALL = 4_000
 
+# Seconds of a showing that are free, and what each new character earns towards the next one:
+# brackets that never close take a hundred times as long to read as words do.
+_FREE = 0.002
+_EARNED = 0.000_04
+
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
 
 # A line of these may become a rule, a heading, a list or a table: it is not shown yet.
 _UNDECIDED = re.compile(r"[\s>]*+(?:(?:(?<=\s)|[-=*_+#|:~`])[-=*_+#|:~`\s]*+|\d{1,9}[.)]\s*+)")
+
+
+# Tells seconds of processor time.
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +69,10 @@ class OpenBlock(Protocol):
         ...
 
 
-def open_block(text: str, env: Environment) -> OpenBlock:
+def open_block(text: str, env: Environment, clock: Clock) -> OpenBlock:
     """Return the block that begins with these lines; ``env`` holds the link definitions."""
     match = _FENCE.match(text)
-    return _OpenCode(text, match) if match else _OpenProse(text, env)
+    return _OpenCode(text, match) if match else _OpenProse(text, env, clock)
 
 
 class _OpenCode:
@@ -94,9 +104,10 @@ class _OpenCode:
 class _OpenProse:
     """Any other block; of a list, the items that are complete are rendered once."""
 
-    def __init__(self, text: str, env: Environment) -> None:
+    def __init__(self, text: str, env: Environment, clock: Clock) -> None:
         self.text = text
         self._env = env
+        self._clock = clock
         self._reading = _Pace()
         self._showing = _Pace()
         self._html = ""
@@ -121,7 +132,9 @@ class _OpenProse:
     def preview(self, line: str) -> str:
         tail = self.text[self._settled :] + _decided(line)
         if self._showing.is_due(len(tail)):
+            started = self._clock()
             self._html = self._render(tail)
+            self._showing.took(self._clock() - started)
         return self._html
 
     def code(self, line: str) -> OpenCode | None:  # noqa: ARG002 - the protocol's signature
@@ -175,12 +188,18 @@ class _Pace:
 
     def __init__(self) -> None:
         self._size = -1
+        self._wait = 0
 
     def is_due(self, size: int) -> bool:
-        if self._size <= size < self._size + max(self._size - _SMALL, 0) // 4:
+        if self._size <= size < self._size + self._wait:
             return False
         self._size = size
+        self._wait = max(size - _SMALL, 0) // 4
         return True
+
+    def took(self, seconds: float) -> None:
+        earned = int(max(seconds - _FREE, 0) / _EARNED)
+        self._wait = max(self._wait, min(earned, self._size // 4))
 
 
 def _is_same_list(one: Token, other: Token) -> bool:

@@ -8,9 +8,10 @@ stands before the block with its definition (``[name]: https://…``) stays text
 """
 
 import re
+import time
 from dataclasses import dataclass
 
-from chatapp.rendering.blocks import OpenCode, open_block
+from chatapp.rendering.blocks import Clock, OpenCode, open_block
 from chatapp.rendering.parsing import Environment, render_piece
 from chatapp.rendering.sanitizing import replace_unsafe_characters
 
@@ -39,12 +40,13 @@ class StreamUpdate:
 class MarkdownStream:
     """Renders one text as it arrives, in time about linear in its length."""
 
-    def __init__(self) -> None:
-        """Begin with an empty text."""
+    def __init__(self, clock: Clock = time.thread_time) -> None:
+        """Begin with an empty text; what takes long by the ``clock`` is shown less often."""
+        self._clock = clock
         self._held = ""  # the end of the text, not a whole word yet
         self._line = ""  # whole words of the line that is not complete yet
         self._definitions: Environment = {}
-        self._open = open_block("", self._definitions)
+        self._open = open_block("", self._definitions, clock)
 
     def feed(self, text: str) -> StreamUpdate:
         """Take more text, of any length, and return what it changes."""
@@ -71,7 +73,7 @@ class MarkdownStream:
         while (end := self._open.find_end()) is not None:
             text = self._open.text
             closed.append(render_piece(text[:end], self._definitions))
-            self._open = open_block(text[end:], self._definitions)
+            self._open = open_block(text[end:], self._definitions, self._clock)
         return tuple(html for html in closed if html)
 
 

@@ -10,7 +10,7 @@ SAMPLES = "samples"
 
 # What the files take together: the last one fills the offline stand-in's window, and with the
 # answer there is still room for all of them where the condensation is undone.
-TOKENS = 9_600
+TOKENS = 9_800
 _CUT = "[The rest of {name} is left out of these samples.]\n"
 
 
@@ -19,7 +19,7 @@ def lay_out_samples() -> Path:
     folder = Path(settings.WORKSPACES_ROOT) / SAMPLES
     folder.mkdir(parents=True, exist_ok=True)
     base = Path(settings.BASE_DIR)
-    files = (*sorted(base.glob("[CR]*.md")), *sorted((base / "docs").glob("*.md")))
+    files = (base / "README.md", *sorted((base / "docs").glob("*.md")))
     waiting, left = {file: file.read_text("utf-8") for file in files}, TOKENS
     # The shortest first: what it does not need of its share the others can have.
     for file in sorted(files, key=lambda one: len(waiting[one])):

@@ -3,7 +3,7 @@
 import pytest
 
 from chatapp.rendering import MarkdownStream, render_markdown
-from tests.hostile import Hostile, assert_linear, hostile_texts
+from tests.hostile import SMALL, Hostile, assert_linear, fastest, hostile_texts, seconds
 
 MARKUP = [
     "![", "[a][", "*a_ ", ">\n", "- a\n", "~~a", "&#1;", "http://a.example/(", "a@", "[a]: b\n",
@@ -20,8 +20,8 @@ STREAMED = [
 def stream(text: str) -> None:
     """Render the text as it would arrive, in small pieces."""
     markdown = MarkdownStream()
-    for start in range(0, len(text), 100):
-        markdown.feed(text[start : start + 100])
+    for start in range(0, len(text), 50):
+        markdown.feed(text[start : start + 50])
     markdown.finish()
 
 
@@ -41,6 +41,13 @@ def test_any_markup_is_rendered_in_linear_time(piece: str) -> None:
 def test_any_text_is_streamed_in_linear_time(hostile: Hostile) -> None:
     """Nor with an answer."""
     assert_linear(stream, hostile, "MarkdownStream")
+
+
+@pytest.mark.parametrize("piece", ["[", "![", "[[a]"])
+def test_brackets_that_never_close_are_not_read_anew_with_each_word(piece: str) -> None:
+    """A paragraph of them takes a hundred times as long to show as one of words."""
+    text = piece * (SMALL // len(piece))
+    assert seconds(stream, text) < 15 * fastest(render_markdown, text)
 
 
 def test_a_table_fills_in_no_more_cells_than_it_has_characters() -> None:

@@ -258,6 +258,35 @@ def test_streaming_takes_about_linear_time(kind: str) -> None:
     assert seconds(64_000) < max(9 * small, 0.5)
 
 
+class SlowShowing:
+    """A clock by which every showing takes a fifth of a second."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self) -> float:
+        """Return the seconds so far."""
+        self.asked += 1
+        return self.asked / 5
+
+    @property
+    def showings(self) -> int:
+        """How often something was shown: each was timed from its start to its end."""
+        return self.asked // 2
+
+
+def test_what_takes_long_to_show_is_shown_less_often() -> None:
+    """An open paragraph is shown after each piece, unless that costs more than the words do."""
+    slow, text = SlowShowing(), "The quick brown fox. " * 190
+    for clock in (slow, lambda: 0.0):
+        markdown = MarkdownStream(clock)
+        shown = [markdown.feed(text[i : i + 20]).open for i in range(0, len(text), 20)]
+        assert markdown.finish().closed == (render_markdown(text),)
+        if clock is not slow:
+            assert len(set(shown)) == len(shown)
+    assert slow.showings < 40
+
+
 def test_random_splits_of_a_long_document_agree() -> None:
     """A document with thousands of lines takes the paths that short ones do not."""
     text = "".join(sample(kind, 9_000) + "\n```\n\n" for kind in ("list", "code", "table", "mixed"))
