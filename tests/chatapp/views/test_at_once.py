@@ -12,6 +12,7 @@ from django.urls import reverse
 from chatapp import services
 from chatapp.models import Condensation, Conversation, Rewind, store
 from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.context.test_receipts import finding
 from tests.chatapp.files import database_in
 from tests.chatapp.services.test_services import record_for
 
@@ -29,7 +30,7 @@ def talk(conversation: Conversation, say: Say) -> Conversation:
     return conversation
 
 
-def at_once(browser: Client, path: str) -> list[tuple[int, str]]:
+def at_once(browser: Client, path: str, **form: str) -> list[tuple[int, str]]:
     """Send the same form from several threads at the same moment; return the answers, sorted."""
     together = threading.Barrier(TIMES)
 
@@ -38,7 +39,7 @@ def at_once(browser: Client, path: str) -> list[tuple[int, str]]:
         tab.cookies = browser.cookies
         together.wait()
         try:
-            answer = tab.post(path, headers=HTMX)
+            answer = tab.post(path, form, headers=HTMX)
             return answer.status_code, answer.text
         finally:
             connections.close_all()
@@ -75,3 +76,29 @@ def test_a_rewind_is_undone_once(browser: Client, talk: Conversation, tmp_path: 
         assert store.read_effective(talk.pk) == before
         assert Conversation.objects.get().revision == revision + 1
         assert Rewind.objects.get().undone_at is not None
+
+
+def test_a_conversation_is_rewound_once(
+    browser: Client, talk: Conversation, tmp_path: Path
+) -> None:
+    """Not once for each click."""
+    path = reverse("rewind", args=[talk.pk])
+    with database_in(tmp_path):
+        (first, *others) = at_once(browser, path, to_seq="2")
+        assert first == (204, "")
+        assert others == 3 * [(422, "This message was rewound already. Reload the page.")]
+        assert Rewind.objects.get().messages_hidden == 3
+
+
+def test_a_fact_is_put_back_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
+    """The model reads it in one message."""
+    attempt = record_for(talk, summarise(talk))
+    attempt.receipt = [finding("make deploy", "missing")]
+    attempt.save()
+    path = reverse("put_back", args=[talk.pk, attempt.pk])
+    with database_in(tmp_path):
+        (first, *others) = at_once(browser, path, fact="0")
+        assert first == (204, "")
+        assert others == 3 * [(422, "The model has this fact already. Reload the page.")]
+        told = [one.text for one in store.read_effective(talk.pk) if "make deploy" in one.text]
+        assert len(told) == 1
