@@ -1,6 +1,9 @@
 // A reply that is being written: its final blocks, and the one that still grows.
 // Their elements lie side by side, as in the finished row, so that nothing moves when it comes.
 
+// What may scroll sideways, and be focused for that.
+const BOXES = ".table-box, .formula, math, pre";
+
 // Element -> its blocks, each a list of nodes, and whether the last one is still open.
 const streams = new WeakMap();
 
@@ -12,13 +15,29 @@ function append(target, html) {
   return nodes;
 }
 
-/** Show the blocks from `index` on: final ones, and the one that is open, if any. */
-export function showBlocks(target, { index, closed, open }) {
+function boxesIn(nodes) {
+  const elements = nodes.filter((node) => node.nodeType === Node.ELEMENT_NODE);
+  return elements.flatMap((one) => [...(one.matches(BOXES) ? [one] : []), ...one.querySelectorAll(BOXES)]);
+}
+
+/**
+ * Show the blocks from `index` on: final ones, and the one that is open, if any. `dress` finishes
+ * them; then a box that came anew, as a table does with each cell, is where the reader had it.
+ */
+export function showBlocks(target, { index, closed, open }, dress) {
   const { blocks } = streams.get(target) ?? { blocks: [] };
-  for (const node of blocks.splice(index).flat()) node.remove();
+  const gone = blocks.splice(index).flat();
+  const places = boxesIn(gone).map((box) => [box.scrollLeft, box === document.activeElement]);
+  for (const node of gone) node.remove();
   for (const html of closed) blocks.push(append(target, html));
   if (open) blocks.push(append(target, open));
   streams.set(target, { blocks, isOpen: Boolean(open) });
+  dress();
+  for (const [at, box] of boxesIn(blocks.slice(index).flat()).entries()) {
+    const [left, focused] = places[at] ?? [];
+    if (focused) box.focus({ preventScroll: true });
+    if (left) box.scrollLeft = left;
+  }
 }
 
 /** Let the open block, which is code, grow without reading anew what it has. */

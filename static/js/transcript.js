@@ -89,10 +89,7 @@ export class Transcript {
   stream(frame) {
     const target = this.#written(frame.id);
     if (!target) return;
-    this.#scroll.keep(() => {
-      showBlocks(target, frame);
-      dressCode(target.parentElement);
-    });
+    this.#scroll.keep(() => showBlocks(target, frame, () => dressCode(target.parentElement)));
   }
 
   streamCode(frame) {

@@ -1,4 +1,4 @@
-"""A code block that is being written, in a real browser, frame by frame."""
+"""Code and tables that are being written, in a real browser, frame by frame."""
 
 import re
 
@@ -37,3 +37,30 @@ def test_a_code_block_grows_in_place(open_page: OpenPage, long_chat: str) -> Non
     line.show(streaming.snapshot(), grown, streaming.news())
     expect(page.locator("#streaming")).to_contain_text("That is all.")
     assert code.text_content() == begun + "y = '漢' & 2\nz = 3\n"
+
+
+def test_a_table_that_grows_stays_where_the_reader_has_it(
+    open_page: OpenPage, long_chat: str
+) -> None:
+    """It comes anew with each cell, but neither its scroll position nor the focus gets lost."""
+    page, streaming = open_page(width=360), Streaming()
+    line = Line(page)
+    page.goto(long_chat)
+    page.get_by_role("textbox", name="Message").wait_for()
+    columns = [f"heading{number}" for number in range(12)]
+    row = f"| {' | '.join(columns)} |\n"
+    streaming.feed(f"Look:\n\n{row}|{'---|' * 12}\n{row}")
+    line.show(begin(page, streaming), streaming.snapshot())
+    table = page.locator("#streaming").get_by_role("group", name="Table")
+    table.focus()
+    table.evaluate("one => { one.scrollLeft = 150 }")
+    streaming.feed(row)
+    line.show(streaming.news())
+    expect(table.get_by_role("row")).to_have_count(3)
+    expect(table).to_be_focused()
+    assert table.evaluate("one => one.scrollLeft") == 150
+    streaming.feed("\nThat is all. ")
+    line.show(streaming.news())
+    expect(page.locator("#streaming")).to_contain_text("That is all.")
+    expect(table).to_be_focused()
+    assert table.evaluate("one => one.scrollLeft") == 150
