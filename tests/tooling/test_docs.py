@@ -1,6 +1,7 @@
 """What the documents claim is true of the code."""
 
 import re
+import struct
 from dataclasses import fields
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from django.core.management import get_commands
 
 import condense
+from chatapp.context import drafts
+from chatapp.live import pulse
+from chatapp.models import owners
 from chatapp.providers import provider_specs
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +43,69 @@ def test_the_architecture_names_every_folder_and_module(package: str) -> None:
     }  # fmt: skip
     passing = {"migrations", "management", "templatetags", "apps", "testing", "evaluation"}
     assert there - passing <= set(re.findall(r"\w+", listing))
+
+
+def folders() -> dict[str, set[str]]:
+    """Return the modules of each folder of both packages; migrations name themselves."""
+    found: dict[str, set[str]] = {}
+    for package in ("condense", "chatapp"):
+        for path in (ROOT / package).rglob("*.py"):
+            if not path.name.startswith("__") and path.parent.name != "migrations":
+                folder = f"{path.parent.relative_to(ROOT)}/"
+                found.setdefault(folder, set()).add(path.stem)
+    return found
+
+
+def test_the_architecture_names_every_module_in_its_folder() -> None:
+    """And none that is gone: whoever looks for something finds where to open."""
+    table = read("docs/architecture.md").split("| folder | modules |")[1].split("\n\n")[0]
+    rows = dict(re.findall(r"^\| `([\w/]+)` \| (.+) \|$", table, re.MULTILINE))
+    told = {folder: set(re.findall(r"`(\w+)`", modules)) for folder, modules in rows.items()}
+    prompts = told.pop("condense/prompts/")
+    assert prompts == {"parsed"}
+    assert told == {name: there for name, there in folders().items() if name in told}
+    assert folders().keys() - told.keys() == {"condense/prompts/"}
+
+
+def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
+    """Signs of life, silence, drafts: as the architecture tells them."""
+    text = " ".join(read("docs/architecture.md").split())
+    assert (pulse.INTERVAL, owners.SILENCE.total_seconds()) == (2, 8)
+    assert "gives a sign of life every two seconds" in text
+    assert "silent for 8 seconds" in text
+    assert drafts.PAUSE < 0.5
+    assert "at most half a second old" in text
+
+
+def test_the_reader_is_told_where_the_offline_model_condenses() -> None:
+    """The tour says when the fold comes: window and threshold are those of the profile."""
+    (model,) = provider_specs()["offline"].models
+    window = model.context_window
+    budget = condense.Budget(window, condense.output_limit(window, model.max_output))
+    text = " ".join(read("README.md").split())
+    assert f"at {budget.allowed:,.0f} of {window:,} tokens" in text
+
+
+def test_the_buttons_that_the_readme_names_are_on_the_page() -> None:
+    """A tour that asks for a button of another name ends there."""
+    tour = read("README.md").split("## A tour")[1].split("## Configuration")[0]
+    said = {" ".join(name.split()) for name in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", tour)}
+    pages = "".join(path.read_text("utf-8") for path in (ROOT / "templates").rglob("*.html"))
+    words = pages + "".join(
+        (ROOT / "chatapp" / name).read_text("utf-8")
+        for name in ("views/conversations.py", "transcript/labels.py")
+    )
+    assert "Undo condensation" in said
+    assert not [name for name in said if name not in words]
+
+
+def test_the_readme_shows_a_picture_of_a_reasonable_size() -> None:
+    """Large enough to be read, small enough to be fetched."""
+    picture = (ROOT / "docs/screenshot.png").read_bytes()
+    width, height = struct.unpack(">II", picture[16:24])
+    assert 1_200 <= width <= 2_000
+    assert height < width
+    assert len(picture) < 250_000
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
