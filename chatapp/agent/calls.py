@@ -3,19 +3,26 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.finishing import finish
 from chatapp.agent.ports import (
+    NO_FACTS,
     CallOpening,
     CallRecord,
     Draft,
     Journal,
     ModelRequest,
     Provider,
+    SentRequest,
 )
+
+REFUSED = "The provider refused a part of the request, and was asked again without it."
+_WRITTEN = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
 
 
 class _Block:
@@ -56,7 +63,7 @@ class Call:
         attempt to condense for which it is made, and ``step`` is its place in the turn.
         """
         self.provider = provider
-        self.request = request
+        self.request = replace(request, previous_reply=journal.previous_reply, observer=self)
         self.journal = journal
         self.sent = sent
         self.attempt_id = attempt_id
@@ -66,13 +73,25 @@ class Call:
         self.usage = condense.Usage()
         self._started = time.monotonic()
         self._written: list[_Block] = []
+        self._to_first: float | None = None
+        self._facts = NO_FACTS
 
-    async def _open(self, wait: float = 0) -> None:
+    async def sending(self, request: SentRequest) -> None:
+        """Put what is about to be sent on record; what was sent before it is accounted for."""
+        await self._close(REFUSED)
+        await self._open(request)
+
+    def learned(self, **facts: Any) -> None:
+        """Keep what the provider says of the call."""
+        self._facts = replace(self._facts, **facts)
+
+    async def _open(self, request: SentRequest | None = None) -> None:
         self.usage = condense.Usage()
         self._written.clear()
-        self._started = time.monotonic() + wait
+        self._started = time.monotonic()
+        self._to_first, self._facts = None, NO_FACTS
         purpose, step = self.request.purpose, self.step
-        opening = CallOpening(purpose, self.sent, self.attempt_id, step, wait)
+        opening = CallOpening(purpose, self.sent, self.attempt_id, step, request)
 
         async def open_it() -> None:
             self.number = await self.journal.open_call(opening)
@@ -83,6 +102,11 @@ class Call:
             number, self.number = self.number, 0
             await finish(self.journal.withdraw_call(number))
             raise
+
+    async def _close(self, error: str) -> None:
+        """Account for a try that came to nothing, and be ready for the next."""
+        await finish(self.account(error))
+        self.number = 0
 
     @property
     def partial(self) -> tuple[condense.Block, ...]:
@@ -99,8 +123,9 @@ class Call:
 
         Raises what the provider raises, and ProviderError where the reply has no end.
         """
-        await self._open()
-        async for event in self.provider.stream(self.request):
+        async for event in self._heard():
+            if self._to_first is None and isinstance(event, _WRITTEN):
+                self._to_first = max(0.0, time.monotonic() - self._started)
             match event:
                 case events.ReplyCompleted(usage=usage):
                     self.reply, self.usage = event, usage
@@ -112,12 +137,23 @@ class Call:
                     self._write("tool_use" if self._calls_tool else "thinking", text)
                 case events.ToolUseStarted(id, name):
                     self._write("tool_use", "", {"id": id, "name": name})
-                case events.RetryScheduled(reason, seconds):
-                    await finish(self.account(reason))
-                    await self._open(seconds)
+                case events.RetryScheduled(reason):
+                    await self._close(reason)
             yield event
         if self.reply is None:
             raise ProviderError("The stream ended before the reply was complete.")
+
+    async def _heard(self) -> AsyncIterator[events.StreamEvent]:
+        """Yield the provider's events; a call of which it did not tell is put on record, too."""
+        try:
+            async for event in self.provider.stream(self.request):
+                if not self.number:
+                    await self._open()
+                yield event
+        except ProviderError:
+            if not self.number:
+                await self._open()
+            raise
 
     @property
     def _calls_tool(self) -> bool:
@@ -148,4 +184,6 @@ class Call:
             streamed="".join(block.text for block in self._written),
             sent=self.sent,
             attempt_id=self.attempt_id,
+            seconds_to_first=self._to_first,
+            facts=self._facts,
         )

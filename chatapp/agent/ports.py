@@ -68,6 +68,9 @@ class CallFacts:
     transformations: tuple[Mapping[str, Any], ...] = ()
 
 
+NO_FACTS = CallFacts()
+
+
 class CallObserver(Protocol):
     """Whoever keeps the record of a call."""
 
@@ -139,6 +142,7 @@ class Provider(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written, :class:`events.ReplyCompleted` last.
 
+        The request's observer is told of whatever is sent for it, before it is.
         Usage is yielded as soon as it is known, so that a call that breaks off is still accounted
         for. Raises ProviderError, or ContextOverflow when the prompt does not fit.
         """
@@ -168,16 +172,16 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallOpening:
-    """One model call that is about to be made, in ``wait`` seconds; the rest is as in its record.
+    """One model call that is about to be made; the rest is as in its record.
 
-    ``step`` counts the calls for an answer, and is 0 for any other.
+    ``step`` counts the calls for an answer, and is 0 for any other; ``request`` is what is sent.
     """
 
     purpose: Purpose
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""
     step: int = 0
-    wait: float = 0
+    request: SentRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +214,17 @@ class CallRecord:
     streamed: str = ""
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""
+    seconds_to_first: float | None = None
+    facts: CallFacts = NO_FACTS
 
 
 class Journal(Protocol):
     """The stored conversation; each method is one short transaction."""
+
+    @property
+    def previous_reply(self) -> str:
+        """The provider's name for the last reply of its model, "" without one."""
+        ...
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallOpening, CallRecord, Draft, Purpose, ToolOutcome
+from chatapp.agent.ports import CallFacts, CallOpening, CallRecord, Draft, Purpose, ToolOutcome
 from chatapp.context import budgets, drafts
+from chatapp.context.requests.log import RequestLog, Written
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
@@ -43,18 +44,30 @@ class StoredJournal:
         self.run = run
         self.scale = scale
         self.saver = saver
+        self.requests = RequestLog(run.conversation.pk)
+
+    @property
+    def previous_reply(self) -> str:
+        """The provider's name for the last reply of its model, "" without one."""
+        return self.scale.reply
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
-        return await sync_to_async(store.read_effective)(self.run.conversation.pk)
+        rows = await sync_to_async(store.effective_rows)(conversation=self.run.conversation.pk)
+        self.requests.learn(rows)
+        return store.as_effective(rows)
 
     async def open_call(self, opening: CallOpening) -> int:
         """Put a call on record before it is made, and return its number."""
         estimate, media = self._estimate(opening.purpose, opening.sent)
         columns = {"tokens_estimated": estimate, "tokens_media": media}
-        return await self.saver.save(self._open_call, opening, columns)
+        number, written = await self.saver.save(self._open_call, opening, columns)
+        self.requests.confirm(written)
+        return number
 
-    def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> int:
+    def _open_call(
+        self, opening: CallOpening, columns: dict[str, int | None]
+    ) -> tuple[int, Written]:
         run = self.run
         with transaction.atomic():
             if opening.purpose is Purpose.CHAT:
@@ -69,14 +82,14 @@ class StoredJournal:
                 profile_name=run.profile.name,
                 model=run.profile.model,
                 usage_measured=False,
-                created_at=timezone.now() + timedelta(seconds=opening.wait),
                 **columns,
             )
-        return call.pk
+            return call.pk, self.requests.write(call.pk, opening.request)
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
         await self.saver.save(ModelCall.objects.filter(pk=number).delete)
+        self.requests.confirm(Written())
 
     def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
         """Store what a call has written so far, soon or ``at_once``; returns immediately."""
@@ -112,6 +125,7 @@ class StoredJournal:
         tokens = await asyncio.to_thread(condense.count_message, message, budgets.COUNTER)
         entry = await self._entry(call) if call else None
         row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
+        self.requests.learn([row])
         if entry:
             drafts.writer.forget(entry.call.number)
             if entry.tells_size:
@@ -153,7 +167,9 @@ class StoredJournal:
             message=message,
             cost=self.run.profile.prices.cost(entry.usage),
             seconds=call.seconds,
+            seconds_to_first=call.seconds_to_first,
             error=call.error,
+            **_columns_of(call.facts),
         ):
             raise TurnEnded(_("This turn was ended by another process of the server."))
 
@@ -176,9 +192,20 @@ class StoredJournal:
 
     def _learn(self, entry: _Entry, seq: int) -> None:
         self.scale.measure(entry.usage.total, seq)
+        self.scale.reply = entry.call.facts.reply_id
         estimate, media = self._estimate(entry.call.purpose, entry.call.sent)
         if estimate is not None:
             self.scale.observe(estimate, entry.usage.prompt, media=media)
+
+
+def _columns_of(facts: CallFacts) -> dict[str, Any]:
+    return {
+        "request_id": facts.request_id,
+        "reply_id": facts.reply_id,
+        "cache_miss": facts.cache_miss,
+        "tokens_missed": facts.missed_tokens,
+        "transformations": [*facts.transformations],
+    }
 
 
 def _is_measured(call: CallRecord) -> bool:

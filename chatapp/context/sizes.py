@@ -14,8 +14,12 @@ from chatapp.models.prepared import prepared
 
 def read_calibration(conversation_id: uuid.UUID, model: str) -> condense.Calibration:
     """Return what the latest calls to ``model`` teach about its tokenizer."""
+    return _calibrate(_latest_calls(conversation=conversation_id, model=model))
+
+
+def _calibrate(calls: Sequence[ModelCall]) -> condense.Calibration:
     calibration = condense.Calibration()
-    for call in reversed(_latest_calls(conversation=conversation_id, model=model)):
+    for call in reversed(calls):
         estimated = call.tokens_estimated or 0
         calibration = calibration.observe(estimated, call.tokens_prompt, media=call.tokens_media)
     return calibration
@@ -44,22 +48,26 @@ class Scale:
     """Weighs one conversation's context, from what the provider last measured of it.
 
     ``overhead`` is the estimate of system prompt and tools, used where nothing was measured;
-    ``measured_tokens`` covers them and all messages up to ``measured_seq``.
+    ``measured_tokens`` covers them and all messages up to ``measured_seq``; ``reply`` is the
+    provider's name for the last reply that its model wrote.
     """
 
     overhead: int
     calibration: condense.Calibration = field(default_factory=condense.Calibration)
     measured_tokens: int | None = None
     measured_seq: int = 0
+    reply: str = ""
 
     @classmethod
     def read(cls, conversation: Conversation, profile: Profile) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
+        calls = _latest_calls(conversation=conversation.pk, model=profile.model)
         return cls(
             budgets.overhead_for(profile.provider).total,
-            read_calibration(conversation.pk, profile.model),
+            _calibrate(calls),
             conversation.measured_tokens,
             conversation.measured_seq or 0,
+            calls[0].reply_id if calls else "",
         )
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:

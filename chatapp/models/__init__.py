@@ -12,11 +12,14 @@ from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.records import Condensation, ModelCall, ToolRun
+from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [
     "Condensation",
     "Conversation",
+    "Fragment",
+    "Manifest",
     "Message",
     "ModelCall",
     "Preferences",

@@ -237,6 +237,10 @@ class ModelCall(models.Model):
 
     A row is made before the call. While that is answered, ``draft`` has what was written so far, as
     JSON; what the answer becomes is stored in the transaction that clears it.
+
+    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` says why it could not
+    read ``tokens_missed`` of the prompt from its cache, and ``transformations`` what it changed of
+    what was sent. ``seconds_to_first`` passed before the model wrote anything.
     """
 
     class Status(models.TextChoices):
@@ -271,6 +275,12 @@ class ModelCall(models.Model):
     tokens_media = models.PositiveIntegerField(default=0)
     cost = _cost()
     seconds = models.FloatField(default=0)
+    seconds_to_first = models.FloatField(null=True)
+    request_id = fields.CharField(max_length=100, blank=True)
+    reply_id = fields.CharField(max_length=100, blank=True)
+    cache_miss = fields.CharField(max_length=100, blank=True)
+    tokens_missed = models.PositiveIntegerField(null=True)
+    transformations = fields.JSONField(default=list)
     error = fields.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -287,6 +297,13 @@ class ModelCall(models.Model):
     def tokens_prompt(self) -> int:
         """Tokens of the whole prompt as the provider measured it, cached parts included."""
         return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """How fast the model wrote once it had begun, None where that cannot be told."""
+        if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
+            return None
+        return self.tokens_output / (self.seconds - self.seconds_to_first)
 
 
 class ToolRun(models.Model):

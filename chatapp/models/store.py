@@ -62,12 +62,17 @@ def _conversation(pk: uuid.UUID) -> models.QuerySet[Conversation]:
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     """Return what the model sees, in reading order; costs what is visible, not what is stored."""
-    rows = _effective(conversation=conversation_id)
+    return as_effective(effective_rows(conversation=conversation_id))
+
+
+def as_effective(rows: Iterable[Message]) -> tuple[condense.Message, ...]:
+    """Return what the model sees, of the rows that it is made of."""
     return condense.effective_history([to_engine(row) for row in rows])
 
 
 @prepared(conversation=models.UUIDField())
-def _effective(conversation: uuid.UUID) -> MessageQuerySet:
+def effective_rows(conversation: uuid.UUID) -> MessageQuerySet:
+    """Return the rows of what the model sees, in reading order."""
     return Message.objects.filter(conversation=conversation).effective()
 
 

@@ -3,10 +3,11 @@
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from dataclasses import replace
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import Model, ModelRequest, Provider
+from chatapp.agent.ports import CallObserver, Model, ModelRequest, Provider, SentRequest
 
 UNREADABLE = "The provider's answer could not be understood. What came of it is kept."
 BLOTTED = "[key]"
@@ -16,6 +17,23 @@ SHORTEST_KEY = 4
 LONGEST_SENTENCE, LONGEST_DETAILS = 1_000, 10_000
 
 log = logging.getLogger(__name__)
+
+
+class _Watched:
+    """An observer whose own failures are told from the provider's."""
+
+    def __init__(self, observer: CallObserver) -> None:
+        self.failure: Exception | None = None
+        self.learned = observer.learned
+        self._observer = observer
+
+    async def sending(self, request: SentRequest) -> None:
+        """Tell the observer, and keep what it raises."""
+        try:
+            await self._observer.sending(request)
+        except Exception as error:
+            self.failure = error
+            raise
 
 
 class Sealed:
@@ -40,14 +58,17 @@ class Sealed:
             return None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
-        """Yield what the provider yields; raise nothing but ProviderError."""
+        """Yield what the provider yields; raise nothing of its own but ProviderError."""
+        observer = _Watched(request.observer)
         try:
-            async with closing(self.provider.stream(request)) as stream:
+            async with closing(self.provider.stream(replace(request, observer=observer))) as stream:
                 async for event in stream:
                     yield event
         except ProviderError as error:
             raise self._cleaned(error) from None
         except Exception as error:
+            if error is observer.failure:
+                raise
             log.exception("a provider failed in a way it should not")
             found = ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
             raise self._cleaned(found) from None

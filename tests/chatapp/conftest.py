@@ -1,7 +1,7 @@
 """The cast: Alice owns what the tests make, Bob must not see it."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,7 +9,29 @@ from django.test import Client
 
 import condense
 from chatapp import services
-from chatapp.models import Conversation, Message, Turn, store
+from chatapp.context.requests.reader import RequestReader, find_changed
+from chatapp.models import Conversation, Manifest, Message, Turn, store
+from tests.standin.server import Standin
+
+
+@pytest.fixture(autouse=True)
+def shown_as_sent(request: pytest.FixtureRequest) -> Iterator[None]:
+    """At the end of each test, every request that is on record is the one that was sent."""
+    names = request.fixturenames
+    database = next((name for name in ("transactional_db", "db") if name in names), None)
+    if database is None:
+        yield
+        return
+    request.getfixturevalue(database)
+    standin: Standin | None = None
+    if "anthropic_standin" in names:
+        standin = request.getfixturevalue("anthropic_standin")
+    yield
+    assert [*find_changed()] == []
+    if standin is not None:
+        manifests = Manifest.objects.exclude(call__model="offline").order_by("pk")
+        rebuilt = [RequestReader(one.call.conversation_id).read(one) for one in manifests]
+        assert sorted(rebuilt) == sorted(one.raw for one in standin.requests)
 
 
 @pytest.fixture

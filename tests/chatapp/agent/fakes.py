@@ -16,12 +16,15 @@ from chatapp.agent.ports import (
     Draft,
     Model,
     ModelRequest,
+    SentRequest,
     ToolOutcome,
     ToolSpec,
 )
 
 PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
 MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)
+
+SENT = SentRequest(b"", (), b"", (), b"", b"")
 
 Script = Sequence[events.StreamEvent | Exception | asyncio.Event]
 
@@ -57,6 +60,7 @@ class ScriptedProvider:
         return None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
+        await request.observer.sending(SENT)
         self.requests.append(request)
         for item in next(self.scripts):
             match item:
@@ -70,6 +74,8 @@ class ScriptedProvider:
 
 class ListJournal:
     """Keeps messages and calls in lists."""
+
+    previous_reply = ""
 
     def __init__(self, *texts: str) -> None:
         self.seqs = itertools.count(1)

@@ -1,0 +1,32 @@
+"""`manage.py check_requests`: whether every request can be shown as it was sent."""
+
+from itertools import islice
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from chatapp.context.requests.reader import find_changed
+from chatapp.models import Manifest
+
+MOST_NAMED = 10
+
+
+class Command(BaseCommand):
+    """Put every request together again, and compare it with what was sent."""
+
+    help = "Puts every request to a model together again and compares it with what was sent."
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        """Say that all are the same; a CommandError names those that are not."""
+        changed = find_changed()
+        named = [*islice(changed, MOST_NAMED)]
+        total = Manifest.objects.count()
+        if not named:
+            self.stdout.write(f"All {total:,} requests can be shown as they were sent.")
+            return
+        others = sum(1 for _ in changed)
+        calls = ", ".join(str(manifest.pk) for manifest in named)
+        raise CommandError(
+            f"{len(named) + others:,} of {total:,} requests can't be shown as they were sent: "
+            f"calls {calls}{f' and {others:,} more' if others else ''}."
+        )

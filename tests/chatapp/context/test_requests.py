@@ -1,0 +1,325 @@
+"""What was sent can be shown again, byte for byte, and its record costs next to nothing."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+import condense
+from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
+from chatapp.context.requests.log import LONGEST_CHAIN, RequestLog, Written
+from chatapp.context.requests.reader import RequestReader, find_changed
+from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, store
+from chatapp.providers import wire
+from chatapp.providers.anthropic.request import RequestWriter
+from tests.chatapp.conftest import reduction_of, summarise
+
+MODEL = Model("claude-opus-5-5", 200_000, 1_000)
+TOOLS = (ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {}}),)
+SYSTEM = "You are kind."
+WORDS = [f"word{number}" for number in range(2_000)]
+
+
+class Session:
+    """A conversation of which every request is recorded, as a run does it."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin another run."""
+        self.writer = RequestWriter(MODEL)
+        self.log = RequestLog(self.conversation.pk)
+
+    def say(self, role: condense.Role, *content: condense.Block) -> None:
+        """Store a message."""
+        message = condense.Message(role, content)
+        store.append_message(self.conversation.pk, message, tokens=10)
+
+    def use_tool(self, number: int, answer: str) -> None:
+        """Store a call of a tool and its result."""
+        use = condense.ToolUseBlock(f"call_{number}", "read_file", {"path": f"src/f{number}.py"})
+        self.say("assistant", condense.TextBlock(f"I look at file {number}."), use)
+        self.say("user", condense.ToolResultBlock(use.id, answer))
+
+    def history(self) -> tuple[condense.Message, ...]:
+        """Return what the model sees."""
+        rows = store.effective_rows(conversation=self.conversation.pk)
+        self.log.learn(rows)
+        return store.as_effective(rows)
+
+    def send(self, messages: Sequence[condense.Message] | None = None) -> SentRequest:
+        """Record a request of these messages, or of all the model sees."""
+        shaped = condense.shape_request(self.history() if messages is None else messages)
+        sent = self.writer.write(ModelRequest(SYSTEM, shaped, TOOLS))
+        self.record(sent)
+        return sent
+
+    def record(self, sent: SentRequest) -> None:
+        """Record a request."""
+        call = ModelCall.objects.create(
+            conversation=self.conversation, purpose="chat", profile_name="p", model="m"
+        )
+        self.log.confirm(self.log.write(call.pk, sent))
+
+    def last(self) -> Manifest:
+        """Return the newest record."""
+        return Manifest.objects.latest("pk")
+
+
+@pytest.fixture
+def session(conversation: Conversation) -> Session:
+    """A session without a message."""
+    return Session(conversation)
+
+
+def text(count: int, seed: int) -> str:
+    """Return some words, not the same for another seed."""
+    return " ".join(random.Random(seed).choices(WORDS, k=count))  # noqa: S311 - no secret
+
+
+def test_a_message_that_is_sent_as_it_is_stored_is_its_number(session: Session) -> None:
+    """Only the marks of the prompt's cache are written down, and the head once."""
+    session.say("user", condense.TextBlock("Begin"))
+    for number in range(4):
+        session.use_tool(number, "A long text. " * 50)
+    session.send()
+    *plain, first, between, second = session.last().added
+    assert plain == [[1, 6]]
+    assert between == 8
+    assert (first[0], second[0]) == (7, 9)
+    assert first[3] == second[3] == ',"cache_control":{"type":"ephemeral"}'
+    assert Fragment.objects.count() == 1
+
+
+def test_a_record_is_the_difference_to_the_call_before(session: Session) -> None:
+    """What is kept is counted, what is new is named."""
+    session.say("user", condense.TextBlock("Begin"))
+    for number in range(4):
+        session.use_tool(number, "fine")
+        session.send()
+    last = session.last()
+    assert (last.parent, last.kept) == (last.pk - 1, 4)
+    assert [item if isinstance(item, int) else item[0] for item in last.added] == [5, 7, 8, 9]
+    assert not [*find_changed()]
+
+
+def test_a_list_is_whole_after_so_many_calls_and_at_each_run(session: Session) -> None:
+    """However long a conversation is, a request is put together from few records."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.say("assistant", condense.TextBlock("Yes"))
+    session.say("user", condense.TextBlock("Go on"))
+    for _ in range(LONGEST_CHAIN + 1):
+        session.send()
+    session.begin()
+    session.send()
+    whole = Manifest.objects.filter(parent=None).order_by("pk").values_list("pk", flat=True)
+    assert [pk - whole[0] for pk in whole] == [0, LONGEST_CHAIN, LONGEST_CHAIN + 1]
+
+
+def test_a_list_is_whole_after_a_condensation(session: Session, conversation: Conversation) -> None:
+    """Nothing of the one before is sent any more."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.use_tool(1, "fine")
+    session.send()
+    summarise(conversation)
+    session.send()
+    assert session.last().parent is None
+    assert session.last().added[0][0] == 4
+
+
+def test_what_no_message_holds_is_kept_once(session: Session) -> None:
+    """An instruction, a merged message, a note in the place of a result: bytes like any others."""
+    session.say("user", condense.TextBlock(text(300, 1)))
+    instruction = condense.Message("user", text(300, 2))
+    for _ in range(3):
+        session.send((*session.history(), instruction))
+    assert [len(item) for item in session.last().added] == []
+    assert Fragment.objects.count() == 2
+    assert not [*find_changed()]
+
+
+def test_what_is_cleared_is_shown_as_it_was_sent(
+    session: Session, conversation: Conversation
+) -> None:
+    """Before, with the result; afterwards with the line in its place."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.use_tool(1, text(100, 1))
+    session.use_tool(2, text(100, 2))
+    before = session.send()
+    result = session.history()[2]
+    marker = condense.Message(
+        "user",
+        (condense.TextBlock("Cleared."),),
+        tags=condense.Tags(clear_id="0" * 32, cleared={result.id: {"call_1": "[cleared]"}}),
+    )
+    store.apply_reduction(conversation.pk, reduction_of(marker, (result.id,)))
+    after = session.send()
+    first, second = Manifest.objects.order_by("pk")
+    reader = RequestReader(conversation.pk)
+    assert (reader.read(first), reader.read(second)) == (before.body, after.body)
+    assert b"[cleared]" in after.body
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        (condense.TextBlock("ä 😀 \x01 \u2028"), condense.TextBlock("b" * 300)),
+        (condense.ToolUseBlock("c", "f", {"n": 2**70, "x": 1e300, "k": {"b": 1, "a": [None]}}),),
+        (condense.OpaqueBlock({"type": "thinking", "thinking": "…", "signature": "s"}),),
+        (condense.TextBlock("x", {"cache_control": {"type": "ephemeral"}}),),
+        "plain",
+    ],
+)
+def test_content_of_any_kind_leads_back(session: Session, content: condense.Content) -> None:
+    """Large numbers, other alphabets, an order of keys, and marks that were imported."""
+    session.say("user", condense.TextBlock("Begin"))
+    store.append_message(session.conversation.pk, condense.Message("assistant", content), tokens=1)
+    session.say("user", condense.TextBlock("Go on"))
+    messages = session.history()
+    fragments = [wire.encode(message.to_api()) for message in messages]
+    session.record(wire.join(b"[", messages, fragments, b"]"))
+    session.send()
+    assert not [*find_changed()]
+
+
+def test_a_record_that_was_not_committed_is_no_ground_for_the_next(session: Session) -> None:
+    """The write is made again, or the call never was: the next list does not build on it."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.send()
+    call = ModelCall.objects.create(
+        conversation=session.conversation, purpose="chat", profile_name="p", model="m"
+    )
+    shaped = condense.shape_request(session.history())
+    session.log.write(call.pk, session.writer.write(ModelRequest("Other", shaped)))
+    call.delete()
+    Fragment.objects.latest("pk").delete()
+    session.send()
+    session.log.confirm(Written())
+    session.send()
+    assert not [*find_changed()]
+
+
+def test_a_call_asks_for_what_is_new_in_it_only(session: Session) -> None:
+    """Nothing of the history but what is new in it makes a record dearer."""
+    session.say("user", condense.TextBlock("Begin"))
+    taken = []
+    for number in range(40):
+        session.use_tool(number, "fine")
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            session.send()
+        taken.append((len(queries), len(session.last().added)))
+    # The history itself, the call, and the record.
+    assert {count for count, _ in taken[1:]} == {taken[1][0]}
+    assert taken[1][0] <= 4
+    assert {size for _, size in taken[2:]} == {taken[2][1]}
+
+
+def sizes(conversation: Conversation) -> tuple[int, int]:
+    """Return the bytes of a conversation's messages, and of the record of what was sent."""
+    rows = Message.objects.filter(conversation=conversation).values_list("content", flat=True)
+    said = sum(len(json.dumps(content)) for content in rows)
+    kept = sum(len(data) + 80 for data in Fragment.objects.values_list("data", flat=True))
+    manifests = Manifest.objects.values_list("added", "tail")
+    # Key, parent, number, head, digest, and the key's place in the indexes.
+    kept += sum(len(json.dumps(added)) + len(tail) + 70 for added, tail in manifests)
+    return said, kept
+
+
+def test_the_record_takes_a_twentieth_of_the_conversation_at_most(session: Session) -> None:
+    """Two hundred calls with files of usual size, condensed now and then, in several runs."""
+    session.say("user", condense.TextBlock(text(40, 0)))
+    for number in range(200):
+        session.use_tool(number, text(300 + 100 * (number % 9), number))
+        session.send()
+        if number % 20 == 19:
+            session.say("assistant", condense.TextBlock(text(120, number)))
+            session.say("user", condense.TextBlock(text(40, number)))
+            session.begin()
+        if number % 70 == 69:
+            summarise(session.conversation)
+            session.say("user", condense.TextBlock("Go on"))
+    said, kept = sizes(session.conversation)
+    assert kept / said < 0.05, (kept, said)
+    assert not [*find_changed()]
+
+
+def run_check(capsys: pytest.CaptureFixture[str]) -> Iterator[str]:
+    """Yield what the command says."""
+    call_command("check_requests")
+    yield from capsys.readouterr().out.splitlines()
+
+
+def test_the_command_says_that_all_is_as_it_was_sent(
+    session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one sentence, with a count."""
+    assert [*run_check(capsys)] == ["All 0 requests can be shown as they were sent."]
+    session.say("user", condense.TextBlock("Begin"))
+    session.send()
+    session.send()
+    assert [*run_check(capsys)] == ["All 2 requests can be shown as they were sent."]
+
+
+@pytest.mark.parametrize("damage", ["message", "fragment", "tail", "gone", "squashed"])
+def test_the_command_names_what_was_changed(session: Session, damage: str) -> None:
+    """Whatever part of the record somebody has touched."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.send()
+    match damage:
+        case "message":
+            Message.objects.update(content=[{"type": "text", "text": "Other"}])
+        case "fragment":
+            Fragment.objects.update(data=b"nothing")
+        case "tail":
+            Manifest.objects.update(tail="]}")
+        case "gone":
+            Message.objects.update(seq=7)
+        case "squashed":
+            Manifest.objects.update(parent=1_000, kept=1)
+    number = session.last().pk
+    words = rf"1 of 1 requests can't be shown as they were sent: calls {number}\."
+    with pytest.raises(CommandError, match=words):
+        call_command("check_requests")
+    session.last().call.delete()
+
+
+def test_many_changed_requests_are_counted(session: Session) -> None:
+    """The first are named."""
+    session.say("user", condense.TextBlock("Begin"))
+    for _ in range(12):
+        session.send()
+    Manifest.objects.update(tail="]}")
+    with pytest.raises(CommandError, match=r"12 of 12 .* and 2 more\.$"):
+        call_command("check_requests")
+    ModelCall.objects.all().delete()
+
+
+def test_two_conversations_share_nothing(session: Session, bob: object) -> None:
+    """What one owner's model saw is no part of another's record."""
+    other = Session(Conversation.objects.create(owner=bob))
+    for one in (session, other):
+        one.say("user", condense.TextBlock("Begin"))
+        one.send()
+    heads = Fragment.objects.values_list("conversation", flat=True)
+    assert {*heads} == {session.conversation.pk, other.conversation.pk}
+
+
+def test_a_reply_that_was_asked_for_twice_is_one_of_two_messages(session: Session) -> None:
+    """The same words in two places are two rows."""
+    for _ in range(2):
+        session.say("user", condense.TextBlock("Again"))
+        session.say("assistant", condense.TextBlock("Yes"))
+    shaped = session.history()
+    fragments = [wire.encode(message.to_api()) for message in shaped]
+    sent = wire.join(b"[", shaped, fragments, b"]")
+    session.record(replace(sent, seqs=sent.seqs))
+    assert session.last().added == [[1, 4]]
