@@ -165,7 +165,6 @@ def meet(standin: Standin) -> Person:
     large.pk, large.name, large.context_window = None, "Large", 60_000
     large.save()
     store.append_many(conversation.pk, [(one, counted(one)) for one in talk()])
-    standin.requests.clear()
     return Person(conversation, small, large, standin, Witness(conversation, standin))
 
 
