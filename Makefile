@@ -40,6 +40,11 @@ test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
 	@test -n "$(TRANSCRIPTS)" || { echo "Say which: make $@ TRANSCRIPTS=<folder>"; exit 1; }
 	$(PYTEST) tests/transcripts --transcripts="$(TRANSCRIPTS)"
 
+.PHONY: soak
+soak: .venv ## Run the tests that take long: hundreds of faults and kills
+	@.ci/browser
+	$(PYTEST) --soak $(ARGS)
+
 .PHONY: bench
 bench: .venv ## Measure speed and memory, and compare them with the bounds
 	$(PYTHON_IN)/python -m tests.bench

@@ -16,8 +16,22 @@ def find_chromium() -> str | None:
     return shutil.which(os.environ.get("CHROMIUM", "chromium"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip browser tests where there is no browser, except in CI, where they fail."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let ``make soak`` ask for the tests that take long, and only those."""
+    parser.addoption("--soak", action="store_true", help="run the tests marked soak, and no others")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, or all else; skip browser tests where there is no browser.
+
+    In CI they fail there.
+    """
+    wanted = config.getoption("--soak")
+    groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        groups[bool(item.get_closest_marker("soak")) == wanted].append(item)
+    items[:] = groups[True]
+    config.hook.pytest_deselected(items=groups[False])
     if IN_CI or find_chromium():
         return
     skip = pytest.mark.skip(reason="needs Debian's chromium: apt-get install chromium")

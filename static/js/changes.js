@@ -34,7 +34,7 @@ export class Changes {
 
   take(frame) {
     if (frame.type === "snapshot") this.#arrive(frame);
-    else if (frame.type === "resumed") this.#resume(frame);
+    else if (frame.type === "resumed") this.#settle(frame);
     else if (frame.type === "pong") this.#expect(frame.upto);
     else if (frame.change === undefined) this.#show(frame);
     else this.#queue(frame);
@@ -47,10 +47,6 @@ export class Changes {
     this.#epoch = frame.epoch;
     this.#last = frame.upto;
     this.#settle(frame);
-  }
-
-  #resume(frame) {
-    if (frame.epoch === this.#epoch) this.#settle(frame);
   }
 
   #settle(frame) {
