@@ -131,7 +131,8 @@ class Notebook:
 
     def _settle(self, subject: str, call: Call) -> None:
         """Note a failure, or that an earlier one of the same subject is over."""
-        subject = subject.replace(ARROW, " => ")
+        # Also at its end, where it would begin the arrow that ends a subject in the text.
+        subject = subject.replace(ARROW.strip(), "=>")
         if call.outcome == "ok":
             self.failures.pop(subject, None)
         elif call.outcome == "failed" and (line := error_line(call.answer)):

@@ -120,6 +120,14 @@ def test_a_ledger_that_was_cut_off_or_quoted_is_none() -> None:
     assert parse_ledger("") is None
 
 
+def test_an_arrow_in_a_command_is_not_taken_for_the_one_after_it() -> None:
+    """Within it, or where it ends."""
+    for command in ("a ⇒ b", "a ⇒", "⇒", "a ⇒ ⇒"):
+        facts = gather(Session().runs(command, "error: x", error=True).messages)
+        assert facts.failures[0].message == "error: x"
+        assert parse_ledger(render(facts)) == facts
+
+
 def test_an_empty_line_states_no_fact() -> None:
     """Except within a request, which is verbatim."""
     facts = parse_ledger(f"{EXAMPLE.replace('\n~', '\n\n\n~')}\n~ end")
