@@ -21,7 +21,7 @@ from chatapp.models import ModelCall
 log = logging.getLogger(__name__)
 
 # Seconds from a change to its write, so that with the write itself it takes less than half a one …
-PAUSE = 0.4
+PAUSE = 0.3
 # … and from one write to the next where something began that should be known at once.
 SHORTEST_PAUSE = 0.03
 

@@ -18,7 +18,7 @@ from chatapp.models.owners import this_process
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
-from chatapp.services.leftovers import close_what_is_open
+from chatapp.services.leftovers import came_to_its_end, close_what_is_open
 from chatapp.services.samples import SAMPLES, lay_out_samples
 from chatapp.services.versions import set_message_aside
 
@@ -205,8 +205,11 @@ def close_interrupted(
             reason = _("The server stopped while this was running.") if turn.is_abandoned else ""
         else:
             reason = _("How this ended could not be saved.") if conversation else ""
-        if reason:
+        if reason and came_to_its_end(turn):
+            finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
+        elif reason:
             finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
+        if reason:
             closed.add(turn.conversation_id)
     return closed
 

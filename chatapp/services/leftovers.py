@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,7 +20,7 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
 
     It is part of the transaction that ends the turn, and does nothing where nothing is open.
     """
-    for call in turn.calls.filter(status=ModelCall.Status.RUNNING):
+    for call in _open_calls(turn):
         _close_call(call, turn, reason)
     _answer_calls(turn)
     for attempt in turn.condensations.filter(status=Condensation.Status.RUNNING):
@@ -27,6 +28,22 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
         Condensation.objects.filter(pk=attempt.pk).update(
             status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now(), **spent
         )
+
+
+def came_to_its_end(turn: Turn) -> bool:
+    """Whether all that a turn was to do is stored, and only its end is not."""
+    last = _last_message(turn)
+    answered = bool(last) and not (last.is_cut or store.to_engine(last).tool_uses)
+    return answered and last.role == Message.Role.ASSISTANT and not _open_calls(turn).exists()
+
+
+def _open_calls(turn: Turn) -> QuerySet[ModelCall]:
+    return turn.calls.filter(status=ModelCall.Status.RUNNING)
+
+
+def _last_message(turn: Turn) -> Message | None:
+    said = Message.objects.filter(conversation=turn.conversation_id, turn=turn)
+    return said.in_force().written().newest()
 
 
 def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
@@ -65,8 +82,7 @@ def _usage_known(call: ModelCall, written: str) -> condense.Usage:
 
 def _answer_calls(turn: Turn) -> None:
     """Store results for a reply whose calls have none: those that are known, and why not."""
-    said = Message.objects.filter(conversation=turn.conversation_id, turn=turn)
-    last = said.in_force().written().newest()
+    last = _last_message(turn)
     calls = store.to_engine(last).tool_uses if last and last.role == Message.Role.ASSISTANT else ()
     if not (last and calls):
         return

@@ -37,6 +37,11 @@ class Visitor:
             self.address = answer.url
             return str(answer.read().decode())
 
+    def read(self, path: str) -> str:
+        """Return a page."""
+        self._page = self._open(self.origin + path)
+        return self._page
+
     def post(self, path: str, **fields: str) -> None:
         """Send a form as the last page would."""
         fields["csrfmiddlewaretoken"] = TOKEN.findall(self._page)[0]
@@ -96,7 +101,7 @@ def test_an_orderly_stop_lets_an_answer_come_to_its_end(tmp_path: Path) -> None:
     """Where that takes no longer than the operator allows, nothing is interrupted."""
     with serving(tmp_path) as (server, link):
         visitor = Visitor(link.strip())
-        visitor.post("/c/new/", prompt="")
+        visitor.post("/c/new/")
         with visitor.open_socket() as socket:
             text, nonce = "Write 400 words about condensing.", str(uuid.uuid4())
             socket.send(json.dumps({"type": "message.send", "text": text, "nonce": nonce}))

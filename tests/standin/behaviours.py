@@ -60,6 +60,13 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
+class Rest:
+    """Some seconds without a word."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A reply, streamed in pieces; the ``gate`` stands after its first piece of text.
 
@@ -67,6 +74,8 @@ class Reply:
 
     ``broken`` says how the stream ends where it does not end well: "cut", or an error type such
     as "overloaded_error", after the first piece of text (or at once, where there is no text).
+
+    ``hold`` is a gate before anything is said, and ``pace`` seconds lie between pieces of text.
     """
 
     text: str = ""
@@ -77,6 +86,8 @@ class Reply:
     stop_reason: str = ""
     gate: Gate | None = None
     broken: str = ""
+    hold: Gate | None = None
+    pace: float = 0
 
 
 @dataclass(frozen=True, slots=True)

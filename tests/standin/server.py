@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.standin import auto, thinking
-from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, ToolCall
+from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, Rest, ToolCall
 from tests.standin.diagnosis import Diagnosis
 from tests.standin.metering import PromptCache, measure
 from tests.standin.rules import violations
@@ -76,7 +76,12 @@ class Standin:
     def then(self, *behaviours: Behaviour) -> None:
         """Script what the next requests get, one behaviour each."""
         self._script.extend(behaviours)
-        self._gates += [one.gate for one in behaviours if isinstance(one, Reply) and one.gate]
+        replies = [one for one in behaviours if isinstance(one, Reply)]
+        self._gates += [gate for one in replies for gate in (one.gate, one.hold) if gate]
+
+    def forget(self) -> None:
+        """Leave out what is scripted and was not asked for."""
+        self._script.clear()
 
     def reply(self, text: str = "", **more: Any) -> None:
         """Script a reply: text, and what else :class:`Reply` takes."""
@@ -249,6 +254,8 @@ async def _stream(written: Written) -> AsyncIterator[str]:
             await asyncio.to_thread(event.pass_through)
         elif isinstance(event, Raw):
             yield event.text
+        elif isinstance(event, Rest):
+            await asyncio.sleep(event.seconds)
         elif event["type"] == "cut":
             raise ConnectionCut
         else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.standin.behaviours import Gate, Raw, Reply
+from tests.standin.behaviours import Gate, Raw, Reply, Rest
 from tests.standin.metering import count_text
 
 GROUP = re.compile(r"\S+\s*(?:\S+\s*){0,2}|\s+")
@@ -58,9 +58,11 @@ class Written:
         usage = {**self.usage, "output_tokens": self.output_tokens}
         return self._envelope(self.content, self.stop_reason, usage)
 
-    def events(self) -> Iterator[Event | Gate | Raw]:
+    def events(self) -> Iterator[Event | Gate | Raw | Rest]:
         """Yield the events of a stream; at a gate, the server waits."""
         usage = {**self.usage, "output_tokens": 1}
+        if self.reply.hold:
+            yield self.reply.hold
         yield {"type": "message_start", "message": self._envelope([], None, usage)}
         broken = self.reply.broken
         if broken and not self.content:
@@ -78,7 +80,7 @@ class Written:
         }
         yield {"type": "message_stop"}
 
-    def _block(self, index: int, block: Mapping[str, Any]) -> Iterator[Event | Gate | Raw]:
+    def _block(self, index: int, block: Mapping[str, Any]) -> Iterator[Event | Gate | Raw | Rest]:
         empty: dict[str, Event] = {
             "text": {"text": ""},
             "thinking": {"thinking": "", "signature": ""},
@@ -90,6 +92,8 @@ class Written:
             yield {"type": "ping"}
         for number, delta in enumerate(self._deltas(index, block)):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
+            if self.reply.pace and block["type"] == "text":
+                yield Rest(self.reply.pace)
             if number == 0 and block["type"] == "text":
                 yield from self.reply.extra
                 if self.reply.gate:

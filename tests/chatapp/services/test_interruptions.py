@@ -152,6 +152,17 @@ def test_a_result_of_an_earlier_step_answers_no_later_call(conversation: Convers
     assert results(conversation)["a"].startswith("Not run")
 
 
+def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation) -> None:
+    """There is nothing to continue or to try again."""
+    turn = elsewhere(ask(conversation))
+    reply = condense.Message(role="assistant", content=(condense.TextBlock("All of it."),))
+    store.append_message(conversation.pk, reply, tokens=5, turn=turn, stop_reason="end_turn")
+    assert services.close_interrupted() == {conversation.pk}
+    turn.refresh_from_db()
+    assert (turn.status, turn.error, turn.last_seq) == (Turn.Status.SUCCEEDED, "", 2)
+    assert not services.has_loose_end(conversation)
+
+
 def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversation) -> None:
     """Its open call is estimated from what was to be condensed; no summary is made of it."""
     turn = elsewhere(services.start_condensing(conversation=conversation))

@@ -1,0 +1,88 @@
+"""Part of the server under test: it stands still where it is told, and says that it does."""
+
+import asyncio
+import itertools
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.db.backends.signals import connection_created
+
+from chatapp.agent.ports import ToolOutcome
+from chatapp.tools import WorkspaceToolbox
+
+FILE = "fault.json"
+STANDS, DRAFTED, IN_TOOL = "FAULT", "DRAFT", "TOOL"
+HELD = "hold.txt"
+
+
+class Faults(AppConfig):
+    """Looks at every statement of every connection."""
+
+    name = "tests.faults"
+    label = "faults"
+    path = str(Path(__file__).parent)
+
+    def ready(self) -> None:
+        """Begin to look."""
+        connection_created.connect(_look, weak=False)
+        WorkspaceToolbox.run = _run_or_hold  # type: ignore[method-assign] # a tool that takes long
+
+
+def _look(connection: Any, **_: object) -> None:
+    connection.execute_wrappers.append(_pass_or_stand)
+
+
+_counter = itertools.count(1)
+_run = WorkspaceToolbox.run
+
+
+async def _run_or_hold(
+    toolbox: WorkspaceToolbox, name: str, arguments: Mapping[str, Any]
+) -> ToolOutcome:
+    if arguments.get("path") == HELD:
+        _say(IN_TOOL)
+        await asyncio.Event().wait()
+    return await _run(toolbox, name, arguments)
+
+
+def _pass_or_stand(
+    execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
+) -> Any:
+    fault = _armed()
+    hit = bool(fault) and bool(re.search(fault["pattern"], sql)) and _is_due(fault)
+    if hit and not fault["after"]:
+        _stand()
+    result = execute(sql, params, many, context)
+    if hit:
+        _stand()
+    if many and "SET draft" in sql:
+        _say(DRAFTED)
+    return result
+
+
+def _armed() -> dict[str, Any]:
+    try:
+        return dict(json.loads((settings.DATA_DIR / FILE).read_text()))
+    except OSError:
+        return {}
+
+
+def _is_due(fault: dict[str, Any]) -> bool:
+    """Whether this is the statement that was meant, of those that match."""
+    return next(_counter) == fault["number"]
+
+
+def _stand() -> None:
+    """Keep the thread that the statement is made in, for good."""
+    _say(STANDS)
+    threading.Event().wait()
+
+
+def _say(word: str) -> None:
+    print(word, flush=True)

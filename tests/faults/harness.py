@@ -1,0 +1,220 @@
+"""A real server that is killed and started again, and the people who talk through it meanwhile."""
+
+import itertools
+import json
+import queue
+import re
+import sqlite3
+import subprocess
+import threading
+import time
+import urllib.parse
+import uuid
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
+
+from tests.chatapp.test_serve import start
+from tests.chatapp.test_shutdown import Visitor
+from tests.faults import app
+from tests.standin.server import Standin
+
+WORD = re.compile(r"\bw\d+\b")
+_numbers = itertools.count(1)
+
+IDLE = "IDLE"
+
+# Seconds before a kill in which what was shown may be lost.
+GRACE = 0.5
+PATIENCE = 12
+
+
+def words(count: int) -> str:
+    """Return words that no other text has."""
+    return " ".join(f"w{next(_numbers)}" for _ in range(count))
+
+
+class Server:
+    """A server on one folder, which comes back after each kill."""
+
+    def __init__(self, data: Path, standin: Standin) -> None:
+        self.data = data
+        self.standin = standin
+        self.killed_at = 0.0
+
+    def start(self) -> str:
+        """Start it, and return the link that signs in."""
+        # A fault is for one life only.
+        (self.data / app.FILE).unlink(missing_ok=True)
+        self._process = start(
+            self.data,
+            DJANGO_SETTINGS_MODULE="tests.faults.settings",
+            ANTHROPIC_API_KEY="sk-test",
+            ANTHROPIC_BASE_URL=self.standin.url,
+        )
+        assert self._process.stdout
+        link = self._process.stdout.readline().strip()
+        assert link.startswith("http://"), self._process.communicate()[1]
+        self.origin = link.partition("/sign-in/")[0]
+        self.said: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        return link
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        for line in process.stdout:
+            self.said.put(line.strip())
+
+    def _until(self, *words: str) -> None:
+        while self.said.get(timeout=PATIENCE) not in words:
+            pass
+
+    def until_drafted(self) -> None:
+        """Return once drafts were stored."""
+        self._until(app.DRAFTED)
+
+    def until_in_tool(self) -> None:
+        """Return once a tool runs that does not end."""
+        self._until(app.IN_TOOL)
+
+    def until_stands(self, *, or_idle: bool = False) -> None:
+        """Return once it stands still, or a conversation has come to an end."""
+        self._until(app.STANDS, *([IDLE] if or_idle else []))
+
+    @staticmethod
+    def now() -> float:
+        """Return this moment, as frames and kills are timed."""
+        return time.monotonic()
+
+    def kill(self) -> None:
+        """End it as a power cut does."""
+        self.killed_at = time.monotonic()
+        self._process.kill()
+        self._process.communicate()
+
+    def arm(self, pattern: str, *, number: int = 1, after: bool = False) -> None:
+        """Let it stand still before or ``after`` a statement, of those that match from now on."""
+        fault = {"pattern": pattern, "number": number, "after": after}
+        draft = self.data / "fault.draft"
+        draft.write_text(json.dumps(fault))
+        draft.rename(self.data / app.FILE)
+
+    def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return rows of its database."""
+        with closing(sqlite3.connect(self.data / "palimpsest.sqlite3", timeout=20)) as database:
+            rows = database.execute(sql, values).fetchall()
+            database.commit()
+        return rows
+
+    def count(self, rows: str) -> int:
+        """Return how many rows there are."""
+        return int(self.ask(f"SELECT count(*) FROM {rows}")[0][0])  # noqa: S608 - names of our own
+
+
+class Talk:
+    """Somebody's conversation: what was sent in it, and what was shown, and when."""
+
+    def __init__(self, server: Server, visitor: Visitor) -> None:
+        """Begin one."""
+        self.server = server
+        self.visitor = visitor
+        visitor.origin = server.origin
+        visitor.post("/c/new/")
+        self.path = urllib.parse.urlsplit(visitor.address).path
+        self.id = uuid.UUID(self.path.strip("/").rpartition("/")[2])
+        self.shown: list[tuple[float, set[str]]] = []
+        self.last: dict[str, Any] = {}
+        self._opened = ExitStack()
+
+    def open(self) -> None:
+        """Open its page."""
+        self.visitor.origin, self.visitor.address = self.server.origin, self.path
+        self.close()
+        self.socket = self._opened.enter_context(self.visitor.open_socket())
+        self.frames: queue.Queue[dict[str, Any]] = queue.Queue()
+        threading.Thread(target=self._read, args=(self.socket,), daemon=True).start()
+        self.until("snapshot")
+
+    def close(self) -> None:
+        """Close its page."""
+        self._opened.close()
+
+    def _read(self, socket: ClientConnection) -> None:
+        try:
+            for text in socket:
+                now = time.monotonic()
+                self.shown.append((now, set(WORD.findall(str(text)))))
+                frame = json.loads(text)
+                self.frames.put(frame)
+                if frame["type"] == "status.changed" and not frame["running"]:
+                    self.server.said.put(IDLE)
+        except ConnectionClosed:
+            pass
+
+    def send(self, type_: str, **fields: Any) -> None:
+        """Send a command, and remember it."""
+        self.last = {"type": type_, **fields}
+        self.socket.send(json.dumps(self.last))
+
+    def say(self, text: str) -> None:
+        """Send a message."""
+        self.send("message.send", text=text, nonce=str(uuid.uuid4()))
+
+    def again(self) -> None:
+        """Send the last command once more, as a page does that got no answer."""
+        self.socket.send(json.dumps(self.last))
+
+    def take_up(self, how: str) -> None:
+        """Continue, or try again."""
+        self.send(f"turn.{how}", nonce=str(uuid.uuid4()), seq=0)
+
+    def until(self, *types: str, **fields: Any) -> dict[str, Any]:
+        """Return the next frame of one of these types with these fields."""
+        while True:
+            frame = self.frames.get(timeout=PATIENCE)
+            if frame["type"] in types and fields.items() <= frame.items():
+                return frame
+
+    def until_idle(self) -> None:
+        """Return once nothing runs any more."""
+        self.until("status.changed", running=False)
+
+    def seen_before(self, moment: float) -> set[str]:
+        """Return the words that were shown by then."""
+        return set().union(*(some for when, some in self.shown if when < moment))
+
+    def stored(self) -> list[str]:
+        """Return the words of what the model said, in the order of writing."""
+        rows = self.server.ask(
+            "SELECT content FROM chatapp_message WHERE conversation_id = ? AND role = 'assistant' "
+            "ORDER BY seq",
+            self.id.hex,
+        )
+        return [word for (content,) in rows for word in WORD.findall(content)]
+
+    def drafts(self) -> list[str]:
+        """Return what is stored of replies that are not finished."""
+        sql = "SELECT draft FROM chatapp_modelcall WHERE conversation_id = ? AND draft <> ''"
+        return [draft for (draft,) in self.server.ask(sql, self.id.hex)]
+
+    def knows(self, nonce: str) -> bool:
+        """Whether what was sent under this nonce is stored."""
+        sql = "SELECT 1 FROM chatapp_turn WHERE nonce = ?"
+        return bool(self.server.ask(sql, uuid.UUID(nonce).hex))
+
+    def turn(self) -> tuple[str, str]:
+        """Return status and origin of the newest turn."""
+        rows = self.server.ask(
+            "SELECT status, origin FROM chatapp_turn WHERE conversation_id = ? "
+            "ORDER BY started_at DESC LIMIT 1",
+            self.id.hex,
+        )
+        return rows[0] if rows else ("", "")
+
+    def page(self) -> str:
+        """Return its page."""
+        self.visitor.origin = self.server.origin
+        return self.visitor.read(self.path)

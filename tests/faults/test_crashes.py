@@ -1,0 +1,186 @@
+"""Kill the server at any moment: what was shown is there afterwards, once, and talking goes on.
+
+Each test kills a server that its predecessor started, and starts the next: a life for a death.
+"""
+
+import os
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.chatapp.test_shutdown import Visitor
+from tests.faults import scenarios
+from tests.faults.harness import GRACE, Server, Talk
+from tests.faults.scenarios import Scenario
+from tests.standin.server import Standin
+
+RUNS = int(os.environ.get("FAULT_RUNS", "6"))
+WIDE = 200_000
+
+
+class Stage:
+    """A running server and somebody who is signed in."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.visitor = Visitor(server.start())
+        self.talks: list[Talk] = []
+
+    def talk(self, *, filled: bool = False) -> Talk:
+        """Open a new conversation, with something in it that can be condensed."""
+        talk = Talk(self.server, self.visitor)
+        talk.open()
+        if filled:
+            scenarios.fill(self.server, talk)
+        self.talks.append(talk)
+        return talk
+
+    def kill_and_check(self) -> None:
+        """Kill the server; all talks must be whole in its next life, and go on."""
+        server, talks = self.server, self.talks
+        self.talks = []
+        server.kill()
+        server.standin.forget()
+        server.start()
+        assert server.count("chatapp_turn WHERE finished_at IS NULL") == 0
+        for table in ("modelcall", "condensation"):
+            assert server.count(f"chatapp_{table} WHERE status = 'running'") == 0
+        assert server.count("chatapp_modelcall WHERE draft <> ''") == 0
+        assert server.count("chatapp_modelcall") >= len(server.standin.requests)
+        scenarios.set_window(server, WIDE)
+        for talk in talks:
+            check(talk)
+            go_on(talk)
+        assert server.standin.problems == []
+
+
+def check(talk: Talk) -> None:
+    """What was shown is stored, but for the last moment, and nothing twice."""
+    stored = talk.stored()
+    assert len(stored) == len(set(stored))
+    assert talk.seen_before(talk.server.killed_at - GRACE) <= set(stored)
+    assert stored == sorted(stored, key=lambda word: int(word[1:]))
+
+
+def go_on(talk: Talk) -> None:
+    """Send again what got no answer, take up what was interrupted, and come to an end."""
+    status, origin = talk.turn()
+    if origin != "condensed":
+        # The row of an attempt says it of a condensation by hand.
+        assert (status == "interrupted") == (">Interrupted<" in talk.page())
+    talk.open()
+    if nonce := talk.last.get("nonce"):
+        known = talk.knows(nonce)
+        talk.again()
+        talk.until("message.accepted", nonce=nonce)
+        if not known:
+            talk.until_idle()
+    status, origin = talk.turn()
+    if status == "interrupted" and origin != "condensed":
+        talk.take_up("continue")
+    else:
+        talk.say("And now?")
+    talk.until_idle()
+    assert talk.turn()[0] == "succeeded"
+    stored = talk.stored()
+    assert len(stored) == len(set(stored))
+    talk.close()
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """One folder and one provider for all lives of the server."""
+    with Standin() as standin:
+        server = Server(tmp_path_factory.mktemp("data"), standin)
+        stage = Stage(server)
+        try:
+            yield stage
+        finally:
+            server.kill()
+            for talk in stage.talks:
+                talk.close()
+
+
+def test_what_runs_in_many_conversations_is_interrupted_everywhere(stage: Stage) -> None:
+    """Before the first word, in mid-stream, while a tool runs, and while a summary is written."""
+    holds = (
+        scenarios.hold_in_a_summary,
+        scenarios.hold_before_the_first_word,
+        scenarios.hold_in_mid_stream,
+        scenarios.hold_in_a_tool,
+    )
+    gates = [hold(stage.server, stage.talk()) for hold in holds]
+    summary, _before, stream, tool = stage.talks
+    shown = stream.seen_before(stage.server.now())
+    stage.kill_and_check()
+    for gate in gates:
+        gate.open()
+    assert shown <= set(stream.stored())
+    assert "it may have run" in tool.page()
+    assert "Not run" in tool.page()
+    (failed,) = stage.server.ask(
+        "SELECT status, CAST(cost AS REAL) > 0, cost_measured FROM chatapp_condensation "
+        "WHERE conversation_id = ?",
+        summary.id.hex,
+    )
+    assert failed == ("failed", 1, 0)
+
+
+MESSAGE, CALL, TOOL = ("INSERT INTO .chatapp_" + name for name in ("message", "modelcall", "tool"))
+POINTS: dict[str, tuple[Scenario, str, int, bool]] = {
+    "inside a send": (scenarios.answer, "INSERT INTO .chatapp_turn", 1, True),
+    "before a call is on record": (scenarios.answer, CALL, 1, False),
+    "while a draft is written": (scenarios.answer, "SET draft", 2, False),
+    "between a reply and its commit": (scenarios.answer, MESSAGE, 2, False),
+    "inside the commit of a reply": (scenarios.answer, "modelcall.+message_id", 1, True),
+    "before the turn's end": (scenarios.answer, "chatapp_turn. SET .+last_seq", 1, False),
+    "between a call and its result": (scenarios.use_tools, "toolrun. SET .text", 1, False),
+    "between two tools": (scenarios.use_tools, TOOL, 2, False),
+    "before the results are stored": (scenarios.use_tools, MESSAGE, 3, True),
+    "when an attempt begins": (scenarios.condense, "INSERT INTO .chatapp_condensation", 1, True),
+    "inside a condensation": (scenarios.condense, "message. SET .hidden", 1, True),
+    "inside a copying of facts": (scenarios.condense_without_summary, MESSAGE, 1, True),
+    "inside a truncation": (scenarios.truncate, MESSAGE, 1, False),
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_kill_at_a_named_point_loses_and_repeats_nothing(stage: Stage, point: str) -> None:
+    """Whatever was not committed is as if it had not been, and can be done again."""
+    scenario, pattern, number, after = POINTS[point]
+    by_hand = scenario not in {scenarios.answer, scenarios.use_tools}
+    talk = stage.talk(filled=by_hand)
+    stage.server.arm(pattern, number=number, after=after)
+    scenario(stage.server, talk)
+    stage.server.until_stands()
+    stage.kill_and_check()
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int) -> None:
+    """At a statement of the database or a frame to the page, while three talk at once."""
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    other = chance.choice(
+        [
+            scenarios.answer,
+            scenarios.use_tools,
+            scenarios.condense,
+            scenarios.condense_without_summary,
+            scenarios.truncate,
+        ]
+    )
+    by_hand = other not in {scenarios.answer, scenarios.use_tools}
+    talk, *streams = stage.talk(filled=by_hand), stage.talk(), stage.talk()
+    for stream in streams:
+        scenarios.answer(stage.server, stream)
+        stream.until("text.streamed")
+    if chance.random() < 0.6:
+        stage.server.arm("", number=chance.randint(1, 40), after=chance.random() < 0.5)
+        other(stage.server, talk)
+        stage.server.until_stands(or_idle=True)
+    else:
+        other(stage.server, talk)
+        for _ in range(chance.randint(1, 12)):
+            streams[0].until("text.streamed", "status.changed")
+    stage.kill_and_check()
