@@ -33,8 +33,9 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
 def came_to_its_end(turn: Turn) -> bool:
     """Whether all that a turn was to do is stored, and only its end is not."""
     last = _last_message(turn)
-    answered = bool(last) and not (last.is_cut or store.to_engine(last).tool_uses)
-    return answered and last.role == Message.Role.ASSISTANT and not _open_calls(turn).exists()
+    if last is None or last.role != Message.Role.ASSISTANT or last.is_cut:
+        return False
+    return not (store.to_engine(last).tool_uses or _open_calls(turn).exists())
 
 
 def _open_calls(turn: Turn) -> QuerySet[ModelCall]:

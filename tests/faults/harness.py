@@ -171,12 +171,19 @@ class Talk:
         """Continue, or try again."""
         self.send(f"turn.{how}", nonce=str(uuid.uuid4()), seq=0)
 
-    def until(self, *types: str, **fields: Any) -> dict[str, Any]:
+    def until(self, *types: str, **fields: object) -> dict[str, Any]:
         """Return the next frame of one of these types with these fields."""
         while True:
             frame = self.frames.get(timeout=PATIENCE)
             if frame["type"] in types and fields.items() <= frame.items():
                 return frame
+
+    def hear(self, count: int) -> None:
+        """Return after so many frames, or when nothing runs any more."""
+        for _ in range(count):
+            frame = self.until("text.streamed", "status.changed")
+            if not frame.get("running", True):
+                return
 
     def until_idle(self) -> None:
         """Return once nothing runs any more."""

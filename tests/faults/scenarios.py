@@ -32,16 +32,18 @@ def condense(server: Server, talk: Talk) -> None:
     talk.send("condense.start")
 
 
-def condense_without_summary(server: Server, talk: Talk) -> None:
-    """Condense by hand where the model fails at it: the facts are copied instead."""
-    server.standin.then(NO_SUMMARY)
-    talk.send("condense.start")
+def copy_facts(server: Server, talk: Talk) -> None:
+    """Say more than fits, where the model fails to summarise: the facts are copied instead."""
+    set_window(server, 8_400)
+    server.standin.then(NO_SUMMARY, Reply(words(9)))
+    talk.say(LONG)
 
 
 def truncate(server: Server, talk: Talk) -> None:
-    """Condense by hand in a window that is only truncated."""
+    """Say more than fits into a window that is only truncated."""
     set_window(server, 7_900)
-    talk.send("condense.start")
+    server.standin.then(Reply(words(9)))
+    talk.say(LONG)
 
 
 def set_window(server: Server, tokens: int) -> None:

@@ -140,8 +140,8 @@ POINTS: dict[str, tuple[Scenario, str, int, bool]] = {
     "before the results are stored": (scenarios.use_tools, MESSAGE, 3, True),
     "when an attempt begins": (scenarios.condense, "INSERT INTO .chatapp_condensation", 1, True),
     "inside a condensation": (scenarios.condense, "message. SET .hidden", 1, True),
-    "inside a copying of facts": (scenarios.condense_without_summary, MESSAGE, 1, True),
-    "inside a truncation": (scenarios.truncate, MESSAGE, 1, False),
+    "inside a copying of facts": (scenarios.copy_facts, MESSAGE, 2, True),
+    "inside a truncation": (scenarios.truncate, MESSAGE, 2, False),
 }
 
 
@@ -149,8 +149,7 @@ POINTS: dict[str, tuple[Scenario, str, int, bool]] = {
 def test_a_kill_at_a_named_point_loses_and_repeats_nothing(stage: Stage, point: str) -> None:
     """Whatever was not committed is as if it had not been, and can be done again."""
     scenario, pattern, number, after = POINTS[point]
-    by_hand = scenario not in {scenarios.answer, scenarios.use_tools}
-    talk = stage.talk(filled=by_hand)
+    talk = stage.talk(filled=scenario not in {scenarios.answer, scenarios.use_tools})
     stage.server.arm(pattern, number=number, after=after)
     scenario(stage.server, talk)
     stage.server.until_stands()
@@ -166,12 +165,12 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int)
             scenarios.answer,
             scenarios.use_tools,
             scenarios.condense,
-            scenarios.condense_without_summary,
+            scenarios.copy_facts,
             scenarios.truncate,
         ]
     )
-    by_hand = other not in {scenarios.answer, scenarios.use_tools}
-    talk, *streams = stage.talk(filled=by_hand), stage.talk(), stage.talk()
+    filled = other not in {scenarios.answer, scenarios.use_tools}
+    talk, *streams = stage.talk(filled=filled), stage.talk(), stage.talk()
     for stream in streams:
         scenarios.answer(stage.server, stream)
         stream.until("text.streamed")
@@ -181,6 +180,5 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int)
         stage.server.until_stands(or_idle=True)
     else:
         other(stage.server, talk)
-        for _ in range(chance.randint(1, 12)):
-            streams[0].until("text.streamed", "status.changed")
+        streams[0].hear(chance.randint(1, 12))
     stage.kill_and_check()
