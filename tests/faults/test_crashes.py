@@ -3,7 +3,6 @@
 Each test kills a server that its predecessor started, and starts the next: a life for a death.
 """
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -15,7 +14,8 @@ from tests.faults.harness import GRACE, Server, Talk
 from tests.faults.scenarios import Scenario
 from tests.standin.server import Standin
 
-RUNS = int(os.environ.get("FAULT_RUNS", "6"))
+# How often a moment is chosen at random, in every run of the tests and in the long one.
+FEW, MANY = 6, 206
 WIDE = 200_000
 
 
@@ -156,7 +156,10 @@ def test_a_kill_at_a_named_point_loses_and_repeats_nothing(stage: Stage, point: 
     stage.kill_and_check()
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.parametrize(
+    "seed",
+    [*range(FEW), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(FEW, MANY))],
+)
 def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int) -> None:
     """At a statement of the database or a frame to the page, while three talk at once."""
     chance = random.Random(seed)  # noqa: S311 - not for secrets

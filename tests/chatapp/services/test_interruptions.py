@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from datetime import timedelta
 from decimal import Decimal
 
@@ -165,7 +166,9 @@ def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation
 
 def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversation) -> None:
     """Its open call is estimated from what was to be condensed; no summary is made of it."""
-    turn = elsewhere(services.start_condensing(conversation=conversation))
+    begun = services.start_condensing(conversation=conversation, nonce=uuid.uuid4())
+    assert begun
+    turn = elsewhere(begun)
     attempt = Condensation.objects.create(
         conversation=conversation,
         turn=turn,
