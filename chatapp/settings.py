@@ -108,6 +108,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # What would tell a secret by its compressed size is masked (the token) and padded at random.
+    "django.middleware.gzip.GZipMiddleware",
     "chatapp.middleware.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

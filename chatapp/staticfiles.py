@@ -1,4 +1,4 @@
-"""Scripts and styles as browsers get them: one stylesheet, and names that change with the content.
+"""Scripts and styles as browsers get them: one of each, and names that change with the content.
 
 Where they were collected, a file's name carries a hash, so that a browser keeps it for good and
 asks for it once. In development, and wherever files changed since, they are served as they lie.
@@ -17,7 +17,15 @@ from django.core.management import call_command
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 SHEET = "css/site.css"
-_IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re.MULTILINE)
+_IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re.M)
+
+# Holds every module; what a page asks for beside it, such as ``chat.js``, only says where to begin.
+SCRIPT = "js/site.js"
+# No module: it runs before anything is shown.
+EARLY = "js/early.js"
+_NEEDED = re.compile(r'^import (?P<names>\{[^}]*\}) from "\./(?P<name>[\w.]+)";$', re.M)
+_GIVEN = re.compile(r"^export (?P<kind>(?:async )?function|class|const) (?P<name>\w+)", re.M)
+_REMARK = re.compile(r"^\s*(?://.*|/\*\*.*\*/|/\*\*\n(?:\s*\*.*\n)+?\s*\*/)\n", re.M)
 
 Paths = Mapping[str, tuple[Any, str]]
 
@@ -42,28 +50,66 @@ class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
 
     @override
     def post_process(self, paths: Paths, dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """Give the files their new names, the stylesheet with all that it imports in it."""
+        """Put into one file what a page would ask for one by one, and give all their new names."""
         if dry_run:
             return
-        self.delete(SHEET)
-        self.save(SHEET, ContentFile(_bundle(paths)))
-        yield from super().post_process({**paths, SHEET: (self, SHEET)}, **options)
+        made = {SHEET: _join_sheets(paths), **_join_modules(paths)}
+        for name, text in made.items():
+            self.delete(name)
+            self.save(name, ContentFile(text))
+        kept = {name: path for name, path in paths.items() if not _is_module(name)}
+        own = {name: (self, name) for name in made}
+        yield from super().post_process({**kept, **own}, **options)
         _stamp().write_text(_state(), encoding="ascii")
 
 
-def _bundle(paths: Paths) -> str:
+def _read(paths: Paths, path: str) -> str:
+    storage, name = paths[path]
+    with storage.open(name) as file:
+        return str(file.read().decode())
+
+
+def _join_sheets(paths: Paths) -> str:
     """Return the stylesheet with each sheet that it imports in that one's place."""
 
-    def read(path: str) -> str:
-        storage, name = paths[path]
-        with storage.open(name) as file:
-            return str(file.read().decode())
-
     def put_in(found: re.Match[str]) -> str:
-        sheet = read(f"css/{found['name']}")
+        sheet = _read(paths, f"css/{found['name']}")
         return f"@media{found['media']} {{\n{sheet}}}\n" if found["media"] else sheet
 
-    return _IMPORT.sub(put_in, read(SHEET))
+    return _IMPORT.sub(put_in, _read(paths, SHEET))
+
+
+def _is_module(name: str) -> bool:
+    return name.startswith("js/") and name.endswith(".js") and name != EARLY
+
+
+def _join_modules(paths: Paths) -> dict[str, str]:
+    """Return one script of all modules, and one for each at which a page begins.
+
+    Each becomes a function that runs once, when it is first needed; imports are calls of it.
+    """
+    texts = {name.removeprefix("js/"): _read(paths, name) for name in paths if _is_module(name)}
+    functions = "".join(_as_function(name, text) for name, text in sorted(texts.items()))
+    begins = [name for name, text in texts.items() if not _GIVEN.search(text)]
+    whole = (
+        f"const modules = {{\n{functions}}};\nconst known = {{}};\n"
+        "export const need = (name) => (known[name] ??= modules[name]());\n"
+        'need("site.js");\n'
+    )
+    own = {
+        f"js/{name}": f'import {{ need }} from "./site.js";\nawait need("{name}");\n'
+        for name in begins
+    }
+    return {**own, SCRIPT: whole}
+
+
+def _as_function(name: str, text: str) -> str:
+    given = [found["name"] for found in _GIVEN.finditer(text)]
+    body = _NEEDED.sub(lambda it: f'const {it["names"]} = need("{it["name"]}");', text)
+    body = _REMARK.sub("", _GIVEN.sub(r"\g<kind> \g<name>", body))
+    # Where a page begins, it may wait for something.
+    kind = "" if given else "async "
+    return f'"{name}": {kind}() => {{\n{body}return {{ {", ".join(given)} }};\n}},\n'
 
 
 def collect() -> None:

@@ -1,4 +1,4 @@
-"""Scripts and styles: one stylesheet, and names that change with the content."""
+"""Scripts and styles: one of each, and names that change with the content."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,8 @@ from pytest_django import Settings
 from chatapp import staticfiles
 from chatapp.staticfiles import HashedStorage
 
-SHEETS = Path(__file__).parents[2] / "static" / "css"
+STATIC = Path(__file__).parents[2] / "static"
+SHEETS, MODULES = STATIC / "css", STATIC / "js"
 
 
 @pytest.fixture
@@ -41,7 +42,8 @@ def test_uncollected_files_are_served_under_their_own_names() -> None:
 
 def test_collected_files_are_kept_by_browsers_for_good(collected: LazySettings, db: None) -> None:
     """Their names carry a hash of what is in them."""
-    for name in ("css/site.css", "js/chat.js", "icons.svg", "django_htmx/htmx-2.min.js"):
+    files = ("css/site.css", "js/site.js", "js/chat.js", "icons.svg", "django_htmx/htmx-2.min.js")
+    for name in files:
         address = static(name)
         assert re.search(r"\.[0-9a-f]{12}\.", address), address
         answer = Client().get(address)
@@ -58,12 +60,37 @@ def test_the_collected_stylesheet_has_all_others_in_it(collected: LazySettings) 
     assert f"@media print {{\n{(SHEETS / 'print.css').read_text()}}}" in sheet
 
 
-def test_collected_modules_import_each_other_by_their_new_names(collected: LazySettings) -> None:
-    """Two names would be two modules, each with a state of its own."""
-    for path in Path(collected.STATIC_ROOT).glob("js/*.*.js"):
-        for module in re.findall(r'from "\./(.+?)"', path.read_text()):
-            assert re.search(r"\.[0-9a-f]{12}\.js$", module), (path, module)
-            assert (path.parent / module).is_file()
+def test_the_collected_script_has_all_modules_in_it(collected: LazySettings) -> None:
+    """Each once, without what imports and exports it; what is early runs by itself."""
+    script = b"".join(Client().get(static("js/site.js"))).decode()
+    there = {path.name for path in MODULES.glob("*.js")} - {"early.js"}
+    assert set(re.findall(r'^"(\w+\.js)": ', script, re.MULTILINE)) == there
+    assert re.findall(r"^(?:import|export)\b.*", script, re.MULTILINE) == [
+        "export const need = (name) => (known[name] ??= modules[name]());"
+    ]
+    assert set(re.findall(r'need\("(.+?)"\)', script)) <= there
+
+
+def test_a_page_begins_in_the_one_script(collected: LazySettings) -> None:
+    """By its new name: two names would be two modules, each with a state of its own."""
+    whole = Path(static("js/site.js")).name
+    for name in ("chat.js", "home.js", "profile.js", "prompt.js", "settings.js"):
+        page = b"".join(Client().get(static(f"js/{name}"))).decode()
+        assert page == f'import {{ need }} from "./{whole}";\nawait need("{name}");\n'
+
+
+def test_no_module_is_written_in_a_way_that_joining_would_miss() -> None:
+    """An import or export that stays where it was would stop every page."""
+    for path in MODULES.glob("*.js"):
+        for line in path.read_text().splitlines():
+            if re.match(r"\s*(?:import\b|export\b)", line):
+                assert re.fullmatch(
+                    r'import \{ [\w, ]+ \} from "\./\w+\.js";'
+                    r"|export (?:(?:async )?function|class|const) \w+.*",
+                    line,
+                ), (path.name, line)
+            assert "import(" not in line
+            assert "import.meta" not in line
 
 
 def test_nothing_is_collected_twice(collected: LazySettings) -> None:

@@ -20,6 +20,25 @@ def ask(page: Page, words: str) -> None:
     expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 
+LOADED = """["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind))
+.map((one) => [new URL(one.name).pathname, one.encodedBodySize, one.transferSize])"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_first_visit_loads_little_and_the_next_page_hardly_anything(
+    open_page: OpenPage, path: str
+) -> None:
+    """The page, a style, the scripts and the icons: compressed, and kept for good."""
+    page = open_page(path)
+    loaded = page.evaluate(LOADED)
+    assert len(loaded) <= 9, loaded
+    assert sum(size for _, size, _ in loaded) <= 60_000, loaded
+    page.goto("/settings/?again")
+    again = [name for name, _, transferred in page.evaluate(LOADED) if transferred]
+    own = {"/static/js/settings", "/static/js/prompt"}
+    assert [name for name in again if name.partition(".")[0] not in own] == ["/settings/"]
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_nothing_scrolls_sideways_on_a_phone(open_page: OpenPage, path: str) -> None:
     """At 360 px, the narrowest there is."""

@@ -55,7 +55,7 @@ def test_one_of_the_things_to_try_shows_a_condensation(visitor: Page) -> None:
     expect(row).to_have_count(1)
     expect(row).to_contain_text("hidden from the model, not gone")
     expect(log.get_by_role("article", name="Agent").last).to_be_in_viewport()
-    row.get_by_text("Summary", exact=True).last.click()
+    row.get_by_text("Summary", exact=True).click()
     expect(row).to_contain_text("Primary Request and Intent")
     row.get_by_role("button", name="Undo condensation").click()
     expect(row).to_contain_text("Undone")
