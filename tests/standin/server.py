@@ -62,10 +62,10 @@ class Standin:
     strict: bool = True
     port: int = 0
     factor: float = 1.0
-    requests: list[Received] = field(default_factory=list, repr=False)
-    counts: list[Received] = field(default_factory=list, repr=False)
-    cache: PromptCache = field(default_factory=PromptCache, repr=False)
-    diagnosis: Diagnosis = field(default_factory=Diagnosis, repr=False)
+    requests: list[Received] = field(default_factory=list, init=False)
+    counts: list[Received] = field(default_factory=list, init=False)
+    cache: PromptCache = field(default_factory=PromptCache, init=False)
+    diagnosis: Diagnosis = field(default_factory=Diagnosis, init=False)
 
     def __post_init__(self) -> None:
         self.cache.factor = self.factor
