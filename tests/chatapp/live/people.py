@@ -73,6 +73,7 @@ class Person:
         await self.say("Go on.", None if then else moment)
         if then:
             await self.wait()
+            await sync_to_async(self.witness.look)()
             await self.take_up(then, moment)
 
     async def take_up(self, how: str, moment: Moment, seq: int = 0) -> None:
