@@ -149,7 +149,7 @@ class Talk:
                 self.shown.append((now, set(WORD.findall(str(text)))))
                 frame = json.loads(text)
                 self.frames.put(frame)
-                if frame["type"] == "status.changed" and not frame["running"]:
+                if frame["type"] == "status.changed" and not frame["turn"]:
                     self.server.said.put(IDLE)
         except ConnectionClosed:
             pass
@@ -182,12 +182,12 @@ class Talk:
         """Return after so many frames, or when nothing runs any more."""
         for _ in range(count):
             frame = self.until("text.streamed", "status.changed")
-            if not frame.get("running", True):
+            if not frame.get("turn", "some"):
                 return
 
     def until_idle(self) -> None:
         """Return once nothing runs any more."""
-        self.until("status.changed", running=False)
+        self.until("status.changed", turn="")
 
     def seen_before(self, moment: float) -> set[str]:
         """Return the words that were shown by then."""

@@ -1,5 +1,6 @@
 """What people do in a conversation while its server is killed."""
 
+import uuid
 from collections.abc import Callable
 
 from tests.faults.app import HELD
@@ -29,7 +30,7 @@ def use_tools(server: Server, talk: Talk) -> None:
 def condense(server: Server, talk: Talk) -> None:
     """Condense by hand."""
     server.standin.then(Reply(SUMMARY))
-    talk.send("condense.start")
+    talk.send("condense.start", nonce=str(uuid.uuid4()))
 
 
 def copy_facts(server: Server, talk: Talk) -> None:
@@ -93,6 +94,6 @@ def hold_in_a_summary(server: Server, talk: Talk) -> Gate:
     fill(server, talk)
     gate = Gate()
     server.standin.then(Reply(SUMMARY, gate=gate))
-    talk.send("condense.start")
+    talk.send("condense.start", nonce=str(uuid.uuid4()))
     assert gate.wait_until_reached()
     return gate
