@@ -7,6 +7,8 @@ import pytest
 from condense import (
     CannotFit,
     DidNotShrink,
+    Gauge,
+    Kit,
     Message,
     Policy,
     Reduction,
@@ -16,6 +18,7 @@ from condense import (
     Trigger,
     ladder_from,
 )
+from condense.reducing import ByRule, make_reduction
 from condense.testing import RepeatingSummarizer
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import numbered, situation, user
@@ -58,6 +61,41 @@ async def test_the_tenth_is_one_of_the_history_not_of_the_floor() -> None:
     """System prompt and tools cannot shrink."""
     made = await Bench("word " * 3_000).fit(talk(2), trigger=MANUAL, system="word " * 50_000)
     assert made is not None
+
+
+class Rewrite(ByRule):
+    """Has so many words stand for all that was read."""
+
+    name, kind = "rewrite", "condensed"
+
+    def __init__(self, words: int) -> None:
+        self.words = words
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Say them."""
+        gauge, said = Gauge(situation, kit.counter), "word " * self.words
+        tags = Tags(condense_id=kit.new_id())
+        return make_reduction(self, situation.effective, said, tags, gauge=gauge, kit=kit)
+
+
+@pytest.mark.parametrize(("words", "fits"), [(23_300, True), (23_301, False)])
+async def test_what_a_refused_request_becomes_may_fill_what_is_allowed(
+    words: int, fits: bool
+) -> None:
+    """To the last of 23,300 words; with one more, the next rung runs."""
+    bench = Bench(strategies=[Rewrite(words), "ledger"])
+    made = await bench.fit(talk(14), trigger=FORCED)
+    assert made is not None
+    assert made.strategy == ("rewrite" if fits else "ledger")
+
+
+async def test_a_truncation_that_gains_little_is_left_where_the_request_fits() -> None:
+    """It takes a tenth, as any other rung, unless there is no other way on."""
+    history = [user("word " * 18_000), *talk(9, words=400)[1:]]
+    bench = Bench(strategies=["sliding_window"])
+    assert await bench.fit(history) is None
+    assert [error for error, _ in bench.failures] == [DidNotShrink]
+    assert await bench.fit(history, system="word " * 5_500) is not None
 
 
 async def test_after_a_failed_call_no_other_strategy_asks_the_model() -> None:
