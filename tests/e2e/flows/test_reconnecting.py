@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
 
 from tests.e2e.flows.chat import Chat, texts
 from tests.e2e.flows.conftest import OpenChat
@@ -195,3 +195,62 @@ def test_a_second_tab_shows_the_same(open_chat: OpenChat, standin: Standin) -> N
     two.ask("And then?")
     expect(one.rows("You")).to_have_count(2)
     expect(one.rows("Agent").last).to_contain_text("A second answer.")
+
+
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_a_page_that_nobody_sees_lets_go_of_its_line(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """What runs goes on, and is there, whole, when somebody looks again."""
+    lines: list[WebSocket] = []
+    page.on("websocket", lambda line: lines.append(line))  # noqa: PLW0108 - playwright marks what it calls
+    page.clock.install()
+    chat, gate = open_chat(), Gate()
+    standin.reply(STORY, gate=gate)
+    chat.type("Tell me a story.")
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    page.evaluate(HIDE, True)
+    page.clock.fast_forward(10_000)
+    page.evaluate(HIDE, False)
+    page.evaluate(HIDE, True)
+    assert [line.is_closed() for line in lines] == [False]
+    with lines[0].expect_event("close"):
+        page.clock.fast_forward(31_000)
+    gate.open()
+    page.clock.fast_forward(60_000)
+    assert len(lines) == 1
+    page.evaluate(HIDE, False)
+    told_once(chat)
+    expect(chat.send).to_be_visible()
+
+
+def test_a_line_that_died_without_a_word_is_noticed_within_fifteen_seconds(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """The page asks for a sign of life, and gets itself another line."""
+    lines: list[WebSocketRoute] = []
+
+    def stand_between(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        lines.append(socket)
+        if len(lines) > 1:
+            return
+        # The first line takes what the page says, and nothing comes back after the snapshot.
+        socket.on_message(lambda _text: None)
+        server.on_message(socket.send)
+
+    page.route_web_socket(re.compile("/ws/"), stand_between)
+    page.clock.install()
+    chat = open_chat()
+    for seconds in (8, 5, 1):
+        assert len(lines) == 1
+        page.clock.fast_forward(seconds * 1_000)
+    standin.reply(STORY)
+    chat.ask("Tell me a story.")
+    assert len(lines) == 2
+    told_once(chat)
