@@ -13,11 +13,22 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ADDRESS = re.compile(r"(http://\S+?)(/sign-in/\S+)")
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
+PATIENCE = 60_000  # milliseconds; the machine may be busy
+
+expect.set_options(timeout=PATIENCE)
+
 MANAGE = Path(settings.BASE_DIR) / "manage.py"
 
 
@@ -60,7 +71,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         assert found, (line, (folder / "log").read_text())
         yield Server(found[1], found[2], environment)
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE / 1000)
         process.stdout.close()
 
 
@@ -122,7 +133,7 @@ def open_page(browser: Browser, server: Server, session: StorageState) -> Iterat
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on(
             "console",

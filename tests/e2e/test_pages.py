@@ -95,7 +95,7 @@ def test_a_newcomer_sees_a_condensation(page: Page) -> None:
     """With one click, within a minute."""
     page.get_by_role("button", name="See a condensation").click()
     band = page.get_by_role("article", name="Context condensed").first
-    band.wait_for(timeout=60_000)
+    band.wait_for()
     expect(band).to_contain_text(re.compile(r"[\d,]+ → [\d,]+ tokens"))
 
 
@@ -312,8 +312,8 @@ def test_leaving_with_changes_asks(open_page: OpenPage) -> None:
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     page.get_by_role("spinbutton", name="Steps per turn").fill("40")
-    page.get_by_role("link", name="Profiles").click(no_wait_after=True)
-    page.wait_for_timeout(300)
+    with page.expect_event("dialog"):
+        page.get_by_role("link", name="Profiles").click(no_wait_after=True)
     assert asked == ["beforeunload"]
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Settings saved.")).to_be_visible()

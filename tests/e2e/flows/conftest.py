@@ -11,19 +11,16 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
-    expect,
     sync_playwright,
 )
 
+from tests.e2e.conftest import PATIENCE
 from tests.e2e.flows.chat import Chat
 from tests.e2e.flows.serving import Desk, Server, serving
 from tests.standin.server import Standin
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
-PATIENCE = 60_000  # milliseconds; the machine may be busy
 NETWORK = ("Failed to load resource", "WebSocket connection")
-
-expect.set_options(timeout=PATIENCE)
 
 OpenChat = Callable[..., Chat]
 

@@ -49,9 +49,9 @@ def test_one_of_the_things_to_try_shows_a_condensation(visitor: Page) -> None:
     visitor.get_by_role("button", name="See a condensation").click()
     log = visitor.get_by_role("log", name="Conversation")
     row = log.get_by_role("article", name="Context condensed").first
-    expect(row).to_be_attached(timeout=60_000)
+    expect(row).to_be_attached()
     assert figures(row)[1] < figures(row)[0]
-    expect(visitor.get_by_role("status").filter(has_text="Done.")).to_be_visible(timeout=60_000)
+    expect(visitor.get_by_role("status").filter(has_text="Done.")).to_be_visible()
     expect(row).to_have_count(1)
     expect(row).to_contain_text("hidden from the model, not gone")
     expect(log.get_by_role("article", name="Agent").last).to_be_in_viewport()
