@@ -27,6 +27,11 @@ SHORTLY = (
     "I am the offline stand-in and have no language model, so I cannot answer that. For real "
     "answers, add a profile with an API key in Profiles."
 )
+UNABLE = (
+    "That takes a language model, and I am the offline stand-in, which has none: add a profile "
+    "with an API key in Profiles. What I can do is look things up, in this conversation and in its "
+    "files: “list files”, “read all files”, “search TODO”."
+)
 MOST_SUBJECTS = 6
 WHOLE = "That was all of my last answer: nothing of it is missing."
 OUT_OF_SIGHT = (
@@ -43,6 +48,12 @@ _ABOUT = re.compile(
 _WORD = re.compile(r"\S+")
 _GREETING = re.compile(r"^\s*(?:hi|hello|hey|good (?:morning|evening|day))\b.{0,30}$", re.I)
 _THANKS = re.compile(r"^\s*(?:thanks|thank you|ok|okay|great|good)\b.{0,30}$", re.I)
+_TASK = re.compile(
+    r"^\s*(?:please\s+|can you\s+|could you\s+)?(?:help|explain|translate|plan|compare|suggest|"
+    r"recommend|draft|design|advise|solve|calculate|summari[sz]e|write (?:a|an|me|some))\b",
+    re.IGNORECASE,
+)
+_REPLIES = ((_GREETING, f"Hello. {ABOUT}"), (_THANKS, "You are welcome."), (_TASK, UNABLE))
 _NAME = re.compile(r"\b(?:my name is|call me|i am called) (?P<name>[^\W\d_][\w'-]*)", re.I)
 _ASKS_NAME = re.compile(r"\b(?:what(?: is|'s)|do you know|remember|say) my name\b", re.I)
 _QUESTION = re.compile(
@@ -106,11 +117,8 @@ def _answer(question: str, before: Sequence[Happening]) -> str:
         return f"Your name is {name}: you told me so in this conversation."
     if _QUESTION.search(question):
         return _recalled(question, before)
-    if _GREETING.match(question):
-        return f"Hello. {ABOUT}"
-    if _THANKS.match(question):
-        return "You are welcome."
-    return _noted(question)
+    fitting = (reply for pattern, reply in _REPLIES if pattern.match(question))
+    return next(fitting, "") or _noted(question)
 
 
 def _name(before: Sequence[Happening]) -> str:

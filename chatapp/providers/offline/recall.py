@@ -12,7 +12,8 @@ LEAST_SHARE = 0.34
 LONGEST_QUOTE = 240
 
 NOTED, FOUND, NOT_FOUND = "Noted:", "From this conversation:", "I found nothing about that"
-CANNED = (NOTED, FOUND, NOT_FOUND, "Hello. I am", "I am Palimpsest's", "You are welcome.")
+_PHRASES = ("Hello. I am", "I am Palimpsest's", "You are welcome.", "That takes a language model")
+CANNED = (NOTED, FOUND, NOT_FOUND, *_PHRASES)
 
 # Where two sentences match equally, the user's own words count most.
 _RANK: dict[Kind, int] = {"user": 4, "summary": 3, "ledger": 3, "result": 2, "assistant": 1}

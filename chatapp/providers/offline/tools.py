@@ -23,6 +23,7 @@ _LIST = re.compile(
     r"(?:\A|[.?!])(?>[^.?!]*?\b(?:list|show|which|what)\b)[^.?!]*\b(?:files|folder|workspace)\b",
     re.I,
 )
+_BEGIN = re.compile(r"\bwhere\b[^.?!]{0,40}\b(?:start|begin)\b|\bread(?:ing)? first\b", re.I)
 _READ_ALL = re.compile(
     r"(?:\A|[.?!])(?>[^.?!]*?\bread\b)(?>[^.?!]*?\b(?:all|every|each)\b)[^.?!]*\bfiles?\b", re.I
 )
@@ -75,7 +76,7 @@ def next_step(
     if READ in offered and (paths := _paths(question)):
         return _read_each(paths, done)
     if LIST in offered and _LIST.search(question):
-        return _one(Call(LIST), done)
+        return _list(done, begins=READ in offered and bool(_BEGIN.search(question)))
     return None
 
 
@@ -107,6 +108,18 @@ def _one(call: Call, done: Done) -> Step:
     if not done:
         return Step(_announce(call), call)
     return Step(_report(*done[0]))
+
+
+def _list(done: Done, *, begins: bool) -> Step:
+    """List the files; where it is asked which to read first, look into that one."""
+    if not done or not begins or done[0][1].kind == "error":
+        return _one(Call(LIST), done)
+    paths = entries(done[0][1].text)
+    first = next((path for path in paths if path.lower().startswith("readme")), "")
+    if not first or len(done) > 1:
+        advice = f"\n\nStart with `{first}`: {gist(done[1][1].text)}" if first else ""
+        return Step(_report(*done[0]) + advice)
+    return _next(Call(READ, {"path": first}), done)
 
 
 def _read_each(paths: Sequence[str], done: Done) -> Step:

@@ -8,7 +8,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import Model
 from chatapp.agent.prompts import CONTINUE
-from chatapp.providers.offline.chat import OUT_OF_SIGHT, WHOLE
+from chatapp.providers.offline.chat import OUT_OF_SIGHT, UNABLE, WHOLE
 from chatapp.providers.offline.essay import write_essay
 from chatapp.providers.offline.gist import gist
 from chatapp.providers.offline.provider import OfflineProvider
@@ -319,3 +319,28 @@ async def test_a_wish_to_go_on_is_not_what_the_user_said(offline: OfflineProvide
 def test_a_file_is_named_by_its_heading_and_what_it_says_first(text: str, said: str) -> None:
     """A paragraph where there is one, a list's first item otherwise."""
     assert gist(text) == said
+
+
+@pytest.mark.parametrize("task", ["Help me decide.", "Please explain this.", "Write a poem."])
+async def test_it_says_which_tasks_take_a_language_model(
+    offline: OfflineProvider, task: str
+) -> None:
+    """And what it can do instead; a task is nothing to be noted."""
+    assert await answer(offline, task) == UNABLE
+
+
+async def test_it_says_where_to_start_reading(offline: OfflineProvider) -> None:
+    """It lists the files, and looks into the one that introduces them."""
+    asked = user("Which files are here, and where should I start reading?")
+    found = result("README.md (7 KB)\nother.md (1 KB)", "c1")
+    history = [asked, assistant(call("list_files", "c1")), user(found)]
+    step = await reply(offline, request(*history, tools=TOOLS))
+    (used,) = [one for one in step.content if isinstance(one, condense.ToolUseBlock)]
+    assert (used.name, used.input) == ("read_file", {"path": "README.md"})
+    history += [
+        assistant(call("read_file", "c2", path="README.md")),
+        user(result("     1\t# Maps\n     2\t\n     3\tA map is flat.", "c2")),
+    ]
+    text = text_of((await reply(offline, request(*history, tools=TOOLS))).content)
+    assert "There are 2 files." in text
+    assert text.endswith("Start with `README.md`: Maps: A map is flat.")
