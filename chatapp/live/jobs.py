@@ -1,4 +1,4 @@
-"""What runs in a room: a turn or a condensation by hand, from its start to its end."""
+"""Runs turns as tasks of this process, from their start to their end."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,8 +11,16 @@ from django.utils.translation import gettext as _
 from chatapp import bootstrap, services
 from chatapp.context.runs import Run
 from chatapp.live.endings import Ending, ending_of, storage_failed
-from chatapp.live.presenter import LiveView
+from chatapp.live.ports import Announcer
 from chatapp.models import Turn
+
+
+class Tasks:
+    """The ``Runner`` of this process."""
+
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> "Job":
+        """Begin a turn at once; ``on_end`` is called when nothing of it runs any more."""
+        return Job(run, announcer, on_end)
 
 
 class Job:
@@ -21,10 +29,10 @@ class Job:
     It is a task of its own, so it goes on when the browser that started it goes away.
     """
 
-    def __init__(self, run: Run, view: LiveView, on_end: Callable[[], None]) -> None:
+    def __init__(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> None:
         """Start at once; ``on_end`` is called when nothing of it runs any more."""
         self.run = run
-        self.view = view
+        self.announcer = announcer
         self._on_end = on_end
         self._parts: bootstrap.Parts | None = None
         self._reason = ""
@@ -54,8 +62,8 @@ class Job:
 
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
-        self.view.begin(self.run)
-        parts = await sync_to_async(bootstrap.assemble)(self.run, self.view)
+        self.announcer.begin(self.run)
+        parts = await sync_to_async(bootstrap.assemble)(self.run, self.announcer)
         self._parts = parts
         if self._reason:
             parts.loop.leave()
@@ -79,7 +87,7 @@ class Job:
         finally:
             try:
                 has_row = ending.turn != Turn.Status.SUCCEEDED or bool(ending.reason)
-                await self.view.end(ending.status, ending.notice, changed=has_row)
+                await self.announcer.end(ending.status, ending.notice, changed=has_row)
             finally:
                 self._on_end()
 

@@ -27,8 +27,10 @@ class Pulse:
         *,
         lost: Callable[[uuid.UUID], None],
         closed: Callable[[uuid.UUID], None],
+        interval: float = INTERVAL,
     ) -> None:
         """Take what runs, whom to tell of a turn that was ended elsewhere, and of conversations."""
+        self.interval = interval
         self._turns = turns
         self._lost = lost
         self._closed = closed
@@ -46,7 +48,7 @@ class Pulse:
 
     async def _beat(self) -> None:
         for number in itertools.count():
-            await asyncio.sleep(INTERVAL)
+            await asyncio.sleep(self.interval)
             try:
                 if turns := self._turns():
                     for turn in await sync_to_async(services.keep_alive)(turns):

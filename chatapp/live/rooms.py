@@ -13,7 +13,8 @@ from chatapp import services
 from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
-from chatapp.live.jobs import Job
+from chatapp.live.jobs import Tasks
+from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
 from chatapp.live.watchers import Watchers
@@ -30,7 +31,7 @@ class Room:
         self.conversation_id = conversation_id
         self.watchers = Watchers()
         self.view = LiveView(conversation_id, self.watchers)
-        self.job: Job | None = None
+        self.job: Work | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
         self._changes: set[asyncio.Task[None]] = set()
@@ -58,7 +59,7 @@ class Room:
 
     def start(self, run: Run) -> None:
         """Let a run begin here."""
-        self.job = Job(run, self.view, self._vacate)
+        self.job = hub.runner.start(run, self.view, self._vacate)
         hub.pulse.start()
 
     def _vacate(self) -> None:
@@ -88,13 +89,14 @@ class Hub:
     def __init__(self) -> None:
         """Know no room yet."""
         self.rooms: dict[uuid.UUID, Room] = {}
+        self.runner: Runner = Tasks()
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
         self.pulse = Pulse(self._turns, lost=self._stop_turn, closed=self._show_change)
 
     @property
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[Work]:
         """What runs."""
         return [room.job for room in self.rooms.values() if room.job]
 

@@ -17,7 +17,7 @@ from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.forecast import forecast
-from chatapp.live.jobs import Job
+from chatapp.live.ports import Work
 from chatapp.live.rooms import Room, hub
 from chatapp.models import Conversation, Turn, store
 
@@ -134,7 +134,7 @@ def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None)
         job.cancel_condensing()
 
 
-def _running(conversation_id: uuid.UUID, turn: uuid.UUID | None) -> Job | None:
+def _running(conversation_id: uuid.UUID, turn: uuid.UUID | None) -> Work | None:
     room = hub.rooms.get(conversation_id)
     job = room.job if room else None
     return job if job and turn in {None, job.run.turn.pk, job.run.turn.nonce} else None

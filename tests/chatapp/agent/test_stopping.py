@@ -9,6 +9,7 @@ import pytest
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.errors import LeftEarly
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import CallOpening, CallRecord, ModelRequest, ToolOutcome
 from tests.chatapp.agent.fakes import (
@@ -230,3 +231,30 @@ async def test_a_call_that_broke_off_says_what_was_streamed_in_it() -> None:
     assert not record.is_whole
     assert all(words in record.streamed for words in ("Let me think.", "Half a sen"))
     assert not stage.audience.of(events.OutputStreamed)
+
+
+async def test_a_turn_that_is_to_leave_ends_at_its_next_safe_point() -> None:
+    """The reply and the results of its tools are stored, and the model is not asked again."""
+    toolbox = EchoToolbox(asyncio.Event())
+    stage = Stage(two_calls(), say("Never asked."), toolbox=toolbox)
+    turn = asyncio.create_task(stage.loop.run())
+    await toolbox.started.wait()
+    stage.loop.leave()
+    assert toolbox.gate
+    toolbox.gate.set()
+    with pytest.raises(LeftEarly):
+        await turn
+    assert [len(message.tool_results) for message in stage.journal.messages] == [0, 0, 2]
+    assert len(stage.provider.requests) == 1
+
+
+async def test_an_answer_that_is_cut_while_the_server_stops_was_interrupted() -> None:
+    """Nobody has stopped it."""
+    stage = Stage([events.TextStreamed("Once upon"), asyncio.Event()])
+    turn = asyncio.create_task(stage.loop.run())
+    await stage.audience.came[events.TextStreamed].wait()
+    stage.loop.leave()
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    assert (stage.stored, stage.journal.stop_reasons) == ("Once upon", ["interrupted"])

@@ -1,0 +1,61 @@
+"""What the live part asks of what runs turns, and of what tells those who watch.
+
+Both are parts of this process now: tasks, and queues. A worker that runs turns elsewhere, and a
+channel that hints at news, can take their place; nothing else would change.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from chatapp.agent import events
+from chatapp.context.runs import Run
+from chatapp.live.panel import Notice
+
+
+class Announcer(Protocol):
+    """Tells whoever watches one conversation; without anybody it costs nothing."""
+
+    def begin(self, run: Run) -> None:
+        """Say that something runs."""
+        ...
+
+    def publish(self, event: events.TurnEvent) -> None:
+        """Tell what happened; returns at once."""
+        ...
+
+    async def end(self, status: str, notice: Notice | None, *, changed: bool = False) -> None:
+        """Say that nothing runs any more, and why; ``changed`` where a row says how it ended."""
+        ...
+
+
+class Work(Protocol):
+    """A turn that runs."""
+
+    @property
+    def run(self) -> Run:
+        """What it works with."""
+        ...
+
+    def stop(self) -> None:
+        """Stop it; what was written so far is kept."""
+        ...
+
+    def leave(self, reason: str) -> None:
+        """Let it end at its next safe point; it was interrupted then, for this ``reason``."""
+        ...
+
+    def cancel_condensing(self) -> None:
+        """Cancel the condensation that runs; a turn that waits for it goes on."""
+        ...
+
+    async def ended(self) -> None:
+        """Return when nothing of it runs any more."""
+        ...
+
+
+class Runner(Protocol):
+    """Runs turns that are on record."""
+
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> Work:
+        """Begin a turn at once; ``on_end`` is called when nothing of it runs any more."""
+        ...

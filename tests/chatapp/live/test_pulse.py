@@ -1,0 +1,153 @@
+"""A process says that its turns live, and notices those that are not its own any more."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from chatapp import services
+from chatapp.context.runs import Run
+from chatapp.live.ports import Announcer
+from chatapp.live.pulse import Pulse
+from chatapp.live.rooms import hub
+from chatapp.models import Conversation, Message, ModelCall, Turn
+from tests.chatapp.claude import converse
+from tests.chatapp.live.test_storage import allow_updates, refuse_updates
+from tests.chatapp.services.test_interruptions import elsewhere
+from tests.chatapp.sockets import open_page
+from tests.chatapp.turns import ask
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Heard:
+    """What a pulse has told."""
+
+    def __init__(self, *turns: uuid.UUID) -> None:
+        self.lost: asyncio.Queue[uuid.UUID] = asyncio.Queue()
+        self.closed: asyncio.Queue[uuid.UUID] = asyncio.Queue()
+        self.pulse = Pulse(
+            lambda: turns,
+            lost=self.lost.put_nowait,
+            closed=self.closed.put_nowait,
+            interval=0,
+        )
+
+
+async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversation) -> None:
+    """And until then it is alive."""
+    turn = await sync_to_async(ask)(conversation)
+    heard = Heard(turn.pk)
+    heard.pulse.start()
+    assert heard.lost.empty()
+    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert await heard.lost.get() == turn.pk
+    heard.pulse.stop()
+
+
+async def test_what_another_process_left_is_ended_while_this_one_serves(
+    conversation: Conversation,
+) -> None:
+    """Also where nobody visits."""
+    turn = await sync_to_async(lambda: elsewhere(ask(conversation)))()
+    heard = Heard()
+    heard.pulse.start()
+    assert await heard.closed.get() == conversation.pk
+    heard.pulse.stop()
+    await turn.arefresh_from_db()
+    assert turn.status == Turn.Status.INTERRUPTED
+
+
+async def test_a_database_that_fails_ends_no_pulse(conversation: Conversation) -> None:
+    """It beats again when it can."""
+    turn = await sync_to_async(ask)(conversation)
+    heard = Heard(turn.pk)
+    await sync_to_async(refuse_updates)("chatapp_turn")
+    heard.pulse.start()
+    for _ in range(3):
+        await sync_to_async(Turn.objects.get)()
+    await sync_to_async(allow_updates)()
+    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert await heard.lost.get() == turn.pk
+    heard.pulse.stop()
+
+
+async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """Its turn was ended with what was stored by then; the rest of the answer is let go."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    gate = Gate()
+    anthropic_standin.then(Reply("One two three four five six.", gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Count.")
+        await page.until("text.streamed")
+        turn = await Turn.objects.aget()
+        await sync_to_async(services.finish_turn)(
+            turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
+        )
+        gate.open()
+        await page.until_idle()
+    assert await Message.objects.filter(role="assistant").acount() <= 1
+    await turn.arefresh_from_db()
+    assert (turn.status, turn.error) == ("interrupted", "It was taken for dead.")
+    assert (await ModelCall.objects.aget()).status == "interrupted"
+
+
+class Idle:
+    """Work that somebody else does: here nothing is known of it but that it began."""
+
+    def __init__(self, run: Run, on_end: Callable[[], None]) -> None:
+        self.run = run
+        self.on_end = on_end
+
+    def stop(self) -> None:
+        self.on_end()
+
+    def leave(self, reason: str) -> None:
+        self.on_end()
+
+    def cancel_condensing(self) -> None:
+        pass
+
+    async def ended(self) -> None:
+        pass
+
+
+class Workers:
+    """A runner whose turns run elsewhere."""
+
+    def __init__(self) -> None:
+        self.begun: list[Run] = []
+
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> Idle:
+        self.begun.append(run)
+        return Idle(run, on_end)
+
+
+async def test_another_runner_can_take_the_place_of_tasks(
+    conversation: Conversation, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page sends and stops as ever: what is sent is stored, and handed over once."""
+    workers = Workers()
+    monkeypatch.setattr(hub, "runner", workers)
+    async with open_page(conversation, alice) as page:
+        nonce = await page.say("Hello.")
+        await page.until("message.accepted")
+        await page.say("And?")
+        assert "still running" in (await page.until("refused"))["reason"]
+        turn = await Turn.objects.aget()
+        assert (str(turn.nonce), turn.status) == (nonce, Turn.Status.QUEUED)
+        assert [run.turn for run in workers.begun] == [turn]
+        await page.send("turn.stop", turn=str(turn.pk))
+        await page.send("ping")
+        await page.until("pong")
+        assert not hub.jobs
