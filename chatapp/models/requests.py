@@ -26,17 +26,16 @@ class Fragment(models.Model):
 class Manifest(models.Model):
     """How to put one call's request together again, as the difference to the call before.
 
-    Of the ``parent`` call's messages the first ``kept`` are sent again, and ``added`` follow them,
-    as :mod:`chatapp.context.requests` writes them; without a parent these are all. ``head`` stands
-    before the messages and ``tail`` behind. ``digest`` is the SHA-256 of the whole body.
+    Of the ``parent`` call's messages the first ``kept`` are sent again; ``data`` says which follow
+    them, and what stands behind, as :mod:`chatapp.context.requests` writes it. ``head`` stands
+    before the messages, and ``digest`` is the SHA-256 of the whole body.
     """
 
     call = models.OneToOneField(ModelCall, models.CASCADE, primary_key=True)
     parent = models.PositiveBigIntegerField(null=True)
     kept = models.PositiveIntegerField()
-    added = models.JSONField()
-    head = models.ForeignKey(Fragment, models.CASCADE, related_name="+")
-    tail = models.TextField()
+    data = models.BinaryField()
+    head = models.ForeignKey(Fragment, models.DO_NOTHING, related_name="+", db_index=False)
     digest = models.BinaryField(max_length=32)
 
     def __str__(self) -> str:

@@ -9,11 +9,15 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from chatapp.agent.ports import SentRequest
-from chatapp.context.requests.items import Item, item_for, pack, plain
+from chatapp.context.requests.items import Item, item_for, pack, stored
 from chatapp.models import Fragment, Manifest, Message
 
 # So many lists are written as differences before one is whole again.
 LONGEST_CHAIN = 64
+# So many messages that follow each other may have become one in a request.
+MOST_MERGED = 32
+
+Key = tuple[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class Written:
     call: int | None = None
     length: int = 0
     items: tuple[Item, ...] = ()
-    known: Mapping[tuple[int, bytes], Item] = field(default_factory=dict)
+    known: Mapping[Key, Item] = field(default_factory=dict)
     fragments: Mapping[bytes, int] = field(default_factory=dict)
 
 
@@ -52,7 +56,7 @@ class RequestLog:
         known = self._recognise(request)
         loose = [bytes_ for (_, bytes_), item in known.items() if item is None]
         fragments = {**before.fragments, **self._store([request.head, *loose], before.fragments)}
-        found: dict[tuple[int, bytes], Item] = {
+        found: dict[Key, Item] = {
             key: (fragments[_digest(key[1])],) if item is None else item
             for key, item in known.items()
         }
@@ -63,23 +67,29 @@ class RequestLog:
             call_id=call,
             parent=None if whole else before.call,
             kept=0 if whole else kept,
-            added=[*pack(items if whole else items[kept:])],
+            data=pack(items if whole else items[kept:], request.tail),
             head_id=fragments[_digest(request.head)],
-            tail=request.tail.decode(),
             digest=request.digest,
         )
         length = 1 if whole else before.length + 1
         return Written(call, length, items, found, {**fragments})
 
-    def _recognise(self, request: SentRequest) -> dict[tuple[int, bytes], Item | None]:
+    def _recognise(self, request: SentRequest) -> dict[Key, Item | None]:
         """Return what each message of a request is, None where it is nothing that is stored."""
         known = self._written.known
-        keys = dict.fromkeys(zip(request.seqs, request.fragments, strict=True))
-        return {key: known.get(key) or self._item(*key) for key in keys}
+        keys = zip(request.seqs, request.fragments, strict=True)
+        ends = (*request.seqs[1:], 0)
+        return {
+            key: known.get(key) or self._item(*key, end)
+            for key, end in zip(keys, ends, strict=True)
+        }
 
-    def _item(self, seq: int, sent: bytes) -> Item | None:
-        stored = self._stored.get(seq)
-        return item_for(seq, sent, plain(*stored)) if stored else None
+    def _item(self, seq: int, sent: bytes, end: int) -> Item | None:
+        """Return a message of a request, which may be made of all that are stored up to ``end``."""
+        last = end if end > seq else max(self._stored, default=0) + 1
+        seqs = range(seq, min(last, seq + MOST_MERGED))
+        sources = [stored(one, *self._stored[one]) for one in seqs if one in self._stored]
+        return item_for(sent.decode(), sources) if seq in self._stored else None
 
     def _store(self, parts: Iterable[bytes], known: Mapping[bytes, int]) -> dict[bytes, int]:
         """Return the fragments of these bytes by their digests, made where there are none."""

@@ -5,7 +5,7 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator
 
-from chatapp.context.requests.items import Item, plain, unpack
+from chatapp.context.requests.items import Copy, Item, plain, unpack
 from chatapp.models import Conversation, Fragment, Manifest, Message
 
 
@@ -20,29 +20,37 @@ class RequestReader:
         self._fragments: dict[int, bytes] = {}
 
     def read(self, manifest: Manifest) -> bytes:
-        """Return the bytes that were sent; raise LookupError where some of them are gone."""
-        items = self._items(manifest)
+        """Return the bytes that were sent; raise LookupError or ValueError where they are lost."""
+        items, tail = self._items(manifest)
         self._load(items, manifest.head_id)
         body = b",".join(map(self._bytes, items))
-        return b"".join((self._fragments[manifest.head_id], body, manifest.tail.encode()))
+        return b"".join((self._fragments[manifest.head_id], body, tail))
 
-    def _items(self, manifest: Manifest) -> tuple[Item, ...]:
-        """Return a call's whole list; those of the calls before are kept for the next."""
+    def _items(self, manifest: Manifest) -> tuple[tuple[Item, ...], bytes]:
+        """Return a call's whole list, and the tail; the lists are kept for the next call."""
         chain = [manifest]
         while (parent := chain[-1].parent) is not None and parent not in self._lists:
             chain.append(Manifest.objects.get(pk=parent))
+        tail = b""
         for one in reversed(chain):
             before = self._lists[one.parent] if one.parent is not None else ()
             if not before:
                 self._lists.clear()
-            self._lists[one.pk] = (*before[: one.kept], *unpack(one.added))
-        return self._lists[manifest.pk]
+            added, tail = unpack(bytes(one.data))
+            self._lists[one.pk] = (*before[: one.kept], *added)
+        return self._lists[manifest.pk], tail
 
     def _load(self, items: Iterable[Item], head: int) -> None:
         """Read what is needed and not yet known, in two queries."""
-        items = [*items]
-        seqs = {item if isinstance(item, int) else item[0] for item in items if not _is_loose(item)}
-        pks = {head, *(item[0] for item in items if isinstance(item, tuple) and _is_loose(item))}
+        seqs, pks = set[int](), {head}
+        for item in items:
+            match item:
+                case int(seq):
+                    seqs.add(seq)
+                case (int(pk),):
+                    pks.add(pk)
+                case pieces:
+                    seqs |= {piece[0] for piece in pieces if isinstance(piece, tuple)}
         if new := seqs - self._messages.keys():
             rows = Message.objects.filter(conversation=self.conversation_id)
             for seq, role, content in rows.filter(seq__in=new).values_list(
@@ -58,11 +66,16 @@ class RequestReader:
         match item:
             case int(seq):
                 return self._messages[seq].encode()
-            case (pk,):
+            case (int(pk),):
                 return self._fragments[pk]
-            case (seq, start, end, text):
-                stored = self._messages[seq]
-                return f"{stored[:start]}{text}{stored[len(stored) - end :]}".encode()
+            case pieces:
+                return "".join(map(self._text, pieces)).encode()
+
+    def _text(self, piece: Copy | str) -> str:
+        if isinstance(piece, str):
+            return piece
+        seq, start, end = piece
+        return self._messages[seq][start:end]
 
 
 def find_changed() -> Iterator[Manifest]:
@@ -78,10 +91,6 @@ def find_changed() -> Iterator[Manifest]:
 def _leads_back(manifest: Manifest, reader: RequestReader) -> bool:
     try:
         body = reader.read(manifest)
-    except (LookupError, Manifest.DoesNotExist, zlib.error):
+    except (LookupError, ValueError, Manifest.DoesNotExist, zlib.error):
         return False
     return hashlib.sha256(body).digest() == bytes(manifest.digest)
-
-
-def _is_loose(item: Item) -> bool:
-    return isinstance(item, tuple) and len(item) == 1

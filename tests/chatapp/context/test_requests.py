@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 import condense
 from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
+from chatapp.context.requests.items import pack, unpack
 from chatapp.context.requests.log import LONGEST_CHAIN, RequestLog, Written
 from chatapp.context.requests.reader import RequestReader, find_changed
 from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, store
@@ -68,6 +70,11 @@ class Session:
         )
         self.log.confirm(self.log.write(call.pk, sent))
 
+    def added(self) -> list[Any]:
+        """Return the items of the newest record."""
+        items, _ = unpack(bytes(self.last().data))
+        return [*items]
+
     def last(self) -> Manifest:
         """Return the newest record."""
         return Manifest.objects.latest("pk")
@@ -90,11 +97,12 @@ def test_a_message_that_is_sent_as_it_is_stored_is_its_number(session: Session) 
     for number in range(4):
         session.use_tool(number, "A long text. " * 50)
     session.send()
-    *plain, first, between, second = session.last().added
-    assert plain == [[1, 6]]
-    assert between == 8
-    assert (first[0], second[0]) == (7, 9)
-    assert first[3] == second[3] == ',"cache_control":{"type":"ephemeral"}'
+    *whole, first, between, second = session.added()
+    assert (whole, between) == ([1, 2, 3, 4, 5, 6], 8)
+    for seq, item in ((7, first), (9, second)):
+        copy, text = item
+        assert copy[:2] == (seq, 0)
+        assert text == ',"cache_control":{"type":"ephemeral"}}]}'
     assert Fragment.objects.count() == 1
 
 
@@ -106,7 +114,8 @@ def test_a_record_is_the_difference_to_the_call_before(session: Session) -> None
         session.send()
     last = session.last()
     assert (last.parent, last.kept) == (last.pk - 1, 4)
-    assert [item if isinstance(item, int) else item[0] for item in last.added] == [5, 7, 8, 9]
+    numbers = [item if isinstance(item, int) else item[0][0] for item in session.added()]
+    assert numbers == [5, 6, 7, 8, 9]
     assert not [*find_changed()]
 
 
@@ -131,7 +140,7 @@ def test_a_list_is_whole_after_a_condensation(session: Session, conversation: Co
     summarise(conversation)
     session.send()
     assert session.last().parent is None
-    assert session.last().added[0][0] == 4
+    assert session.added()[0][0][:2] == (4, 0)
 
 
 def test_what_no_message_holds_is_kept_once(session: Session) -> None:
@@ -140,8 +149,32 @@ def test_what_no_message_holds_is_kept_once(session: Session) -> None:
     instruction = condense.Message("user", text(300, 2))
     for _ in range(3):
         session.send((*session.history(), instruction))
-    assert [len(item) for item in session.last().added] == []
+    assert session.added() == []
     assert Fragment.objects.count() == 2
+    assert not [*find_changed()]
+
+
+def test_messages_that_became_one_are_still_those_that_are_stored(session: Session) -> None:
+    """A tool's result and what the user added to it go out as one message, of two rows."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.use_tool(1, text(100, 1))
+    session.say("user", condense.TextBlock(text(100, 2)), condense.TextBlock(text(100, 3)))
+    sent = session.send()
+    assert sent.seqs == (1, 2, 3)
+    assert Fragment.objects.count() == 1
+    assert {piece[0] for piece in session.added()[-1] if isinstance(piece, tuple)} == {3, 4}
+    assert not [*find_changed()]
+
+
+def test_results_in_another_order_are_still_those_that_are_stored(session: Session) -> None:
+    """They go out in the order of their calls, in whichever they came."""
+    session.say("user", condense.TextBlock("Begin"))
+    calls = [condense.ToolUseBlock(f"c{number}", "read_file", {}) for number in range(3)]
+    session.say("assistant", *calls)
+    for number in (2, 0, 1):
+        session.say("user", condense.ToolResultBlock(f"c{number}", text(100, number)))
+    session.send()
+    assert Fragment.objects.count() == 1
     assert not [*find_changed()]
 
 
@@ -216,7 +249,7 @@ def test_a_call_asks_for_what_is_new_in_it_only(session: Session) -> None:
             connection,
         ) as queries:
             session.send()
-        taken.append((len(queries), len(session.last().added)))
+        taken.append((len(queries), len(session.added())))
     # The history itself, the call, and the record.
     assert {count for count, _ in taken[1:]} == {taken[1][0]}
     assert taken[1][0] <= 4
@@ -228,9 +261,9 @@ def sizes(conversation: Conversation) -> tuple[int, int]:
     rows = Message.objects.filter(conversation=conversation).values_list("content", flat=True)
     said = sum(len(json.dumps(content)) for content in rows)
     kept = sum(len(data) + 80 for data in Fragment.objects.values_list("data", flat=True))
-    manifests = Manifest.objects.values_list("added", "tail")
-    # Key, parent, number, head, digest, and the key's place in the indexes.
-    kept += sum(len(json.dumps(added)) + len(tail) + 70 for added, tail in manifests)
+    manifests = Manifest.objects.values_list("data", flat=True)
+    # Key, parent, number, head, digest, and the key's place in its index.
+    kept += sum(len(data) + 60 for data in manifests)
     return said, kept
 
 
@@ -269,7 +302,7 @@ def test_the_command_says_that_all_is_as_it_was_sent(
     assert [*run_check(capsys)] == ["All 2 requests can be shown as they were sent."]
 
 
-@pytest.mark.parametrize("damage", ["message", "fragment", "tail", "gone", "squashed"])
+@pytest.mark.parametrize("damage", ["message", "fragment", "list", "noise", "gone", "squashed"])
 def test_the_command_names_what_was_changed(session: Session, damage: str) -> None:
     """Whatever part of the record somebody has touched."""
     session.say("user", condense.TextBlock("Begin"))
@@ -279,8 +312,10 @@ def test_the_command_names_what_was_changed(session: Session, damage: str) -> No
             Message.objects.update(content=[{"type": "text", "text": "Other"}])
         case "fragment":
             Fragment.objects.update(data=b"nothing")
-        case "tail":
-            Manifest.objects.update(tail="]}")
+        case "list":
+            Manifest.objects.update(data=pack([1], b"]}"))
+        case "noise":
+            Manifest.objects.update(data=b"nothing")
         case "gone":
             Message.objects.update(seq=7)
         case "squashed":
@@ -297,7 +332,7 @@ def test_many_changed_requests_are_counted(session: Session) -> None:
     session.say("user", condense.TextBlock("Begin"))
     for _ in range(12):
         session.send()
-    Manifest.objects.update(tail="]}")
+    Manifest.objects.update(data=pack([1], b"]}"))
     with pytest.raises(CommandError, match=r"12 of 12 .* and 2 more\.$"):
         call_command("check_requests")
     ModelCall.objects.all().delete()
@@ -322,4 +357,4 @@ def test_a_reply_that_was_asked_for_twice_is_one_of_two_messages(session: Sessio
     fragments = [wire.encode(message.to_api()) for message in shaped]
     sent = wire.join(b"[", shaped, fragments, b"]")
     session.record(replace(sent, seqs=sent.seqs))
-    assert session.last().added == [[1, 4]]
+    assert session.added() == [1, 2, 3, 4]
