@@ -115,9 +115,17 @@ export class Scroll {
   /** Put everything in its place after the page changed, or changed its size. */
   #settle(anchors = this.#held, heir = null) {
     if (this.#following) this.#stick();
-    else this.#moveTo(this.#box.scrollTop + shift(anchors, heir));
+    else this.#moveTo(this.#kept(anchors, heir));
+    this.#held = this.#held.flatMap((one) => current(one, heir) ?? []);
     this.#seen = { content: this.#content(), view: this.#box.clientHeight };
     this.#show();
+  }
+
+  /** Where to scroll so that nothing moves; the end at most, where nothing of it is left. */
+  #kept(anchors, heir) {
+    const top = this.#box.scrollTop;
+    const moved = shift(anchors, heir);
+    return moved === null && anchors.length ? Math.min(top, this.#lowest()) : top + (moved ?? 0);
   }
 
   /** What must not move, the nearest first: what was clicked, else the first row in view. */
@@ -201,19 +209,27 @@ function scrollWithin(box, range) {
   if (right > outer.right) box.scrollLeft += right - outer.right + NEAR;
 }
 
+/** What a closed fold hides has a place all the same: only a check tells that it is not seen. */
 function isShown(node) {
-  return Boolean(node?.getClientRects().length);
+  return Boolean(node?.checkVisibility());
 }
 
 function placed(node) {
   return { node, top: node.getBoundingClientRect().top };
 }
 
-/** How far the first of them that is still there was moved; a row that was drawn anew counts. */
-function shift(anchors, heir = null) {
-  for (const { node, top } of anchors) {
-    const same = node.isConnected ? node : (document.getElementById(node.id) ?? heir);
-    if (isShown(same)) return same.getBoundingClientRect().top - top;
+/** What is now where something was, drawn anew or by the heir of a row; null where nothing is. */
+function current({ node, top }, heir = null) {
+  const again = document.getElementById(node.id) ?? (node.matches(".row") ? heir : null);
+  const same = node.isConnected ? node : again;
+  return isShown(same) ? { node: same, top } : null;
+}
+
+/** How far the first of them that is still there was moved; null where none is. */
+function shift(anchors, heir) {
+  for (const anchor of anchors) {
+    const found = current(anchor, heir);
+    if (found) return found.node.getBoundingClientRect().top - anchor.top;
   }
-  return 0;
+  return null;
 }

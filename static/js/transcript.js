@@ -62,7 +62,7 @@ export class Transcript {
       else this.root.append(fresh);
       written?.remove();
       this.#dress(fresh.parentElement);
-      return fresh;
+      return written && fresh;
     });
     if (!old && fresh.matches(".message:not(.is-streaming)")) this.#scroll.arrived();
   }
