@@ -107,8 +107,8 @@ def test_an_orderly_stop_lets_an_answer_come_to_its_end(tmp_path: Path) -> None:
             socket.send(json.dumps({"type": "message.send", "text": text, "nonce": nonce}))
             until(socket, "text.streamed")
             server.send_signal(signal.SIGTERM)
-            _rest, stderr = server.communicate(timeout=PATIENCE)
-    assert stderr == ""
+            rest, stderr = server.communicate(timeout=PATIENCE)
+    assert (rest, stderr) == ("Stopping: what runs has 20 s to finish its step.\n", "")
     with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
         ((status, reason),) = database.execute(
             "SELECT t.status, m.stop_reason FROM chatapp_turn t "

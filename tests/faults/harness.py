@@ -17,7 +17,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from tests.chatapp.test_serve import start
+from tests.chatapp.test_serve import PATIENCE, start
 from tests.chatapp.test_shutdown import Visitor
 from tests.faults import app
 from tests.standin.server import Standin
@@ -29,7 +29,6 @@ IDLE = "IDLE"
 
 # Seconds before a kill in which what was shown may be lost.
 GRACE = 0.5
-PATIENCE = 12
 
 
 def words(count: int) -> str:
@@ -177,6 +176,14 @@ class Talk:
             frame = self.frames.get(timeout=PATIENCE)
             if frame["type"] in types and fields.items() <= frame.items():
                 return frame
+
+    def until_accepted(self, nonce: str, *, idle: bool) -> None:
+        """Return once what was sent is stored, and where it began something, that is over."""
+        accepted = False
+        while not accepted or idle:
+            frame = self.frames.get(timeout=PATIENCE)
+            accepted |= frame["type"] == "message.accepted" and frame["nonce"] == nonce
+            idle &= frame["type"] != "status.changed" or bool(frame["turn"])
 
     def hear(self, count: int) -> None:
         """Return after so many frames, or when nothing runs any more."""

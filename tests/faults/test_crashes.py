@@ -3,11 +3,15 @@
 Each test kills a server that its predecessor started, and starts the next: a life for a death.
 """
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests.chatapp.test_serve import ROOT
 from tests.chatapp.test_shutdown import Visitor
 from tests.faults import scenarios
 from tests.faults.harness import GRACE, Server, Talk
@@ -73,9 +77,7 @@ def go_on(talk: Talk) -> None:
     if nonce := talk.last.get("nonce"):
         known = talk.knows(nonce)
         talk.again()
-        talk.until("message.accepted", nonce=nonce)
-        if not known:
-            talk.until_idle()
+        talk.until_accepted(nonce, idle=not known)
     status, origin = talk.turn()
     if status == "interrupted" and origin != "condensed":
         talk.take_up("continue")
@@ -185,3 +187,18 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int)
         other(stage.server, talk)
         streams[0].hear(chance.randint(1, 12))
     stage.kill_and_check()
+
+
+def test_the_data_is_whole_after_all_of_this(stage: Stage) -> None:
+    """What is hidden is what the tags say, records cost what their calls do, and so on."""
+    stage.server.kill()
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check_integrity"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(stage.server.data)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    stage.server.start()

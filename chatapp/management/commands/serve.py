@@ -2,6 +2,7 @@
 
 import asyncio
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from channels.routing import get_default_application
@@ -30,6 +31,7 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     """Daphne, which keeps why it could not listen instead of logging it."""
 
     listen_problem: str | None = None
+    tell: Callable[[str], object] = staticmethod(print)
 
     def listen_error(self, failure: Any) -> None:
         """Remember the reason and give up."""
@@ -38,6 +40,8 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
 
     def kill_all_applications(self) -> Deferred[Any]:
         """End the turns that run first, so that they are stored and the pages told."""
+        if hub.jobs:
+            self.tell(f"Stopping: what runs has {settings.SAFE_POINT} s to finish its step.")
         ended = Deferred.fromFuture(asyncio.ensure_future(hub.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
 
@@ -70,6 +74,7 @@ class Command(BaseCommand):
             # Called once the port is ours: a second start must not migrate under the first.
             ready_callable=lambda: self.prepare(server),
         )
+        server.tell = self.stdout.write
         server.run()
         if server.listen_problem:
             raise CommandError(
