@@ -203,7 +203,7 @@ def _report_all(done: Done, before: Mapping[str, str]) -> str:
 
 def _quote(lines: Sequence[str]) -> str:
     shown = [line[:LONGEST_LINE].replace("```", "'''") for line in lines[:QUOTED_LINES]]
-    opening = "It begins:" if len(lines) > len(shown) else "Here it is:"
+    opening = "It begins:" if len(lines) > len(shown) else "All of it:"
     return f"{opening}\n\n```text\n" + "\n".join(shown) + "\n```"
 
 
