@@ -21,6 +21,7 @@ SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60
 SIGNIFICANT_DIGITS = 3
 KILO = 1_000
+SLOW = 10
 SHORTEST = 0.1
 NOTHING = "\N{EN DASH}"
 
@@ -69,6 +70,12 @@ def duration(span: timedelta | float | None) -> str:
         return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": rest}
     hours, minutes = divmod(minutes, MINUTES_PER_HOUR)
     return _("%(hours)s h %(minutes)s min") % {"hours": number(hours), "minutes": minutes}
+
+
+@register.filter
+def rate(per_second: float) -> str:
+    """Return how fast something went, with a decimal where it was slow: "62", "1.4"."""
+    return number(per_second, 0 if per_second >= SLOW else 1)
 
 
 @register.filter

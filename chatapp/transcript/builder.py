@@ -272,4 +272,9 @@ def _call_cost(message: Message) -> CallCost | None:
         seconds=call.seconds,
         model=call.model,
         measured=call.usage_measured,
+        seconds_to_first=call.seconds_to_first,
+        tokens_per_second=call.tokens_per_second,
+        missed=labels.cache_miss(call),
+        dropped=len(call.transformations),
+        request_id=call.request_id,
     )

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.models import Condensation, Rewind, Turn
+from chatapp.models import Condensation, ModelCall, Rewind, Turn
 from chatapp.models.turns import Hiding
 from chatapp.rendering.numbers import number
 from chatapp.services import Preview
@@ -167,6 +167,22 @@ def cut_text(stop_reason: str) -> str:
         case "interrupted":
             return _("The answer was interrupted here.")
     return ""
+
+
+def cache_miss(call: ModelCall) -> str:
+    """Say why a prompt could not be read from the provider's cache, "" where nothing is known."""
+    why = {
+        "model_changed": _("the model changed"),
+        "system_changed": _("the system prompt changed"),
+        "tools_changed": _("the tools changed"),
+        "messages_changed": _("earlier messages changed"),
+        "previous_message_not_found": _("the provider has forgotten the call before"),
+        "unavailable": _("the provider does not say why"),
+    }
+    said: str = why.get(call.cache_miss) or call.cache_miss
+    if not said or call.tokens_missed is None:
+        return said
+    return _("%(tokens)s: %(why)s") % {"tokens": number(call.tokens_missed), "why": said}
 
 
 def version_name(shown: int, count: int) -> str:

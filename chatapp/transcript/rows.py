@@ -74,7 +74,11 @@ Part = TextPart | NotePart | ToolCard
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
-    """Tokens and USD of the call that wrote a message, its output estimated unless ``measured``."""
+    """Tokens and USD of the call that wrote a message, its output estimated unless ``measured``.
+
+    ``missed`` says why the prompt was not read from the provider's cache, and ``dropped`` counts
+    the blocks that the provider left out of it.
+    """
 
     tokens_in: int
     tokens_cached: int
@@ -83,6 +87,11 @@ class CallCost:
     seconds: float
     model: str
     measured: bool = True
+    seconds_to_first: float | None = None
+    tokens_per_second: float | None = None
+    missed: str = ""
+    dropped: int = 0
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
