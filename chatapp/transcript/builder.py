@@ -95,12 +95,7 @@ class Builder:
     @functools.cached_property
     def first_fold(self) -> uuid.UUID | None:
         """The first condensation of the conversation, undone or not."""
-        folds = Condensation.objects.filter(
-            conversation=self.conversation,
-            kind=Condensation.Kind.CONDENSED,
-            message__isnull=False,
-        )
-        return folds.order_by("started_at").values_list("pk", flat=True).first()
+        return queries.folds.first(conversation=self.conversation.pk)
 
     def rows(self, upper: Cursor | None, *, is_first: bool) -> list[Row]:
         """Return all rows of the page, what one rewind set aside folded into one row."""

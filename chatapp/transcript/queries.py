@@ -4,7 +4,7 @@ import uuid
 
 from django.db import models
 
-from chatapp.models import Conversation, Message, Rewind
+from chatapp.models import Condensation, Conversation, Message, Rewind
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.models.prepared import prepared
 
@@ -39,3 +39,12 @@ def rewinds(conversation: uuid.UUID) -> models.QuerySet[Rewind]:
     """Return all rewinds, oldest first."""
     rows = Rewind.objects.filter(conversation=conversation)
     return rows.select_related("conversation").order_by("created_at")
+
+
+@prepared(conversation=models.UUIDField())
+def folds(conversation: uuid.UUID) -> models.QuerySet[Condensation, uuid.UUID]:
+    """Return the first condensation that left a summary, undone or not."""
+    made = Condensation.objects.filter(
+        conversation=conversation, kind=Condensation.Kind.CONDENSED, message__isnull=False
+    )
+    return made.order_by("started_at").values_list("pk", flat=True)[:1]
