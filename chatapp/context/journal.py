@@ -141,6 +141,7 @@ class StoredJournal:
                 run.conversation.pk, message, tokens=tokens, turn=run.turn, stop_reason=stop_reason
             )
             if message.tool_results:
+                run.turn.go_on(Turn.Doing.USING_TOOLS)
                 ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
             if entry:
                 self._record(entry, row)

@@ -67,9 +67,6 @@ def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
 
 def _usage_known(call: ModelCall, written: str) -> condense.Usage:
     """Return what was reported of a call that broke off, and estimates of the rest."""
-    if call.created_at > timezone.now():
-        # It was to be made after a wait, and never was.
-        return condense.Usage()
     estimate = call.tokens_estimated or 0
     if call.condensation:
         estimate = call.condensation.tokens_before

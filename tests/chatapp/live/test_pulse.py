@@ -8,14 +8,22 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
+import condense
 from chatapp import services
+from chatapp.agent.errors import TurnEnded
+from chatapp.agent.ports import ToolOutcome
+from chatapp.context import sizes
+from chatapp.context.journal import StoredJournal
 from chatapp.context.runs import Run
+from chatapp.context.saving import Saver
 from chatapp.live.ports import Announcer
 from chatapp.live.pulse import Pulse
 from chatapp.live.rooms import hub
 from chatapp.models import Conversation, Message, ModelCall, Turn
+from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_storage import allow_updates, refuse_updates
+from tests.chatapp.runs import run_in
 from tests.chatapp.services.test_interruptions import elsewhere
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns import ask
@@ -100,6 +108,24 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
     await turn.arefresh_from_db()
     assert (turn.status, turn.error) == ("interrupted", "It was taken for dead.")
     assert (await ModelCall.objects.aget()).status == "interrupted"
+
+
+async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
+    conversation: Conversation,
+) -> None:
+    """By whoever ended it: their results would answer nothing any more."""
+    run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
+    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile)
+    journal = await sync_to_async(StoredJournal)(run, scale, Saver(RecordingAudience()))
+    call = condense.ToolUseBlock("a", "list_files", {})
+    await journal.append(condense.Message("assistant", (call,)))
+    number = await journal.open_tool(call)
+    await sync_to_async(services.finish_turn)(turn=run.turn, status=Turn.Status.INTERRUPTED)
+    await journal.close_tool(number, ToolOutcome("Late."))
+    with pytest.raises(TurnEnded):
+        await journal.append(condense.Message("user", (condense.ToolResultBlock("a", "Late."),)))
+    (answer,) = [row async for row in Message.objects.filter(holds_results=True)]
+    assert "it may have run" in str(answer.content)
 
 
 class Idle:

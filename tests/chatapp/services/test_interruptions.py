@@ -107,15 +107,6 @@ def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversat
     assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 6)
 
 
-def test_a_call_that_waited_to_be_made_again_used_nothing(conversation: Conversation) -> None:
-    """It was never made."""
-    turn = elsewhere(ask(conversation))
-    call = call_of(turn, created_at=timezone.now() + timedelta(seconds=30))
-    services.close_interrupted()
-    call.refresh_from_db()
-    assert (call.tokens_input, call.tokens_output, call.cost) == (0, 0, 0)
-
-
 def test_a_call_that_was_only_begun_leaves_no_message(conversation: Conversation) -> None:
     """Neither does one that thought, or began to write a tool call: no tool has run."""
     turn = elsewhere(ask(conversation))
