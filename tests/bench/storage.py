@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 import condense
 from chatapp.context import budgets, sizes
 from chatapp.context.journal import StoredJournal
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
-from chatapp.models import Conversation, Preferences, Profile, Rewind, store
+from chatapp.models import Conversation, Preferences, Profile, Rewind, Turn, store
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
 from tests.bench.timing import fastest, typical
@@ -50,7 +51,12 @@ class Nobody:
 
 def _appending(conversation: Conversation) -> float:
     assert conversation.profile is not None
-    run = Run(conversation=conversation, profile=conversation.profile, preferences=Preferences())
+    run = Run(
+        conversation=conversation,
+        profile=conversation.profile,
+        preferences=Preferences(),
+        turn=Turn.objects.create(conversation=conversation, finished_at=timezone.now()),
+    )
     journal = StoredJournal(run, sizes.Scale(overhead=0), Saver(Nobody()))
     message = condense.Message("user", (condense.TextBlock(WORDS),))
     with asyncio.Runner() as runner:
