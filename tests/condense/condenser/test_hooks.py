@@ -15,6 +15,7 @@ from condense import (
     Block,
     Event,
     FellBack,
+    Folded,
     Hooks,
     Plan,
     Reduction,
@@ -201,6 +202,19 @@ async def test_an_addition_may_say_something_on_record() -> None:
     assert made is not None
     few, more = made.notes
     assert few != more
+
+
+async def test_what_one_hook_folded_stays_on_record_whatever_others_add() -> None:
+    """Before it or after it."""
+    folded = Folded(("section",), ("a.py",), (), 7)
+
+    async def fold(_situation: Situation, _reduction: Reduction) -> Addition:
+        return Addition(folded=folded)
+
+    for after in ((fold, add), (add, fold)):
+        made = await Bench("S", hooks=Hooks(after=after)).fit(talk(12))
+        assert made is not None
+        assert made.folded == folded
 
 
 async def test_what_was_left_out_says_nothing_on_record() -> None:

@@ -26,6 +26,8 @@ from tests.condense.dialogues import numbered, situation, user
 AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
 SUMMARY = Message("user", "## Conversation Summary\nS", tags=Tags(condense_id="c1"))
 
+MARKER = Message("user", "[1 message hidden]", tags=Tags(truncation_id="t1"))
+
 
 def since_summary(*messages: Message) -> list[Message]:
     """Return a conversation that was condensed before these messages."""
@@ -141,6 +143,7 @@ async def test_a_turn_in_which_a_call_failed_goes_on_without_the_model() -> None
         (since_summary(Message("assistant", "ok"), user("and")), False),
         (since_summary(Message("assistant", "word " * 1_200), user("word " * 100)), True),
         (since_summary(Message("assistant", "word " * 1_100), user("word " * 100)), False),
+        (since_summary(Message("assistant", "word " * 1_300), MARKER), False),
     ],
 )
 async def test_unasked_two_messages_and_a_twentieth_of_the_window_are_needed(
@@ -243,6 +246,19 @@ async def test_a_strategy_that_was_chosen_needs_no_emergency(trigger: Trigger) -
         made = await Bench(strategies=ladder_from(name)).fit(talk(8), trigger=trigger)
         assert made is not None
         assert made.strategy == name
+
+
+@pytest.mark.parametrize(("words", "sent"), [(25_900, True), (25_901, False)])
+async def test_what_leaves_room_for_a_reply_is_sent_where_nothing_can_be_hidden(
+    words: int, sent: bool
+) -> None:
+    """To the last word: the tenth of the window beside it is for estimates."""
+    bench = Bench()
+    if sent:
+        assert await bench.fit([user("word " * words)]) is None
+        return
+    with pytest.raises(CannotFit):
+        await bench.fit([user("word " * words)])
 
 
 async def test_the_floor_is_named_with_what_can_be_done() -> None:
