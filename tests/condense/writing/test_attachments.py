@@ -53,6 +53,16 @@ def condenser() -> Condenser:
     return Condenser(ScriptedSummarizer(SUMMARY), CharacterCounter(), hooks=hooks)
 
 
+async def test_a_ledger_that_is_the_summary_is_not_attached_once_more() -> None:
+    """It would say the same twice, at the cost of what was gained."""
+    hooks, model = Hooks(after=(attach_ledger,)), ScriptedSummarizer()
+    alone = Condenser(model, CharacterCounter(), ["ledger"], hooks=hooks)
+    reduction = await alone.fit(situation((*worked(1), *worked(2))))
+    assert reduction is not None
+    texts = [block.text for block in reduction.message.blocks if isinstance(block, TextBlock)]
+    assert len([text for text in texts if parse_ledger(text)]) == 1
+
+
 async def test_a_summary_carries_the_facts_of_what_it_hides() -> None:
     """Word for word, although the model left them out."""
     reduction = await condenser().fit(situation((*worked(1), *worked(2))))

@@ -195,6 +195,14 @@ async def test_a_window_that_the_instruction_fills_is_not_divided() -> None:
     assert len(model.requests) == 1
 
 
+async def test_a_refusal_by_a_window_that_the_instruction_fills_is_the_reason() -> None:
+    """In the provider's words: parts of nothing would be none."""
+    model = RepeatingSummarizer(PromptTooLong("2,001 are too many"))
+    with pytest.raises(SummaryOverflow, match="2,001 are too many"):
+        await summarise(model, chat(20), window=1_500)
+    assert len(model.requests) == 1
+
+
 async def test_a_refused_request_is_summarised_as_plain_text_and_then_in_parts() -> None:
     """Not aligned: with the instruction that would be longer than what was refused."""
     model = ScriptedSummarizer(PromptTooLong("no"), *["S"] * 10, caches_prompts=True)

@@ -11,6 +11,7 @@ from condense import (
     Message,
     OpaqueBlock,
     SummaryFailed,
+    Tags,
     TextBlock,
     TextChunk,
     ToolResultBlock,
@@ -104,6 +105,7 @@ async def test_an_image_that_no_reply_describes_is_sent_to_a_model_that_sees(
     blocks = [b for request in summarizer.requests for m in request.messages for b in m.blocks]
     sent = [blocks.count(one) for one in (image, screenshot)]
     assert sent == ([1, 1] if supports_images else [0, 0])
+    assert blocks.count(TextBlock("look")) == 1
     said = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
     assert "[Tool Result]\nA plot:\n[Image]" in said
 
@@ -117,6 +119,16 @@ async def test_an_image_of_a_tool_that_a_reply_describes_is_not_sent_again() -> 
         [user("Look"), call("t1"), looked, seen, result("t2"), *chat(3)[1:2]], summarizer
     )
     assert IMAGE not in [block for m in summarizer.requests[0].messages for block in m.blocks]
+
+
+async def test_a_marker_is_no_prompt() -> None:
+    """The image of what is worked on is sent, whatever was hidden since."""
+    summarizer = ScriptedSummarizer("S")
+    prompt = Message("user", (TextBlock("look"), IMAGE))
+    marker = Message("user", "[2 results cleared]", tags=Tags(clear_id="c1"))
+    worked = [prompt, call("t1"), result("t1"), marker, Message("assistant", "A")]
+    await start_afresh(worked, summarizer)
+    assert IMAGE in summarizer.requests[0].messages[0].blocks
 
 
 async def test_an_aligned_request_keeps_all_images() -> None:
