@@ -61,7 +61,7 @@ class CondensationQuerySet(models.QuerySet["Condensation"]):
 
     def totals(self) -> dict[str, Any]:
         """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts."""
-        in_force = Q(status=Condensation.Status.SUCCEEDED)
+        in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
         saved = models.F("tokens_before") - models.F("tokens_after")
         totals = self.aggregate(
             attempts=models.Count("pk"),

@@ -11,6 +11,7 @@ from chatapp.providers.offline.recall import clip
 LIST, READ, SEARCH = "list_files", "read_file", "search_files"
 MOST_CALLS = 200
 QUOTED_LINES, LONGEST_LINE = 6, 160
+NOT_FOUND = "No line matches."  # as search_files says it
 LOOK_AGAIN = "I look at which files I have not read yet."
 FOLDED = (
     "My context window filled up while I read. So what I had read by then, %s, is folded: hidden "
@@ -179,6 +180,8 @@ def _report(call: Happening, result: Happening) -> str:
         case "read_file":
             words = len(result.text.split())
             opening = f"`{call.text}` has {_count(len(lines), 'line')} and {_count(words, 'word')}."
+        case _ if lines[0] == NOT_FOUND:
+            return f"I searched the files for `{call.text}`. No line matches."
         case _:
             opening = f"The search for `{call.text}` gave {_count(len(lines), 'line')}."
     return f"{opening} {_quote(lines)}"

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from chatapp.providers.offline.chat import OUT_OF_SIGHT, UNABLE, WHOLE
 from chatapp.providers.offline.essay import write_essay
 from chatapp.providers.offline.gist import gist
 from chatapp.providers.offline.provider import OfflineProvider
+from chatapp.tools import search_files
+from chatapp.tools.workspace import Workspace
 from tests.chatapp.providers.requests import (
     TOOLS,
     assistant,
@@ -223,6 +226,13 @@ async def test_tools_are_used_when_asked_for(
     made, text = await run_tools(offline, question, FILES)
     assert made == calls
     assert words in text
+
+
+async def test_a_search_in_vain_is_said_as_one(offline: OfflineProvider, tmp_path: Path) -> None:
+    """In the words of the tool itself; they are no line that was found."""
+    nothing = search_files.run(Workspace(tmp_path), search_files.Arguments("TODO"))
+    _, text = await run_tools(offline, "search for TODO", {"TODO": nothing})
+    assert text.endswith("I searched the files for `TODO`. No line matches.")
 
 
 async def test_every_call_has_an_id_of_its_own(offline: OfflineProvider) -> None:

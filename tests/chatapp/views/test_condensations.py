@@ -62,6 +62,21 @@ def test_attempts_can_be_filtered_by_outcome(browser: Client, conversation: Conv
     assert "No answer." in browser.get(address, {"outcome": "x"}).text
 
 
+def test_what_was_rewound_is_not_in_force(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """It hides nothing any more and saves no tokens, as what was undone; both stay on record."""
+    for text in ("One.", "Two.", "Three."):
+        say("user", text)
+        say("assistant", text)
+    kept = attempt(conversation, message=summarise(conversation, keep=4))
+    address = reverse("condensations")
+    assert browser.get(address).context["totals"]["tokens_saved"] == 8_000
+    services.rewind_conversation(conversation=conversation, to_seq=kept.message.seq)
+    totals = browser.get(address).context["totals"]
+    assert (totals["attempts"], totals["in_force"], totals["tokens_saved"]) == (1, 0, 0)
+
+
 def lines(browser: Client, **query: str) -> list[str]:
     """Return the page's lines as they are read: without markup, on one line each."""
     page = browser.get(reverse("condensations"), query).text
