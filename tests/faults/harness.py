@@ -43,6 +43,7 @@ class Server:
         self.data = data
         self.standin = standin
         self.killed_at = 0.0
+        self.port = "0"
 
     def start(self) -> str:
         """Start it, and return the link that signs in."""
@@ -53,11 +54,14 @@ class Server:
             DJANGO_SETTINGS_MODULE="tests.faults.settings",
             ANTHROPIC_API_KEY="sk-test",
             ANTHROPIC_BASE_URL=self.standin.url,
+            PORT=self.port,
         )
         assert self._process.stdout
         link = self._process.stdout.readline().strip()
         assert link.startswith("http://"), self._process.communicate()[1]
         self.origin = link.partition("/sign-in/")[0]
+        # Pages find it again under the same address.
+        self.port = self.origin.rpartition(":")[2]
         self.said: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
         return link

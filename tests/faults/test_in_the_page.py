@@ -1,0 +1,64 @@
+"""What somebody sees whose server was killed: all of it, what became of it, and how to go on."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.e2e.conftest import PATIENCE
+from tests.e2e.flows.chat import Chat
+from tests.e2e.flows.conftest import FLAGS
+from tests.faults.harness import WORD, Server, words
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.server import Standin
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(chromium: str) -> Iterator[Page]:
+    """A browser of the test's own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        context = browser.new_context(locale="en-US")
+        context.set_default_timeout(PATIENCE)
+        yield context.new_page()
+        browser.close()
+
+
+def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(
+    page: Page, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """It comes back by itself; Continue asks the model to go on from the last stored word."""
+    gate = Gate()
+    with Standin() as standin:
+        standin.then(Reply(words(30), gate=gate), Reply(words(5)))
+        server = Server(tmp_path_factory.mktemp("data"), standin)
+        page.goto(server.start())
+        page.get_by_role("button", name="Sign in").click()
+        try:
+            page.get_by_role("textbox", name="Message").fill("Count.")
+            page.get_by_role("button", name="Send").click()
+            page.wait_for_url(re.compile(r"/c/[0-9a-f-]{36}/"))
+            chat = Chat(page, page.url)
+            answer = chat.log.get_by_role("article").filter(has_text=WORD)
+            expect(answer).to_be_visible()
+            shown = WORD.findall(answer.inner_text())
+            while not server.count("chatapp_modelcall WHERE draft LIKE '%w%'"):
+                server.until_drafted()
+            server.kill()
+            gate.open()
+            server.start()
+            interrupted = chat.rows("Interrupted")
+            expect(interrupted).to_contain_text("The server stopped while this was running.")
+            expect(interrupted.get_by_role("button", name="Try again")).to_be_visible()
+            expect(answer).to_contain_text("The answer was interrupted here.")
+            assert WORD.findall(answer.inner_text())[: len(shown)] == shown
+            answer.get_by_role("button", name="Continue").click()
+            expect(answer).to_have_count(2)
+            expect(chat.rows("Continued")).to_be_visible()
+            expect(interrupted.get_by_role("button")).to_have_count(0)
+            assert not standin.problems
+        finally:
+            server.kill()
