@@ -6,9 +6,9 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import cast, override
+from typing import Any, cast, override
 
-from asgiref.sync import sync_to_async
+from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
@@ -19,6 +19,7 @@ from chatapp.live import protocol, sessions, turns
 from chatapp.live.rooms import hub
 from chatapp.models import Conversation
 from chatapp.models.prepared import prepared
+from chatapp.models.reading import reading
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +37,20 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     pump: asyncio.Task[None] | None = None
 
     @override
+    async def dispatch(self, message: Any) -> None:
+        """Handle a message at once.
+
+        Channels would wait for what is being written, only to close that thread's connection.
+        """
+        await getattr(self, get_handler_name(message))(message)
+
+    @override
     async def connect(self) -> None:
         """Accept, then close with a reason the page can show, or start to send frames."""
         await self.accept()
         if not self._user.is_authenticated:
             return await self.close(protocol.SIGN_IN_REQUIRED)
-        conversation = await sync_to_async(self._find)()
+        conversation = await reading(self._find)()
         if conversation is None:
             return await self.close(protocol.NOT_YOURS)
         self.conversation = conversation
@@ -65,7 +74,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _ended(self) -> int:
         """Return the code to close with, 0 while session, user and conversation still stand."""
-        return await sync_to_async(self._look)()
+        return await reading(self._look)()
 
     def _look(self) -> int:
         if not sessions.goes_on(self.scope.get("session")):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.db import connections
 from pytest_django import Settings
 
 IN_CI = os.environ.get("CI") == "true"
@@ -47,6 +48,16 @@ def chromium() -> str:
     if path is None:
         pytest.fail("There is no chromium: run .ci/browser.")
     return path
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the tests' database in a file, as the server does: readers and writers share one.
+
+    In memory, Django's way to share it has a reader fail where somebody writes.
+    """
+    name = tmp_path_factory.mktemp("database") / "test.sqlite3"
+    connections.settings["default"]["TEST"]["NAME"] = str(name)
 
 
 @pytest.fixture(autouse=True)

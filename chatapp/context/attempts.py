@@ -1,10 +1,10 @@
 """The audit trail: every attempt to make the context smaller has a row from its start."""
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
 
-from asgiref.sync import sync_to_async
 from django.db import models, transaction
 from django.utils import timezone
 
@@ -17,6 +17,7 @@ from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
 from chatapp.models.prepared import prepared
+from chatapp.models.reading import reading
 
 PROGRESS_INTERVAL = 0.5  # seconds
 
@@ -49,7 +50,7 @@ class StoredLog:
     async def condensed_at(self) -> int:
         """Return the newest message's seq when it was last tried, 0 where it never was."""
         if self._condensed_at is None:
-            found = await sync_to_async(_last_tried.first)(conversation=self.run.conversation.pk)
+            found = await reading(_last_tried.first)(conversation=self.run.conversation.pk)
             self._condensed_at = found or 0
         return self._condensed_at
 
@@ -97,15 +98,16 @@ class StoredLog:
 
     async def _succeed(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         self.scale.forget()
-        history, size = await self.saver.save(self._apply, attempt, reduction)
+        # It reads much and writes nothing, so no write waits for it.
+        receipt = await asyncio.to_thread(self._receipt, attempt, reduction)
+        history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(events.ContextChanged(history, size))
         self._announce(attempt, Condensation.Status.SUCCEEDED)
 
     def _apply(
-        self, attempt: condense.Attempt, reduction: condense.Reduction
+        self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
     ) -> tuple[Sequence[condense.Message], condense.TokenCount]:
         """Return what the model sees from now on, and its size."""
-        receipt = self._receipt(attempt, reduction)
         with transaction.atomic():
             conversation_id = self.run.conversation.pk
             message = store.apply_reduction(conversation_id, reduction, turn=self.run.turn)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -20,6 +19,7 @@ from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.models import Message, ModelCall, ToolRun, Turn, store
+from chatapp.models.reading import reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class StoredJournal:
 
     async def effective_history(self) -> Sequence[condense.Message]:
         """Return what the model sees, in reading order."""
-        rows = await sync_to_async(store.effective_rows)(conversation=self.run.conversation.pk)
+        rows = await reading(store.effective_rows)(conversation=self.run.conversation.pk)
         self.requests.learn(rows)
         return store.as_effective(rows)
 

@@ -13,6 +13,7 @@ from chatapp.context.runs import Run
 from chatapp.live.endings import Ending, ending_of, storage_failed
 from chatapp.live.ports import Announcer
 from chatapp.models import Turn
+from chatapp.models.reading import reading
 
 
 class Tasks:
@@ -63,7 +64,7 @@ class Job:
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
         self.announcer.begin(self.run)
-        parts = await sync_to_async(bootstrap.assemble)(self.run, self.announcer)
+        parts = await reading(bootstrap.assemble)(self.run, self.announcer)
         self._parts = parts
         if self._reason:
             parts.loop.leave()

@@ -10,8 +10,6 @@ import time
 import uuid
 from collections.abc import Awaitable
 
-from asgiref.sync import sync_to_async
-
 from chatapp import transcript
 from chatapp.agent import events
 from chatapp.context.runs import Run
@@ -19,6 +17,7 @@ from chatapp.live import protocol
 from chatapp.live.panel import Notice
 from chatapp.live.scene import Scene
 from chatapp.live.watchers import Watchers
+from chatapp.models.reading import reading
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +56,7 @@ class LiveView:
     async def snapshot(self, place: protocol.Place) -> list[protocol.Frame]:
         """Return the frames that bring a page up to date as of ``place``, whatever it shows."""
         scene = self.scene
-        revision = await sync_to_async(transcript.revision)(self.conversation_id)
+        revision = await reading(transcript.revision)(self.conversation_id)
         articles, panel = await scene.articles(), await scene.panel()
         return [
             protocol.snapshot(

@@ -8,7 +8,6 @@ import logging
 import time
 import uuid
 
-from asgiref.sync import sync_to_async
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
@@ -19,6 +18,7 @@ from chatapp.live import protocol
 from chatapp.live.panel import Band, Notice, panel_of, read_panel, render_panel, words_written
 from chatapp.live.streamed_text import Streaming
 from chatapp.live.watchers import Watchers
+from chatapp.models.reading import reading
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Scene:
         """Return the panel's frame, from what the run knows, or else from the database."""
         if self._run and self._context:
             return panel_of(self._run, self._context, self.band, self.notice)
-        return await sync_to_async(read_panel)(self.conversation_id, self.band, self.notice)
+        return await reading(read_panel)(self.conversation_id, self.band, self.notice)
 
     async def _panel_or_notice(self) -> protocol.Frame:
         """Return the panel, without the context bar where that can't be shown."""
@@ -224,16 +224,14 @@ class Scene:
             self.watchers.send(protocol.article_upserted(*await self._row()))
 
     async def _row(self) -> tuple[str, str]:
-        return await sync_to_async(_render_row)(
-            self.conversation_id, self._row_seq, dict(self._tools)
-        )
+        return await reading(_render_row)(self.conversation_id, self._row_seq, dict(self._tools))
 
     def _show_status(self, text: str) -> None:
         self.status = text
         self.watchers.send(protocol.status_changed(text, turn=self.turn))
 
     async def _show_transcript(self) -> None:
-        revision = await sync_to_async(transcript.revision)(self.conversation_id)
+        revision = await reading(transcript.revision)(self.conversation_id)
         self.watchers.send(protocol.transcript_changed(revision))
 
     async def _show_panel(self) -> None:

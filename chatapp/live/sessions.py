@@ -6,6 +6,7 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
@@ -29,7 +30,7 @@ def may_stay(then: User, now: User) -> bool:
 def look_after_session(instance: Session, **_signal: Any) -> None:
     """Look at the pages of a user who signed out, or whose session was removed."""
     if user_pk := instance.get_decoded().get(SESSION_KEY):
-        turns.look_again(int(user_pk))
+        _look(int(user_pk))
 
 
 @receiver(post_save, sender=User)
@@ -38,4 +39,9 @@ def look_after_account(
 ) -> None:
     """Look at the pages of a user whose account was closed, or who has a new password."""
     if not created and (update_fields is None or not _DECIDES.isdisjoint(update_fields)):
-        turns.look_again(instance.pk)
+        _look(instance.pk)
+
+
+def _look(user_pk: int) -> None:
+    # Before the commit, the pages would find all as it was.
+    transaction.on_commit(lambda: turns.look_again(user_pk))

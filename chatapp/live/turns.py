@@ -20,6 +20,7 @@ from chatapp.live.forecast import forecast
 from chatapp.live.ports import Work
 from chatapp.live.rooms import Room, hub
 from chatapp.models import Conversation, Turn, store
+from chatapp.models.reading import reading
 
 
 async def send_message(conversation: Conversation, command: protocol.SendMessage) -> None:
@@ -33,7 +34,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
         if not await _may_start(room, conversation, command.nonce):
             return
         # What can't be undone, tried again or continued any more loses its button.
-        settles = await sync_to_async(services.has_loose_end)(conversation)
+        settles = await reading(services.has_loose_end)(conversation)
         tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
         started = await sync_to_async(_start_turn)(conversation, command, tokens)
         if started is None:
@@ -93,7 +94,7 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
         # What a full disk kept from being closed would be in the way for ever.
         await sync_to_async(services.close_interrupted)(conversation)
         return True
-    if await sync_to_async(services.is_known)(conversation, nonce):
+    if await reading(services.is_known)(conversation, nonce):
         return False
     raise services.busy_with(room.job.run.turn)
 

@@ -86,7 +86,9 @@ class Page:
 
     def _ended(self, frame: Any) -> bool:
         self.frames.append(frame)
-        return '"status.changed"' in frame[:40] and '"running": false' in frame
+        if '"refused"' in frame[:40]:
+            raise RuntimeError(frame)
+        return '"status.changed"' in frame[:40] and not json.loads(frame)["turn"]
 
 
 async def open_page(server: Server, conversation: str) -> Page:
