@@ -45,7 +45,7 @@ def main() -> int:
         call_command("migrate", verbosity=0)
         rows = []
         for row in measure():
-            print(f"{row.work}: {row.cells[2]}", file=sys.stderr)
+            print(f"{row.work}: {row.cells[1]}", file=sys.stderr)
             rows.append(row)
     print(render(rows))
     return 0 if all(row.ok for row in rows) else 1

@@ -13,11 +13,11 @@ TOKENS = 75
 _TEXT = {"type": "text", "text": WORDS}
 
 
-def make_owner() -> tuple[Any, Profile]:
+def make_owner(name: str = "bench") -> tuple[Any, Profile]:
     """Return a user, and a profile in whose window everything fits."""
     from django.contrib.auth.models import User  # noqa: PLC0415 - Django must be set up
 
-    user = User.objects.create_user("bench")
+    user = User.objects.create_user(name)
     profile = Profile.objects.create(
         owner=user,
         name="Bench",

@@ -1,26 +1,26 @@
 """What appending, reading, condensing and rewinding a stored conversation takes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.utils import timezone
+from django.db import connection, transaction
 
 import condense
 from chatapp.context import budgets, sizes
-from chatapp.context.journal import StoredJournal
-from chatapp.context.runs import Run
-from chatapp.context.saving import Saver
-from chatapp.models import Conversation, Preferences, Profile, Rewind, Turn, store
+from chatapp.models import Conversation, Message, Preferences, Profile, Rewind, store
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
-from tests.bench.timing import fastest, typical
+from tests.bench.timing import beside, many
 
 SHORT, LONG, LONGEST, VISIBLE = 1_000, 10_000, 100_000, 200
 # Costs that do not depend on what is stored may differ by this factor at most.
 ALIKE = 1.5
 SUMMARY = "<summary>\n1. Primary Request and Intent:\n   - Everything.\n</summary>"
+INSERT, READ, UPDATE = "bare INSERT and commit", "bare SELECT and json.loads", "bare UPDATE"
 
 
 def measure_storage() -> Iterator[Row]:
@@ -34,33 +34,28 @@ def measure_storage() -> Iterator[Row]:
     yield from measure_condensing(longest, profile)
 
 
+def append(conversation: Conversation, text: str = WORDS) -> Message:
+    """Append a message as the agent does: count it, insert it, commit."""
+    message = condense.Message("user", (condense.TextBlock(text),))
+    tokens = condense.count_message(message, budgets.COUNTER)
+    return store.append_message(conversation.pk, message, tokens=tokens)
+
+
 def measure_appending(long: Conversation, longest: Conversation) -> Iterator[Row]:
-    """Append a message: count it, store it, commit."""
-    here = [1_000 * _appending(conversation) for conversation in (long, longest)]
-    yield Row("append a message to 10,000 stored", here[0], 5, "ms", there=94)
-    yield Row("append a message to 100,000 stored", here[1], 5, "ms")
-    yield Row("… against 10,000", here[1] / here[0], ALIKE, "times")
+    """Append to conversations of different lengths."""
+    work = many(partial(append, longest))
+    here, bare = beside(work, many(partial(_insert, longest)))
+    yield Row(f"append a message to {LONGEST:,}", here / 40, "ms", 130, INSERT, bare / 40)
+    there, here = beside(many(partial(append, long)), work)
+    yield Row("…", here / 40, "ms", ALIKE, f"the same to {LONG:,}", there / 40)
 
 
-class Nobody:
-    """An audience that hears nothing."""
-
-    def publish(self, event: object) -> None:
-        """Do nothing."""
-
-
-def _appending(conversation: Conversation) -> float:
-    assert conversation.profile is not None
-    run = Run(
-        conversation=conversation,
-        profile=conversation.profile,
-        preferences=Preferences(),
-        turn=Turn.objects.create(conversation=conversation, finished_at=timezone.now()),
-    )
-    journal = StoredJournal(run, sizes.Scale(overhead=0), Saver(Nobody()))
-    message = condense.Message("user", (condense.TextBlock(WORDS),))
-    with asyncio.Runner() as runner:
-        return typical(lambda: runner.run(journal.append(message)))
+def _insert(conversation: Conversation) -> None:
+    """Put the same text into a table of its own, over the same connection."""
+    with connection.cursor() as cursor:
+        raw = cursor.connection
+        raw.execute("CREATE TABLE IF NOT EXISTS bare (content TEXT)")
+        raw.execute("INSERT INTO bare VALUES (?)", (json.dumps([{"type": "text", "text": WORDS}]),))
 
 
 def measure_reading(short: Conversation, longest: Conversation) -> Iterator[Row]:
@@ -69,10 +64,38 @@ def measure_reading(short: Conversation, longest: Conversation) -> Iterator[Row]
     def shape(conversation: Conversation) -> object:
         return condense.shape_request(store.read_effective(conversation.pk))
 
-    here = [1_000 * typical(partial(shape, one), times=20) for one in (short, longest)]
-    work = "read and shape a request, 200 visible of 100,000 stored"
-    yield Row(work, here[1], 10, "ms", there=0.04)
-    yield Row("… against 1,000", here[1] / here[0], ALIKE, "times")
+    def read() -> None:
+        for content in _select(longest, hidden=False):
+            json.loads(content)
+
+    here, bare = beside(many(partial(shape, longest), 10), many(read, 10))
+    work = f"read and shape {VISIBLE} visible of {LONGEST:,}"
+    yield Row(work, here / 10, "ms", 30, READ, bare / 10)
+    there, here = beside(many(partial(shape, short), 10), many(partial(shape, longest), 10))
+    yield Row("…", here / 10, "ms", ALIKE, f"the same of {SHORT:,}", there / 10)
+
+
+def _select(conversation: Conversation, *, hidden: bool) -> list[str]:
+    statement = (
+        "SELECT content FROM chatapp_message WHERE conversation_id = %s AND hidden = %s"
+        " ORDER BY position, seq"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [conversation.pk.hex, hidden])
+        return [content for (content,) in cursor.fetchall()]
+
+
+def _update(conversation: Conversation, column: str, *, since: int) -> Callable[[], None]:
+    """Make a bare update of the rows from a number on, which is taken back each time."""
+    changed = f"UPDATE chatapp_message SET hidden = 1, {column} = %s"  # noqa: S608 - a name of ours
+    statement = f"{changed} WHERE conversation_id = %s AND seq >= %s"
+
+    def work() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement, [uuid.uuid4().hex, conversation.pk.hex, since])
+            transaction.set_rollback(True)
+
+    return work
 
 
 def measure_rewinding(conversation: Conversation) -> Row:
@@ -81,10 +104,13 @@ def measure_rewinding(conversation: Conversation) -> Row:
     def undo() -> None:
         store.undo_rewind(Rewind.objects.filter(conversation=conversation).latest("created_at"))
 
-    seconds = fastest(
-        lambda: store.rewind(conversation.pk, to_seq=LONGEST // 2), times=3, after=undo
+    here, bare = beside(
+        partial(store.rewind, conversation.pk, to_seq=LONGEST // 2),
+        _update(conversation, "rewind_parent", since=LONGEST // 2),
+        times=3,
+        after=undo,
     )
-    return Row("rewind to the middle of 100,000", 1_000 * seconds, 500, "ms", there=29)
+    return Row(f"rewind to the middle of {LONGEST:,}", here, "ms", 3, UPDATE, bare)
 
 
 class InstantModel:
@@ -117,17 +143,26 @@ class Committing(condense.NullLog):
 def measure_condensing(conversation: Conversation, profile: Profile) -> Iterator[Row]:
     """Condense all of a history: plan it, write the request, apply the result, commit."""
     history = store.read_effective(conversation.pk)
-    budget = budgets.budget_for(profile, Preferences())
     log = Committing(conversation)
     condenser = condense.Condenser(InstantModel(), budgets.COUNTER, log=log)
     situation = condense.Situation(
         effective=history,
         tokens=condense.TokenCount(sizes.sum_tokens(history)),
-        budget=budget,
+        budget=budgets.budget_for(profile, Preferences()),
         trigger=condense.Trigger.MANUAL,
     )
+    bare = _update(conversation, "condense_parent", since=0)
     with asyncio.Runner() as runner:
-        seconds = fastest(lambda: runner.run(condenser.fit(situation)), times=3, after=log.undo)
-    yield Row("condense 100,000 messages, model call excluded", 1_000 * seconds, 1_000, "ms", 150)
+        here, least = beside(
+            lambda: runner.run(condenser.fit(situation)), bare, times=3, after=log.undo
+        )
+    work = f"condense {LONGEST:,} messages, without the model"
+    yield Row(work, here, "ms", 6, UPDATE, least)
+
+    def read() -> None:
+        for content in _select(conversation, hidden=False):
+            json.loads(content)
+
     check = partial(condense.receipt, history, SUMMARY, searchable=False)
-    yield Row("… check what the summary kept of them", 1_000 * fastest(check, times=3), None, "ms")
+    here, least = beside(check, read, times=3)
+    yield Row("… check what the summary kept", here, "ms", 4, READ, least)

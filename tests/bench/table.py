@@ -1,47 +1,50 @@
-"""One table: what a piece of work takes here, what Roo Code took, and the most it may take."""
+"""One table: what a piece of work takes, beside a floor that was measured in the same run."""
 
 from dataclasses import dataclass
 
-HEAD = ("work", "Roo Code", "here", "ratio", "at most", "ok")
+HEAD = ("work", "here", "floor", "takes", "ratio", "at most", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured figure, Roo Code's ``there`` where it has one, and the ``bound`` if any.
+    """One measured figure in a ``unit``, and what the ``floor`` under it took in the same one.
 
-    ``unit`` is that of all three; ``at_least`` turns the bound around, for speeds.
+    The ``bound`` is the most that the ratio of both may be. Only memory has no floor: it is the
+    same on every machine, and its bound is one of the figure.
     """
 
     work: str
     here: float
-    bound: float | None
     unit: str
-    there: float | None = None
-    at_least: bool = False
+    bound: float
+    floor: str = ""
+    took: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times what the floor took this takes, None without a floor."""
+        return None if self.took is None else self.here / self.took
 
     @property
     def ok(self) -> bool:
-        """Whether the figure keeps its bound."""
-        if self.bound is None:
-            return True
-        return self.here >= self.bound if self.at_least else self.here <= self.bound
+        """Whether the bound is kept."""
+        return (self.here if self.ratio is None else self.ratio) <= self.bound
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row as text; the ratio is ours to Roo Code's."""
-        ratio = f"{self.here / self.there:.3g}" if self.there else ""
-        sign = "≥ " if self.at_least else ""
-        bound = sign + _with_unit(self.bound, self.unit) if self.bound else ""
-        verdict = ("yes" if self.ok else "NO") if bound else ""
-        there, here = (_with_unit(value, self.unit) for value in (self.there, self.here))
-        return self.work, there, here, ratio, bound, verdict
+        """The row as text."""
+        here, took = _with_unit(self.here, self.unit), _with_unit(self.took, self.unit)
+        ratio = "" if self.ratio is None else _digits(self.ratio)
+        bound = _with_unit(self.bound, self.unit) if self.ratio is None else _digits(self.bound)
+        return self.work, here, self.floor, took, ratio, bound, "kept" if self.ok else "MISSED"
 
 
 def _with_unit(value: float | None, unit: str) -> str:
-    if value is None:
-        return ""
-    digits = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
-    return f"{digits} {unit}".strip()
+    return "" if value is None else f"{_digits(value)} {unit}".strip()
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def render(rows: list[Row]) -> str:

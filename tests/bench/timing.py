@@ -1,26 +1,54 @@
-"""How long something takes when nothing else gets in its way."""
+"""How long something takes beside its floor, whatever else the machine does."""
 
 import time
 from collections.abc import Callable
 from statistics import median
 
+Work = Callable[[], object]
 
-def fastest(
-    work: Callable[[], object], times: int = 5, *, after: Callable[[], object] = int
-) -> float:
-    """Return the seconds of the fastest run; ``after`` puts things back and is not counted.
 
-    Whatever else the machine does only ever adds time.
+def nothing() -> None:
+    """Put nothing back."""
+
+
+def beside(
+    work: Work,
+    floor: Work,
+    times: int = 5,
+    *,
+    after: Work = nothing,
+    clock: Callable[[], float] = time.process_time,
+) -> tuple[float, float]:
+    """Return the milliseconds of the fastest runs of both, made in turn.
+
+    Those of the processor, in all threads of this process, unless there is another ``clock``.
+    Whatever else the machine does only ever adds time; ``after`` puts back what ``work`` did.
     """
-    seconds = []
+    taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(times):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
+        taken[0].append(once(work, clock))
         after()
-    return min(seconds)
+        taken[1].append(once(floor, clock))
+    return 1_000 * min(taken[0]), 1_000 * min(taken[1])
 
 
-def typical(work: Callable[[], object], times: int = 40, rounds: int = 5) -> float:
-    """Return the median seconds of many short runs, in the quietest of some rounds."""
-    return min(median(fastest(work, times=1) for _ in range(times)) for _ in range(rounds))
+def once(work: Work, clock: Callable[[], float] = time.process_time) -> float:
+    """Return the seconds of one run."""
+    started = clock()
+    work()
+    return clock() - started
+
+
+def many(work: Work, times: int = 40) -> Work:
+    """Make one run of ``work`` many, for what takes too little to be measured once."""
+
+    def all_of_them() -> None:
+        for _ in range(times):
+            work()
+
+    return all_of_them
+
+
+def middle(work: Callable[[], float], times: int = 5) -> float:
+    """Return the median of some runs' own figures."""
+    return median(work() for _ in range(times))
