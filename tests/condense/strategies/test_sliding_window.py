@@ -159,6 +159,14 @@ async def test_without_the_ledger_the_newest_request_is_carried() -> None:
     assert texts(again.message)[-1] == "## Newest Request, Verbatim\nNow mend it"
 
 
+async def test_a_request_that_was_answered_is_not_carried() -> None:
+    """Its ledger line is enough: the work on it is done."""
+    asked, answered = user("word " * 4_000), Message("assistant", "word " * 4_000)
+    made = await reduce([*chat(2), asked, answered], window=6_000, trigger=Trigger.FORCED)
+    assert "m3" in made.hidden
+    assert "Newest Request" not in made.message.text
+
+
 async def test_what_was_not_read_stays() -> None:
     """However large it is."""
     made = await reduce([*chat(4), user("Go"), call(), result(text="word " * 2_000)], window=1_000)
