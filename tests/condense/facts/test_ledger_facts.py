@@ -239,6 +239,21 @@ def test_of_two_ledgers_the_newer_one_has_the_last_word() -> None:
     )
 
 
+def test_a_ledger_without_a_list_does_not_end_the_one_before_it() -> None:
+    """What was not spoken of is still to do."""
+    older, newer = Ledger(todos=(Todo("1", "mend it"),), done=2), Ledger(runs=(Run("ls"),))
+    made = carried(older, newer)
+    assert (made.todos, made.done) == (older.todos, 2)
+
+
+def test_a_read_that_failed_is_no_open_error() -> None:
+    """Nothing is broken by it; an edit that failed is still to be made."""
+    path, no = "/p/a.py", "error: no such file"
+    assert told(Session().calls("read_file", no, error=True, path=path)).failures == ()
+    (failure,) = told(Session().calls("edit_file", no, error=True, path=path)).failures
+    assert failure.subject == path
+
+
 def test_nothing_hidden_makes_no_block() -> None:
     """There is nothing to say."""
     assert ledger([]) == ()

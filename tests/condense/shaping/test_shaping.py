@@ -169,7 +169,7 @@ def test_signed_thinking_and_unknown_blocks_pass() -> None:
     """In their place; only at the end of a reply thinking has nothing to introduce."""
     thinking = OpaqueBlock({"type": "thinking", "thinking": "hm", "signature": "s"})
     other = OpaqueBlock({"type": "server_tool_use", "id": "s", "name": "search", "input": {}})
-    request = sent(GO, reply(thinking, other, TextBlock("ok"), thinking))
+    request = sent(GO, reply(thinking, other, TextBlock("ok"), thinking, thinking))
     assert request[1]["content"] == [thinking.data, other.data, {"type": "text", "text": "ok"}]
 
 
