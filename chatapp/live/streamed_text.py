@@ -3,14 +3,24 @@
 import time
 import uuid
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from django.template.loader import render_to_string
 
 from chatapp.live import protocol
 from chatapp.rendering import MarkdownStream, StreamUpdate, render_markdown
 
-# Streamed text is sent this often, in seconds: it reads as flowing, and batches fast models.
+# Streamed text is sent this often, in seconds: it reads as flowing, and batches fast models …
 COALESCE = 0.05
+# … and less often where many texts are streamed: all of them get so many frames a second.
+ALL_FRAMES = 800
+
+_streams: "WeakSet[Streaming]" = WeakSet()
+
+
+def pause() -> float:
+    """Return the seconds for which text is collected now, before it is sent."""
+    return max(COALESCE, len(_streams) / ALL_FRAMES)
 
 
 class Streaming:
@@ -24,6 +34,7 @@ class Streaming:
 
     def __init__(self) -> None:
         """Begin with an empty text."""
+        _streams.add(self)
         self.due: float | None = None
         self._markdown = MarkdownStream()
         self._source: list[str] = []
@@ -35,10 +46,10 @@ class Streaming:
         self._lines: _Length | None = None
 
     def feed(self, text: str) -> None:
-        """Take more text; it is due to be sent within ``COALESCE`` seconds."""
+        """Take more text; it is due to be sent after a ``pause``."""
         self._source.append(text)
         self._pending.append(text)
-        self.due = self.due or time.monotonic() + COALESCE
+        self.due = self.due or time.monotonic() + pause()
 
     def snapshot(self) -> protocol.Frame:
         """Return the whole text, for one who has nothing of it."""

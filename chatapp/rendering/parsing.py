@@ -1,12 +1,13 @@
 """GitHub-flavoured markdown without raw HTML and without images."""
 
 import functools
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
+from markdown_it.rules_core import StateCore, linkify
 from markdown_it.token import Token
 
 from chatapp.rendering.directions import add_directions
@@ -22,6 +23,9 @@ _MAX_NESTING = 60
 
 # Characters: links and emphasis take quadratic time in brackets that never close.
 _MAX_PARAGRAPH = 20_000
+
+# How every bare address begins, the fuzzy ones left out.
+_ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
 
 
 def render_markdown(text: str) -> str:
@@ -50,11 +54,18 @@ def parser() -> MarkdownIt:
     if parser.linkify is not None:
         # Fuzzy links would turn names of files, such as main.py, into addresses in Paraguay.
         parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+        parser.core.ruler.at("linkify", _link_addresses)
     parser.core.ruler.before("inline", "oversized", _keep_plain)
     add_directions(parser)
     add_formulas(parser)
     limit_tables(parser)
     return parser
+
+
+def _link_addresses(state: StateCore) -> None:
+    """Look for bare addresses where one can be; the search itself takes long over any text."""
+    if _ADDRESS.search(state.src):
+        linkify(state)
 
 
 def _keep_plain(state: StateCore) -> None:

@@ -1,6 +1,7 @@
 """What pages are sent of a reply while it is written: little, and enough to show all of it."""
 
 import re
+import time
 from html import escape, unescape
 from typing import Any
 
@@ -102,3 +103,22 @@ def test_a_long_code_block_is_sent_about_once() -> None:
     assert sent < 10 * len(LONG_CODE)
     page.show(streaming.snapshot())
     assert page.text() == [LONG_CODE.partition("\n")[2] + "\n"]
+
+
+def test_alone_a_text_is_sent_twenty_times_a_second() -> None:
+    """It reads as flowing."""
+    alone = Streaming()
+    alone.feed("Hello")
+    assert alone.due is not None
+    assert alone.due <= time.monotonic() + 0.05
+
+
+def test_many_texts_share_what_can_be_sent() -> None:
+    """Of each there are fewer frames, and as many as before once the others have ended."""
+    many = [Streaming() for _ in range(400)]
+    before = time.monotonic()
+    many[0].feed("Hello")
+    assert many[0].due is not None
+    assert many[0].due >= before + 0.5
+    many.clear()
+    test_alone_a_text_is_sent_twenty_times_a_second()

@@ -295,3 +295,13 @@ def test_no_text_gives_no_html() -> None:
     """An empty message is empty."""
     assert render_markdown("") == ""
     assert render_markdown(" \n\n") == ""
+
+
+@pytest.mark.parametrize(
+    "address", ["http://a.example", "HTTPS://A.example", "mailto:me@a.example"]
+)
+@pytest.mark.parametrize("around", ["{}", "see ({}), there", "- {}", "| a |\n|---|\n| {} |"])
+def test_every_bare_address_is_a_link(address: str, around: str) -> None:
+    """Wherever it stands; a text in which none can begin is not searched."""
+    assert render_markdown(around.format(address)).count("<a ") == 1
+    assert "<a " not in render_markdown(around.format("a.example, 10:30, http, me@a.example"))
