@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from django.db import models
+
 from chatapp.agent.ports import SentRequest
 from chatapp.context.requests.items import Item, item_for, pack, stored
 from chatapp.models import Fragment, Manifest, Message
+from chatapp.models.prepared import prepared
 
 # So many lists are written as differences before one is whole again.
 LONGEST_CHAIN = 64
@@ -96,8 +99,11 @@ class RequestLog:
         new = {digest: part for part in parts if (digest := _digest(part)) not in known}
         if not new:
             return {}
-        rows = Fragment.objects.filter(conversation=self.conversation_id, digest__in=[*new])
-        found = {bytes(digest): pk for digest, pk in rows.values_list("digest", "pk")}
+        found = {
+            digest: pk
+            for digest in new
+            if (pk := _fragment.first(conversation=self.conversation_id, digest=digest))
+        }
         for digest in new.keys() - found.keys():
             found[digest] = Fragment.objects.create(
                 conversation_id=self.conversation_id,
@@ -105,6 +111,12 @@ class RequestLog:
                 data=zlib.compress(new[digest]),
             ).pk
         return found
+
+
+@prepared(conversation=models.UUIDField(), digest=models.BinaryField())
+def _fragment(conversation: uuid.UUID, digest: bytes) -> "models.QuerySet[Fragment, int]":
+    fragments = Fragment.objects.filter(conversation=conversation, digest=digest)
+    return fragments.values_list("pk", flat=True)
 
 
 def _digest(part: bytes) -> bytes:
