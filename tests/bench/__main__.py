@@ -27,7 +27,7 @@ def measure() -> Iterator[Row]:
     from tests.bench.folding import measure_folding  # noqa: PLC0415 - Django must be set up
     from tests.bench.storage import measure_storage  # noqa: PLC0415 - likewise
     from tests.bench.tokens import measure_tokens  # noqa: PLC0415 - likewise
-    from tests.bench.turns import measure_turns  # noqa: PLC0415 - likewise
+    from tests.bench.turns import measure_streaming, measure_turns  # noqa: PLC0415 - likewise
 
     root = Path(sysconfig.get_path("purelib"))
     sources = find_sources(root)
@@ -35,6 +35,7 @@ def measure() -> Iterator[Row]:
     yield from measure_tokens(sources)
     yield from measure_storage()
     yield from measure_turns()
+    yield from measure_streaming()
 
 
 def main() -> int:

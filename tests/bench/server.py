@@ -125,6 +125,12 @@ def serving(*command: str, **environment: str) -> Iterator[Server]:
             yield server
 
 
+def printed(module: str, *arguments: str) -> str:
+    """Run a module of the bench to its end, and return what it printed."""
+    with _process(["-m", module, *arguments]) as (_pid, line):
+        return line
+
+
 @contextmanager
 def _process(arguments: list[str], **environment: str) -> Iterator[tuple[int, str]]:
     """Run Python in a process of its own; yield its id and the first line that it prints."""
