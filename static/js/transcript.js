@@ -155,7 +155,7 @@ export class Transcript {
     const root = this.root;
     const open = [...root.querySelectorAll("details[open]")].map((one) => this.#path(one));
     const tabs = [...root.querySelectorAll(".tabs :checked")].map((one) => `[name="${one.name}"][value="${one.value}"]`);
-    const focused = root.contains(document.activeElement) && document.activeElement.closest(".row")?.id;
+    const focused = root.contains(document.activeElement) && document.activeElement;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
     if (!this.#scroll.isFollowing) this.#measure(root);
     root.dataset.revision = fresh.dataset.revision;
@@ -165,13 +165,17 @@ export class Transcript {
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
     this.#dress(root);
-    if (focused) this.#focus(document.getElementById(focused));
+    if (focused) this.#focus(document.getElementById(focused.closest(".row")?.id), focused);
   }
 
-  /** Give a row the focus that was inside it; the composer where it can't take it any more. */
-  #focus(row) {
-    row?.focus({ preventScroll: true });
-    if (document.activeElement !== row) document.getElementById("message").focus({ preventScroll: true });
+  /** Focus what a row has in place of `old`, or the row; the composer where it can't take it any more. */
+  #focus(row, old) {
+    const names = ["tagName", "textContent", "ariaLabel"];
+    const controls = [...(row?.querySelectorAll("a, button, summary") ?? [])];
+    const same = controls.find((one) => names.every((name) => one[name] === old[name]));
+    same?.focus({ preventScroll: true });
+    if (!same || document.activeElement !== same) row?.focus({ preventScroll: true });
+    if (!row?.contains(document.activeElement)) document.getElementById("message").focus({ preventScroll: true });
   }
 
   /** Lay every row out in full for two frames: the browser then remembers their heights. */

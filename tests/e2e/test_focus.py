@@ -1,6 +1,7 @@
 """Whoever goes through a page with the keyboard sees where they are."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
 
@@ -51,3 +52,16 @@ def test_no_focus_ring_is_cut_off(open_page: OpenPage, long_chat: str, width: in
 def test_no_focus_ring_is_cut_off_on_other_pages(open_page: OpenPage, path: str) -> None:
     """Wherever forms and lists end."""
     assert open_page(path).evaluate(CLIPPED) == []
+
+
+def test_a_button_keeps_the_focus_when_the_rows_are_fetched_again(
+    open_page: OpenPage, long_chat: str
+) -> None:
+    """Something else has changed meanwhile; the next Enter still does what it says."""
+    page = open_page(long_chat)
+    page.get_by_role("textbox", name="Message").wait_for()
+    button = page.get_by_role("button", name="Undo condensation")
+    button.evaluate("one => { one.dataset.old = ''; one.focus() }")
+    page.evaluate("document.body.dispatchEvent(new Event('transcript-changed'))")
+    expect(page.locator("[data-old]")).to_have_count(0)
+    expect(button).to_be_focused()
