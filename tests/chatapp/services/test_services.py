@@ -303,4 +303,4 @@ def test_the_samples_are_palimpsests_own_documentation(alice: User) -> None:
     """In a workspace that every conversation with samples shares."""
     conversation = services.start_conversation(owner=alice, workspace=services.SAMPLES)
     names = [path.name for path in bootstrap.workspace_of(conversation).iterdir()]
-    assert {"README.md", "CHANGELOG.md", "architecture.md"} <= set(names)
+    assert {"README.md", "architecture.md", "operations.md"} <= set(names)
