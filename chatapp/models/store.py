@@ -147,7 +147,13 @@ def _next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
     row.update(
         last_seq=F("last_seq") + count, revision=F("revision") + 1, updated_at=timezone.now()
     )
-    return row.values_list("last_seq", flat=True).get()
+    (last,) = _last_seq(pk=conversation_id)
+    return last
+
+
+@prepared(pk=models.UUIDField())
+def _last_seq(pk: uuid.UUID) -> models.QuerySet[Conversation, int]:
+    return Conversation.objects.filter(pk=pk).values_list("last_seq", flat=True)
 
 
 def remember_measurement(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, models, transaction
 from django.db.models import Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.models import Conversation, Profile, Turn, store
 from chatapp.models.owners import this_process
+from chatapp.models.prepared import prepared
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
@@ -99,7 +100,12 @@ def start_turn(
 
 def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
     """Whether a turn with this nonce has begun already."""
-    return Turn.objects.filter(conversation=conversation, nonce=nonce).exists()
+    return bool(_known(conversation=conversation.pk, nonce=nonce))
+
+
+@prepared(conversation=models.UUIDField(), nonce=models.UUIDField())
+def _known(conversation: uuid.UUID, nonce: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+    return Turn.objects.filter(conversation=conversation, nonce=nonce).values_list("pk", flat=True)
 
 
 def start_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
