@@ -116,16 +116,18 @@ export class Scroll {
   #settle(anchors = this.#held, heir = null) {
     if (this.#following) this.#stick();
     else this.#moveTo(this.#kept(anchors, heir));
-    this.#held = this.#held.flatMap((one) => current(one, heir) ?? []);
+    // With what was clicked goes what its row was held for.
+    const held = this.#held.flatMap((one) => current(one, heir) ?? []);
+    this.#held = held.length === this.#held.length ? held : [];
     this.#seen = { content: this.#content(), view: this.#box.clientHeight };
     this.#show();
   }
 
-  /** Where to scroll so that nothing moves; the end at most, where nothing of it is left. */
+  /** Where to scroll so that nothing moves; the end at most, where the nearest of it is gone. */
   #kept(anchors, heir) {
-    const top = this.#box.scrollTop;
-    const moved = shift(anchors, heir);
-    return moved === null && anchors.length ? Math.min(top, this.#lowest()) : top + (moved ?? 0);
+    const top = this.#box.scrollTop + shift(anchors, heir);
+    const isGone = anchors.length > 0 && !current(anchors[0], heir);
+    return isGone ? Math.min(top, this.#lowest()) : top;
   }
 
   /** What must not move, the nearest first: what was clicked, else the first row in view. */
@@ -225,11 +227,11 @@ function current({ node, top }, heir = null) {
   return isShown(same) ? { node: same, top } : null;
 }
 
-/** How far the first of them that is still there was moved; null where none is. */
+/** How far the first of them that is still there was moved; a row that was drawn anew counts. */
 function shift(anchors, heir) {
   for (const anchor of anchors) {
     const found = current(anchor, heir);
     if (found) return found.node.getBoundingClientRect().top - anchor.top;
   }
-  return null;
+  return 0;
 }

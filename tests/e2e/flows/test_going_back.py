@@ -82,14 +82,16 @@ def test_a_record_stays_open_where_it_was_read(open_chat: OpenChat, standin: Sta
 def test_a_rewind_can_be_undone_until_something_new_is_written(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """Undoing it brings the condensation back too, and stays on record."""
+    """Undoing it, by a double click even, brings the condensation back too, and stays on record."""
     chat = open_chat()
     condensed(chat, standin)
     hides = "2 messages, 1 condensation"
     rewind(chat, chat.rows("Context condensed"), "Rewind to before", hides=hides)
-    chat.button("Undo rewind").click()
+    chat.button("Undo rewind").dblclick()
     expect(chat.rows("Rewound")).to_contain_text("Undone")
     expect(chat.rows("Agent").last).to_contain_text("Heliotrope.")
+    expect(chat.rows("Agent").last).to_be_in_viewport()
+    expect(chat.alert).to_have_count(0)
     rewind(chat, chat.rows("You").last, "Rewind to here", hides="2 messages")
     standin.reply("A new way.")
     chat.ask("Something new.")
