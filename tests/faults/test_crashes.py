@@ -189,11 +189,12 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int)
     stage.kill_and_check()
 
 
-def test_the_data_is_whole_after_all_of_this(stage: Stage) -> None:
-    """What is hidden is what the tags say, records cost what their calls do, and so on."""
+@pytest.mark.parametrize("command", ["check_integrity", "check_requests"])
+def test_the_data_is_whole_after_all_of_this(stage: Stage, command: str) -> None:
+    """Tags, costs and so on agree, and every request can be shown as it was sent."""
     stage.server.kill()
     done = subprocess.run(
-        [sys.executable, "manage.py", "check_integrity"],
+        [sys.executable, "manage.py", command],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], "DATA_DIR": str(stage.server.data)},
         capture_output=True,
