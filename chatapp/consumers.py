@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, cast, override
 
+from autobahn.exception import Disconnected
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
@@ -28,6 +29,10 @@ LOOK_AGAIN = 30
 
 # The browser should come back at once: it will get a snapshot.
 TRY_AGAIN_LATER = 1013
+
+
+class _Gone(Exception):
+    """The page went away while it was sent something, as it is about to say itself."""
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -91,6 +96,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Send what is to be shown; when that ends, whoever may comes back for a snapshot."""
         try:
             code = await self._show()
+        except _Gone:
+            return
         except Exception:
             log.exception("a page could not be told what is to be shown")
             code = 0
@@ -106,7 +113,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 if code := await self._ended():
                     return code
                 looked = time.monotonic()
-            await self.send(text)
+            try:
+                await self.send(text)
+            except (Disconnected, OSError) as error:
+                raise _Gone from error
             # Daphne writes only when the loop comes round.
             await asyncio.sleep(0)
         return await self._ended()

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 import condense
 from chatapp.rendering.numbers import number
@@ -41,7 +40,6 @@ def facts_kept(receipt: condense.Receipt) -> str:
     """Say how many facts were kept, "" where there were none."""
     if not receipt.total.total:
         return ""
-    return _("Kept %(kept)s of %(all)s facts") % {
-        "kept": number(receipt.total.kept),
-        "all": number(receipt.total.total),
-    }
+    total = receipt.total
+    said = ngettext("Kept %(kept)s of %(all)s fact", "Kept %(kept)s of %(all)s facts", total.total)
+    return said % {"kept": number(total.kept), "all": number(total.total)}

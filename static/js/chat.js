@@ -4,7 +4,7 @@ import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
 import { Find } from "./find.js";
-import { closeContext, showPanel, showWritten, startPanel } from "./panel.js";
+import { closeContext, refusePanel, showPanel, showWritten, startPanel } from "./panel.js";
 import { Places } from "./places.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
@@ -50,6 +50,7 @@ const show = {
   refused({ reason, nonce }) {
     toast(reason, "error");
     composer.refused(nonce);
+    refusePanel();
   },
 };
 

@@ -11,6 +11,8 @@ const keep = document.getElementById("keep");
 
 let last = { bar: null, condensing: null, notice: null };
 let ticking = 0;
+// Whether a condensation was asked for, and nothing is known of it yet.
+let asked = false;
 // Seconds from this page's clock to the server's, in which its moments are given.
 let ahead = 0;
 
@@ -37,7 +39,7 @@ function showWhetherItCan() {
   const running = condensing.firstElementChild !== null;
   tip.dataset.words ??= tip.textContent;
   tip.textContent = running ? text("condensingNow") : tip.dataset.words;
-  const cannot = running || tip.dataset.nothing !== undefined;
+  const cannot = running || asked || tip.dataset.nothing !== undefined;
   condense.setAttribute("aria-disabled", String(cannot));
   keep.querySelector("button").disabled = cannot;
 }
@@ -70,6 +72,7 @@ function showClocks() {
 
 export function showPanel(frame) {
   ahead = frame.now - performance.now() / 1000;
+  asked = false;
   if (frame.bar !== last.bar) showBar(frame.bar);
   if (frame.condensing !== last.condensing) showCondensing(frame.condensing);
   if (frame.notice !== last.notice) showNotice(frame.notice);
@@ -81,8 +84,22 @@ export function showPanel(frame) {
   if (frame.condensing || frame.notice) ticking = setInterval(showClocks, 250);
 }
 
+/** Ask for a condensation, once, until the server has said something to it. */
+function ask(socket, focus) {
+  if (asked || !socket.send({ type: "condense.start", focus, nonce: uuid() })) return false;
+  asked = true;
+  showWhetherItCan();
+  return true;
+}
+
+/** Hear that nothing came of what was asked for. */
+export function refusePanel() {
+  asked = false;
+  showWhetherItCan();
+}
+
 function start(socket, focus) {
-  if (!socket.send({ type: "condense.start", focus, nonce: uuid() })) return;
+  if (!ask(socket, focus)) return;
   keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
@@ -105,7 +122,7 @@ export function startPanel(socket, running) {
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel", turn: running() });
     const retry = event.target.closest("[data-retry]");
-    if (retry) socket.send({ type: "condense.start", focus: retry.dataset.focus ?? "", nonce: uuid() });
+    if (retry) ask(socket, retry.dataset.focus ?? "");
     const details = bar.querySelector("details[open]");
     if (details && !details.contains(event.target)) details.open = false;
   });

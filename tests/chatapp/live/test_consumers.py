@@ -1,14 +1,20 @@
 """The conversation socket, from the browser's side."""
 
+import asyncio
 import uuid
+from typing import override
 
 import pytest
 from asgiref.sync import sync_to_async
+from autobahn.exception import Disconnected
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
 from django.test import AsyncClient
-from django.urls import reverse
+from django.urls import path, reverse
 
 import condense
+from chatapp.consumers import ConversationConsumer
 from chatapp.live import protocol
 from chatapp.models import (
     Condensation,
@@ -272,3 +278,30 @@ async def test_a_change_through_a_form_reaches_every_open_page(
         await client.post(address, {"to_seq": 3})
         await page.until("transcript.changed")
         await page.until("panel.changed")
+
+
+class Leaving(ConversationConsumer):
+    """A page that is gone by the time it is sent something."""
+
+    tried = asyncio.Event()
+
+    @override
+    async def send(
+        self, text_data: str | None = None, bytes_data: bytes | None = None, close: bool = False
+    ) -> None:
+        self.tried.set()
+        raise Disconnected
+
+
+async def test_a_page_that_leaves_while_it_is_told_is_no_error(
+    conversation: Conversation, alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It says so itself in a moment; the log is for what an operator should see."""
+    routes = URLRouter([path("<uuid:conversation_id>/", Leaving.as_asgi())])
+    socket = WebsocketCommunicator(routes, f"/{conversation.pk}/")
+    socket.scope["user"] = alice
+    await socket.connect(PATIENCE)
+    async with asyncio.timeout(PATIENCE):
+        await Leaving.tried.wait()
+    await socket.disconnect()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -64,3 +64,18 @@ def test_while_condensing_the_header_says_so(open_chat: OpenChat, standin: Stand
     gate.open()
     chat.finished()
     expect(mark).to_be_hidden()
+
+
+def test_a_double_click_condenses_once_and_nothing_is_refused(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The second one is the same wish."""
+    chat, gate = open_chat(), Gate()
+    standin.then(Reply("Noted."), summary(gate))
+    chat.ask(long(PASSWORD))
+    chat.button("Condense context").dblclick()
+    expect(chat.status("Condensing context…")).to_be_visible()
+    gate.open()
+    expect(chat.rows("Context condensed")).to_have_count(1)
+    expect(chat.alert).to_have_count(0)
+    assert len(standin.requests) == 2
