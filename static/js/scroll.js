@@ -115,7 +115,7 @@ export class Scroll {
   /** Put everything in its place after the page changed, or changed its size. */
   #settle(anchors = this.#held, heir = null) {
     if (this.#following) this.#stick();
-    else this.#moveTo(this.#kept(anchors, heir));
+    else this.#keepPlace(anchors, heir);
     // With what was clicked goes what its row was held for.
     const held = this.#held.flatMap((one) => current(one, heir) ?? []);
     this.#held = held.length === this.#held.length ? held : [];
@@ -123,11 +123,13 @@ export class Scroll {
     this.#show();
   }
 
-  /** Where to scroll so that nothing moves; the end at most, where the nearest of it is gone. */
-  #kept(anchors, heir) {
+  /** Scroll so that nothing moves; where the nearest of it is gone, to the end at most. */
+  #keepPlace(anchors, heir) {
     const top = this.#box.scrollTop + shift(anchors, heir);
     const isGone = anchors.length > 0 && !current(anchors[0], heir);
-    return isGone ? Math.min(top, this.#lowest()) : top;
+    this.#moveTo(isGone ? Math.min(top, this.#lowest()) : top);
+    // Rows that came may yet take their full size: who is at the end stays there.
+    if (isGone && this.#isAtEnd()) this.#follow();
   }
 
   /** What must not move, the nearest first: what was clicked, else the first row in view. */

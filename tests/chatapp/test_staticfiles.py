@@ -40,14 +40,14 @@ def test_uncollected_files_are_served_under_their_own_names() -> None:
     assert answer["Cache-Control"] == "max-age=0, public"
 
 
-def test_collected_files_are_kept_by_browsers_for_good(collected: LazySettings, db: None) -> None:
+def test_collected_files_are_kept_by_browsers_for_good(collected: LazySettings) -> None:
     """Their names carry a hash of what is in them."""
     files = ("css/site.css", "js/site.js", "js/chat.js", "icons.svg", "django_htmx/htmx-2.min.js")
     for name in files:
         address = static(name)
         assert re.search(r"\.[0-9a-f]{12}\.", address), address
         answer = Client().get(address)
-        answer.close()
+        assert b"".join(answer)
         assert "immutable" in answer["Cache-Control"]
 
 

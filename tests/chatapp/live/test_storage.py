@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from chatapp import services
 from chatapp.context import saving
-from chatapp.models import Conversation, Message, Turn
+from chatapp.models import Conversation, Message, ModelCall, Turn
 from tests.chatapp.claude import converse
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import PATIENCE, open_page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -51,6 +51,13 @@ def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
     return converse(alice, anthropic_standin)
 
 
+async def draft_stored() -> None:
+    """Return once the first words of an answer are on disk."""
+    async with asyncio.timeout(PATIENCE):
+        while not await ModelCall.objects.filter(draft__contains="Well").aexists():
+            pass
+
+
 async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
     conversation: Conversation,
     alice: User,
@@ -66,6 +73,7 @@ async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
     async with open_page(conversation, alice) as page:
         await page.say("Hello.")
         assert await asyncio.to_thread(gate.wait_until_reached)
+        await draft_stored()
         await sync_to_async(fill_disk)()
         gate.open()
         try:
