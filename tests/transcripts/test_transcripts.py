@@ -118,11 +118,11 @@ def test_a_recorded_session_is_condensed_and_continued_by_a_strict_server(
     anthropic_standin.window = 2_000_000
     answer_with(imported, anthropic_standin)
     before = digest(imported)
-    assert async_to_sync(continue_with)(imported, "What is the next step?") == "finished"
+    assert async_to_sync(continue_with)(imported, "What is the next step?") == "succeeded"
     attempt = async_to_sync(condense_now)(imported)
     assert attempt.status == Condensation.Status.SUCCEEDED, attempt.error
     assert attempt.cost > 0
-    assert async_to_sync(continue_with)(imported, "And after that?") == "finished"
+    assert async_to_sync(continue_with)(imported, "And after that?") == "succeeded"
     assert anthropic_standin.problems == []
     services.undo_condensation(condensation=attempt)
     services.rewind_conversation(conversation=imported, to_seq=first_new(imported))
