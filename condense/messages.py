@@ -147,7 +147,8 @@ class Tags:
     ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a summary, on a truncation's and
     on a clearing's marker, and ``undone`` says that this summary or marker was taken back.
     ``cleared`` has, on a clearing's marker, the lines that stand in place of tool results: by the
-    id of the message that carries them, then by that of their call.
+    id of the message that carries them, then by that of their call. ``pinned`` says that the
+    model keeps the message word for word, whatever hides it.
     """
 
     condense_id: str | None = None
@@ -158,6 +159,7 @@ class Tags:
     cleared: Cleared = field(default_factory=dict)
     rewind_parent: str | None = None
     undone: bool = False
+    pinned: bool = False
 
 
 NO_TAGS = Tags()

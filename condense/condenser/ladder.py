@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from condense.errors import CondenseError, DidNotShrink, Floor
 from condense.history import replace_hidden
 from condense.reducing import asks_model
+from condense.reducing.pinned import carried_pins, loses_pins
 from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter, count_message, count_tools
 
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = ("ledger", "sliding_window")
+LOSES_PINS = "The strategy {name} would lose what is pinned"
 
 
 def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
@@ -75,7 +77,10 @@ class Ladder:
         """Raise DidNotShrink unless the history got a tenth smaller, and can be sent.
 
         A truncation need not take a tenth where the rest can be sent then: nothing comes after it.
+        Raises CondenseError where a strategy does not carry what is pinned.
         """
+        if loses_pins(self.situation, reduction):
+            raise CondenseError(LOSES_PINS.format(name=reduction.strategy), cost=reduction.cost)
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
         left, most = self._share_left(reduction), self._most()
         is_last = reduction.kind == "truncated" and not self.situation.fits
@@ -114,12 +119,12 @@ class Ladder:
         return self.situation.fits and self.situation.trigger is Trigger.AUTO
 
     def floor(self, counter: TokenCounter) -> Floor:
-        """Return what stays whatever is condensed; nothing can be pinned yet."""
+        """Return what stays whatever is condensed; the newest message counts once."""
         effective = self.situation.effective
         return Floor(
             system=counter.count(self.situation.system),
             tools=count_tools(self.situation.tools, counter),
-            pinned=0,
+            pinned=counter.count(carried_pins(self.situation, effective[:-1])),
             newest=count_message(effective[-1], counter) if effective else 0,
             limit=max(0, int(self.situation.budget.allowed)),
         )

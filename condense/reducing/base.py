@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from condense.messages import Content, Message, Tags
+from condense.messages import Content, Message, Tags, TextBlock
 from condense.prompts import condense_instruction
+from condense.reducing.pinned import carried_pins
 from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.tokens import TokenCounter
 from condense.writing.summarizer import Bill, Summarizer
@@ -91,7 +92,12 @@ def make_reduction(
     gauge: Gauge,
     kit: Kit,
 ) -> Reduction:
-    """Return the reduction in which a message with ``content`` stands for what is ``hidden``."""
+    """Return the reduction in which a message with ``content`` stands for what is ``hidden``.
+
+    What is pinned there is part of that message, unless it only clears results.
+    """
+    if not tags.clear_id and (pins := carried_pins(gauge.situation, hidden)):
+        content = (*((TextBlock(content),) if isinstance(content, str) else content), *pins)
     ids = tuple(message.id for message in hidden)
     message = Message(
         role="user",

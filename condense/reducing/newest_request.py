@@ -24,7 +24,8 @@ def carry_newest(
     """
     requests = ((one, _request_in(one)) for one in reversed(effective) if one.role == "user")
     message, request = next((found for found in requests if found[1]), (None, ()))
-    if message not in hidden or _holds(facts, request):
+    is_carried = message is not None and (message.tags.pinned or _holds(facts, request))
+    if message not in hidden or is_carried:
         return Addition()
     return carry(request, room, counter)
 

@@ -9,6 +9,7 @@ from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
 from condense.reducing.base import Kit, Strategy, make_reduction
 from condense.reducing.newest_request import carry_newest
+from condense.reducing.pinned import carried_pins
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.writing import Writer
 
@@ -49,7 +50,8 @@ def split_at(situation: Situation, gauge: Gauge, cuts: Sequence[int]) -> Split:
     """
     effective, unread_from = situation.effective, unread_tail(situation.effective)
     unread = effective[unread_from:]
-    room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed
+    pinned = gauge.weigh(carried_pins(situation, effective[:unread_from]))
+    room = gauge.limit * (1 - SUMMARY_SHARE) - gauge.fixed - pinned
     for cut in (*cuts, unread_from):
         if not situation.is_over or gauge.size(effective[cut:]) <= room:
             return Split(effective[:cut], effective[cut:], unread)
@@ -116,6 +118,7 @@ class Recap:
         split, gauge = self.split, self.gauge
         if not split.unread:
             return Addition()
+        written = (*written, *carried_pins(self.situation, split.hidden))
         room = gauge.limit - gauge.fixed - self.counter.count(written) - gauge.size(split.kept)
         return carry_newest(self.situation.effective, split.hidden, facts, room, self.counter)
 

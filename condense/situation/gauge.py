@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from condense.history import replace_hidden
-from condense.messages import Message
+from condense.messages import Content, Message
 from condense.situation.situation import Situation, Trigger
 from condense.tokens import TokenCount, TokenCounter, count_messages
 
@@ -17,7 +17,7 @@ class Gauge:
 
     def __init__(self, situation: Situation, counter: TokenCounter) -> None:
         """Estimate the situation as it is."""
-        self._situation = situation
+        self.situation = situation
         self._counter = counter
         self.fixed = situation.fixed_tokens(counter)
         self.before = self.fixed + self.size(situation.effective)
@@ -27,22 +27,26 @@ class Gauge:
     @property
     def cautious_scale(self) -> float:
         """The scale at which a refused request fills what the reply leaves of the window."""
-        if self._situation.trigger is Trigger.FORCED and self.before:
-            return max(self.scale, self._situation.budget.capacity / self.before)
+        if self.situation.trigger is Trigger.FORCED and self.before:
+            return max(self.scale, self.situation.budget.capacity / self.before)
         return self.scale
 
     @property
     def limit(self) -> float:
         """The estimated tokens that the whole request should hold at most."""
-        return self._situation.budget.allowed / self.cautious_scale
+        return self.situation.budget.allowed / self.cautious_scale
 
     def size(self, messages: Iterable[Message]) -> int:
         """Return the estimated tokens of some messages."""
         return count_messages(messages, self._counter)
 
+    def weigh(self, content: Content) -> int:
+        """Return the estimated tokens of what is not a message yet."""
+        return self._counter.count(content)
+
     def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
         """Return the size of the whole request before and after hiding."""
-        after = self.fixed + self.size(replace_hidden(self._situation.effective, hidden, message))
-        known = self._situation.tokens
+        after = self.fixed + self.size(replace_hidden(self.situation.effective, hidden, message))
+        known = self.situation.tokens
         before = known if known.value else TokenCount(self.before)
         return before, TokenCount(round(after * self.scale))

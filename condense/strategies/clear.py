@@ -65,7 +65,8 @@ class Clear(ByRule):
         unread = unread_tail(effective)
         for index, answer in enumerate(given):
             is_old = index < len(given) - self.keep
-            if answer.answered_at >= unread or not (is_old or index in again):
+            is_kept = answer.answered_at >= unread or effective[answer.answered_at].tags.pinned
+            if is_kept or not (is_old or index in again):
                 continue
             line = _line(answer, SUPERSEDED if index in again else OLD)
             if _size(answer.result) > WORTH * len(line):

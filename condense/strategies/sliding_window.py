@@ -10,6 +10,7 @@ from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message, Tags, TextBlock
 from condense.reducing import ByRule, Kit, make_reduction
 from condense.reducing.newest_request import carry_newest
+from condense.reducing.pinned import carried_pins
 from condense.situation import Addition, Gauge, Kind, Reduction, Situation
 from condense.writing.attachments import facts_of
 
@@ -89,5 +90,6 @@ def _newest_request(
         return Addition()
     ids = {message.id for message in hidden}
     kept = [message for message in effective if message.id not in ids]
-    room = gauge.limit - gauge.fixed - gauge.size(kept) - kit.counter.count(tuple(facts))
+    beside = kit.counter.count((*facts, *carried_pins(situation, hidden)))
+    room = gauge.limit - gauge.fixed - gauge.size(kept) - beside
     return carry_newest(effective, hidden, facts, room / 2, kit.counter)

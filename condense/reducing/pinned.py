@@ -1,0 +1,72 @@
+"""Carry pinned messages over a condensation, word for word and as often as there is one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from condense.messages import Block, ImageBlock, Message, TextBlock
+from condense.shaping import tools_to_text
+from condense.situation import Reduction, Situation
+
+HEADING = "## Pinned Message, Verbatim ("
+
+
+def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block, ...]:
+    """Return what is pinned among ``hidden``, and what earlier summaries there carry of it.
+
+    With the whole history at hand, so is what was pinned after it was hidden; and what was
+    unpinned since is carried no more.
+    """
+    gone = {message.id for message in situation.history if not _is_pinned(message)}
+    shown = {message.id for message in situation.effective} - {message.id for message in hidden}
+    stored = [message for message in situation.history if message.id not in shown]
+    found = {heading: blocks for heading, blocks in _pins(hidden) if _id_in(heading) not in gone}
+    found.update(_pins(message for message in stored if _is_pinned(message)))
+    return tuple(block for blocks in found.values() for block in blocks)
+
+
+def loses_pins(situation: Situation, reduction: Reduction) -> bool:
+    """Whether something pinned is hidden and not carried, or has a result cleared."""
+    ids = frozenset(reduction.hidden)
+    hidden = [message for message in situation.effective if message.id in ids]
+    if reduction.kind == "cleared":
+        return any(map(_is_pinned, hidden))
+    carried = reduction.message.blocks
+    return not all(pin in carried for pin in carried_pins(situation, hidden))
+
+
+def _is_pinned(message: Message) -> bool:
+    return message.tags.pinned and not message.taken_back
+
+
+def _pins(messages: Iterable[Message]) -> Iterator[tuple[str, list[Block]]]:
+    """Yield each pin of some messages: its first line, and all that it says."""
+    for message in messages:
+        if message.is_summary or message.is_marker:
+            yield from _carried(message.blocks)
+        elif _is_pinned(message):
+            yield _pin(message)
+
+
+def _pin(message: Message) -> tuple[str, list[Block]]:
+    heading = f"{HEADING}{message.role}, {message.id})"
+    flat = tools_to_text(message)
+    images = [block for block in flat.blocks if isinstance(block, ImageBlock)]
+    return heading, [TextBlock(f"{heading}\n{flat.text}"), *images]
+
+
+def _carried(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
+    """Yield the pins in a summary's blocks: a text with the heading, and the images after it."""
+    pin: tuple[str, list[Block]] | None = None
+    for block in blocks:
+        if isinstance(block, ImageBlock) and pin:
+            pin[1].append(block)
+            continue
+        if pin:
+            yield pin
+        text = block.text if isinstance(block, TextBlock) else ""
+        pin = (text.partition("\n")[0], [block]) if text.startswith(HEADING) else None
+    if pin:
+        yield pin
+
+
+def _id_in(heading: str) -> str:
+    return heading.rpartition(", ")[2].removesuffix(")")

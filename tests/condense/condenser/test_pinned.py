@@ -1,0 +1,180 @@
+"""Pinned messages are carried word for word, whichever rung makes the context smaller."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from condense import (
+    CannotFit,
+    Kit,
+    Message,
+    Reduction,
+    Situation,
+    Tags,
+    TextBlock,
+    Trigger,
+    built_in_strategies,
+    effective_history,
+    hide_behind,
+    shape_request,
+)
+from tests.condense.api_rules import assert_valid_request
+from tests.condense.bench import Bench, talk
+from tests.condense.dialogues import IMAGE, call, numbered, result, situation, texts, user
+
+RUNGS = [one.name for one in built_in_strategies()]
+RULE = "Port 8080 must never change, and nothing is deployed on Fridays."
+
+
+def pin(message: Message) -> Message:
+    """Return the message with a pin on it."""
+    return message.with_tags(pinned=True)
+
+
+def work(count: int) -> list[Message]:
+    """Return a chat in which the model also calls tools, each result 1,500 words long."""
+    made: list[Message] = []
+    for number in range(count):
+        name = f"t{number}"
+        made += [*talk(1), call(name), result(name, f"result{name} " + "word " * 1_500)]
+        made += talk(2)[1:]
+    return made
+
+
+def said_to_model(history: Sequence[Message]) -> str:
+    """Return all that the model reads of a history."""
+    shown = shape_request((*effective_history(history), user("Go on.")))
+    assert_valid_request([one.to_api() for one in shown])
+    return str([one.to_api() for one in shown])
+
+
+async def fit_stored(
+    bench: Bench, stored: Sequence[Message], *, whole: bool = False
+) -> Reduction | None:
+    """Return what the bench makes of a history with ids of its own, None where it can't."""
+    effective, history = effective_history(stored), tuple(stored) if whole else ()
+    made = situation(effective, trigger=Trigger.FORCED, window=30_000)
+    try:
+        return await bench.condenser.fit(replace(made, effective=effective, history=history))
+    except CannotFit:
+        return None
+
+
+@settings(max_examples=60)
+@given(
+    pins=st.sets(st.integers(0, 15), max_size=4),
+    rungs=st.lists(st.sampled_from(RUNGS), min_size=1, max_size=3),
+)
+async def test_pinned_messages_outlive_any_rounds_of_any_rungs(
+    pins: set[int], rungs: list[str]
+) -> None:
+    """Word for word, and what is sent is a request that the provider takes."""
+    messages = [replace(one, tokens=None) for one in work(4)]
+    words = {index: f"pinned number {index}, {RULE}" for index in pins}
+    for index, text in words.items():
+        blocks = (*messages[index].blocks, TextBlock(text))
+        messages[index] = pin(messages[index].with_content(blocks))
+    history: tuple[Message, ...] = numbered(messages)
+    for number, rung in enumerate(rungs):
+        made = await fit_stored(Bench("S", strategies=(rung,)), history)
+        if made is not None:
+            history = hide_behind(history, made.hidden, made.message)
+        seq = max(one.seq for one in history) + 1
+        more = replace(talk(1)[0], id=f"n{number}", seq=seq)
+        history += (more, replace(talk(2)[1], id=f"o{number}", seq=seq + 1))
+    read = said_to_model(history)
+    assert all(read.count(text) >= 1 for text in words.values())
+
+
+@pytest.mark.parametrize("rung", [name for name in RUNGS if name != "clear"])
+async def test_every_rung_that_hides_messages_carries_pins_once(rung: str) -> None:
+    """With whose words they are, their tool results and their images."""
+    messages = [*talk(9), call(), result(text="the file's only line"), *talk(2)]
+    messages[2] = pin(messages[2])
+    messages[0] = pin(Message("user", (TextBlock(RULE), IMAGE)))
+    messages[10] = pin(messages[10])
+    made = await Bench("S", strategies=(rung,)).fit(messages, trigger=Trigger.FORCED)
+    assert made is not None
+    carried = [text for text in texts(made.message) if text.startswith("## Pinned")]
+    hidden = {"m1", "m3", "m11"} & {*made.hidden}
+    assert len(carried) == len(hidden) > 0
+    if "m1" in made.hidden:
+        assert carried[0] == f"## Pinned Message, Verbatim (user, m1)\n{RULE}"
+        assert IMAGE in made.message.blocks
+    if "m11" in made.hidden:
+        assert carried[-1].endswith("[Tool Result]\nthe file's only line")
+
+
+async def test_a_pinned_result_is_not_cleared() -> None:
+    """Others are."""
+    messages = work(40)
+    messages[2] = pin(messages[2])
+    bench = Bench(strategies=("clear",))
+    made = await bench.fit(messages, trigger=Trigger.FORCED, window=230_000)
+    assert made is not None
+    assert "m3" not in made.hidden
+    assert "m7" in made.hidden
+
+
+async def test_a_pin_may_be_taken_off_and_put_on_later_where_the_history_is_known() -> None:
+    """What an earlier summary carries goes, and what it hides comes."""
+    history = numbered([pin(user(RULE)), user("Mind the gap."), *talk(11)])
+    made = await fit_stored(Bench("S", strategies=("fresh_start",)), history)
+    assert made is not None
+    history = hide_behind(history, made.hidden, made.message)
+    others = [one.with_tags(pinned=one.id == "m2") for one in history]
+    history = (*others, *numbered([*history, *talk(11)])[len(history) :])
+    bench = Bench("S", strategies=("fresh_start",))
+    made = await fit_stored(bench, history, whole=True)
+    assert made is not None
+    carried = [text for text in texts(made.message) if text.startswith("## Pinned")]
+    assert carried == ["## Pinned Message, Verbatim (user, m2)\nMind the gap."]
+
+
+async def test_what_is_pinned_counts_in_the_floor() -> None:
+    """And whoever pinned too much is told so."""
+    messages = [pin(one) for one in talk(11)] + [user("Go on.")]
+    with pytest.raises(CannotFit) as caught:
+        await Bench("S").fit(messages, trigger=Trigger.FORCED, window=10_000)
+    floor = caught.value.floor
+    assert floor is not None
+    assert 22_000 < floor.pinned < 22_100
+    assert floor.newest == 2
+    assert "Unpin" in floor.advice
+
+
+class HidesAll:
+    """Somebody's strategy that knows nothing of pins."""
+
+    name = "hides_all"
+    kind = "condensed"
+    asks_model = False
+
+    def prompt_for(self, situation: Situation) -> str:
+        return ""
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        hidden = situation.effective
+        message = Message("user", "S", id="s", position=len(hidden), tags=Tags(condense_id="c"))
+        return Reduction(
+            kind="condensed",
+            strategy=self.name,
+            message=message,
+            hidden=tuple(one.id for one in hidden),
+            tokens_before=situation.tokens,
+            tokens_after=situation.tokens,
+        )
+
+
+async def test_a_strategy_that_would_lose_a_pinned_message_fails() -> None:
+    """Whoever wrote it; the next rung is tried."""
+    messages = [pin(one) if index == 2 else one for index, one in enumerate(talk(12))]
+    bench = Bench(strategies=(HidesAll(), "ledger"))
+    made = await bench.fit(messages, trigger=Trigger.FORCED)
+    assert made is not None
+    assert made.strategy == "ledger"
+    (error, _) = bench.log.of("failed")[0]
+    assert str(error) == "The strategy hides_all would lose what is pinned"
