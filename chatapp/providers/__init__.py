@@ -2,6 +2,7 @@
 
 ``specs``     what a vendor says of itself; reading it imports no SDK
 ``wire``      the bytes of requests and events
+``http``      how a call leaves this server; ``failures``  what came of one that failed
 ``retrying``  makes a failed call again; ``sealed``  what may come in of a vendor's words
 """
 

@@ -15,6 +15,9 @@ BLOTTED = "[key]"
 PIECE = 8
 SHORTEST_KEY = 4
 LONGEST_SENTENCE, LONGEST_DETAILS = 1_000, 10_000
+LONGEST_NAME, LONGEST_REASON = 100, 40
+# No prompt has more tokens: a larger number is a mistake, and no column could hold it.
+MOST_TOKENS = 2**31 - 1
 
 log = logging.getLogger(__name__)
 

@@ -11,6 +11,8 @@ import condense
 from chatapp.agent.ports import SentRequest
 
 UNNAMED = frozenset({None, "ping"})
+# What a tool call's input is kept under where it is no JSON object.
+UNPARSED = "_unparsed"
 
 
 class SentEvent(Protocol):
@@ -111,6 +113,21 @@ def decode(text: str) -> object:
     except ValueError:
         # Half a surrogate, which some servers split between two events, is not for orjson.
         return json.loads(text)
+
+
+def decode_input(text: str) -> dict[str, Any]:
+    """Return a tool call's input; text that is no JSON object is kept under ``UNPARSED``."""
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return {UNPARSED: text}
+    return value if isinstance(value, dict) else {UNPARSED: text}
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)  # NaN and the infinities are no JSON
 
 
 def _plain(value: object) -> dict[Any, Any]:

@@ -12,17 +12,14 @@ from chatapp.network.addresses import AddressRefused
 from chatapp.providers import wire
 from chatapp.providers.anthropic.connection import Connection
 from chatapp.providers.anthropic.errors import (
-    BROKE_OFF,
     FAILURES,
     DiagnosticsRefused,
     ThinkingRefused,
     explain,
-    no_reply,
 )
 from chatapp.providers.anthropic.reply import Reply
 from chatapp.providers.anthropic.request import RequestWriter, beta_headers, holds_thinking
-
-DECLINED = "The model declined to answer this."
+from chatapp.providers.failures import BROKE_OFF, DECLINED, Asked, no_reply
 
 _JSON = {"content-type": "application/json"}
 _END = object()
@@ -73,7 +70,7 @@ async def _listen(
 ) -> AsyncIterator[events.StreamEvent]:
     """Make one call and yield its events, the whole reply last."""
     await request.observer.sending(sent)
-    reply = Reply(request.observer.learned)
+    reply, asked = Reply(request.observer.learned), Asked(model.name, to.host)
     try:
         async with await to.open() as client:
             async for data in _receive(client, sent.body, model, reply, eventless):
@@ -84,8 +81,8 @@ async def _listen(
     except FAILURES as error:
         if isinstance(error, anthropic.APIStatusError):
             reply.note_request(error.request_id)
-        raise explain(error, model.name, to, started=reply.started, shown=reply.shown) from error
-    _check(reply, to)
+        raise explain(error, asked, started=reply.started, shown=reply.shown) from error
+    _check(reply, asked)
     yield reply.completed()
 
 
@@ -120,10 +117,10 @@ async def _receive(
             ) from None
 
 
-def _check(reply: Reply, to: Connection) -> None:
+def _check(reply: Reply, asked: Asked) -> None:
     """Raise ProviderError where the stream ended and the reply is no use as one."""
     if not reply.started:
-        raise no_reply(to)
+        raise no_reply(asked)
     if not reply.finished:
         raise ProviderError(BROKE_OFF, retryable=not reply.shown)
     if reply.stop_reason == "model_context_window_exceeded":

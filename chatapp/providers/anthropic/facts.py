@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-LONGEST_NAME = 100
-# No prompt has more tokens: a larger number is a mistake, and no column could hold it.
-MOST_TOKENS = 2**31 - 1
+from chatapp.providers.sealed import LONGEST_NAME, MOST_TOKENS
+
 MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
 
 

@@ -1,6 +1,5 @@
 """Put a streamed reply together, block by block, whatever a server sends."""
 
-import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -9,10 +8,10 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import UNOBSERVED
-from chatapp.providers.anthropic.facts import LONGEST_NAME, MOST_TOKENS, facts_of
+from chatapp.providers import wire
+from chatapp.providers.anthropic.facts import facts_of
+from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON, MOST_TOKENS
 
-UNPARSED = "_unparsed"
-LONGEST_REASON = 40
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
 
@@ -181,7 +180,7 @@ class Reply:
         if (kind := block["type"]) in _TEXTS:
             block = {**block, kind: pieces}
         elif pieces:
-            block = {**block, "input": _parse(pieces)}
+            block = {**block, "input": wire.decode_input(pieces)}
         if kind in {"text", "tool_use"}:
             block = {key: value for key, value in block.items() if value is not None}
         return condense.block_from_api(block)
@@ -211,18 +210,3 @@ def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
 
 def _is_blank(block: condense.Block) -> bool:
     return isinstance(block, condense.TextBlock) and not block.text.strip()
-
-
-def _parse(text: str) -> dict[str, Any]:
-    """Return a tool call's input; text that is no JSON object is kept under ``_unparsed``."""
-    if not text.strip():
-        return {}
-    try:
-        value = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return {UNPARSED: text}
-    return value if isinstance(value, dict) else {UNPARSED: text}
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)  # NaN and the infinities are no JSON

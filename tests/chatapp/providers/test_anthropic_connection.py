@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model
 from chatapp.network.addresses import Guard
-from chatapp.providers.anthropic import connection
+from chatapp.providers import http
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from tests.chatapp.providers.requests import listen, reply, request
 from tests.standin.server import Standin
@@ -92,9 +92,9 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path, tmp_path / "key.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
-    connection.tls.cache_clear()
+    http.tls.cache_clear()
     yield context
-    connection.tls.cache_clear()
+    http.tls.cache_clear()
 
 
 async def test_a_pinned_call_checks_the_certificate_of_the_name(
