@@ -4,29 +4,36 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from condense.errors import CondenseError
 from condense.evaluation import (
+    LEGEND,
     PRICES,
+    Course,
+    Cut,
+    Evaluation,
     Recording,
+    all_contenders,
+    contender,
     cuts_at,
     describe,
     evaluate,
+    even_cuts,
     find_recordings,
     format_table,
     read_recording,
     recorded_history,
     replayed_history,
 )
-from condense.strategies import Strategy, load_strategy
 from condense.tokens import CharacterCounter, TiktokenCounter, TokenCounter
 from condense.usage import Prices
 
-STRATEGIES = ("fresh_start", "sliding_window", "ledger")
+FULL = 0.8  # of a window, after which a session is cut where windows are compared
 COUNTERS: dict[str, Callable[[], TokenCounter]] = {
     "characters": CharacterCounter,
     "tiktoken": partial(TiktokenCounter, 1.0),
@@ -57,7 +64,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder of transcripts")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "--window", type=int, action="append", default=[], metavar="TOKENS",
+        help="also cut wherever a window of this size is full; may repeat",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rounds", type=int, default=0, metavar="N",
+        help="also compare one to N condensations, the last always at the same place",
+    )  # fmt: skip
     parser.add_argument("--strategy", action="append", help="name or dotted path; may repeat")
     for name in ("input", "output", "cache_read", "cache_write"):
         price = getattr(PRICES, name)
@@ -83,6 +98,49 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def _eval(options: argparse.Namespace) -> int:
+    results = {name: _evaluated(options, course, name) for name, course in _courses(options)}
+    main, *others = results.items()
+    if options.json:
+        print(json.dumps({**main[1].to_json(), **_nested(dict(others))}, indent=2))
+    else:
+        tables = (f"{name}: {format_table(result)}" for name, result in results.items())
+        print("\n\n".join((*tables, LEGEND)))
+    return 0 if main[1].compactions else 2
+
+
+def _courses(options: argparse.Namespace) -> Iterator[tuple[str, Course]]:
+    """Yield where to cut, by the name that says so."""
+    if options.at:
+        yield f"every {options.at:,} tokens", Course(partial(_cuts_at, tokens=options.at))
+    else:
+        yield "as recorded", Course()
+    for size in options.window:
+        yield f"window {size}", Course(partial(_cuts_at, tokens=int(FULL * size)), size)
+    most = options.rounds
+    for count in range(1, most + 1):
+        yield f"round {count}", Course(partial(_last_cuts, most=most, count=count), None, count - 1)
+
+
+def _cuts_at(recording: Recording, *, tokens: int) -> Sequence[Cut]:
+    return cuts_at(recording.messages, tokens)
+
+
+def _last_cuts(recording: Recording, *, most: int, count: int) -> Sequence[Cut]:
+    """Return the last cuts of as many as there may be; none where the session is too short."""
+    cuts = even_cuts(recording.messages, most)
+    return cuts[-count:] if len(cuts) == most else ()
+
+
+def _nested(results: Mapping[str, Evaluation]) -> dict[str, dict[str, Any]]:
+    """Return the further results as "windows" by size and "rounds" by number."""
+    nested: dict[str, dict[str, Any]] = {}
+    for name, result in results.items():
+        kind, _, which = name.partition(" ")
+        nested.setdefault(f"{kind}s", {})[which] = result.to_json()
+    return nested
+
+
+def _evaluated(options: argparse.Namespace, course: Course, name: str) -> Evaluation:
     counter = COUNTERS[options.counter]()
     paths = find_recordings(options.folder)
     prices = Prices(
@@ -91,25 +149,16 @@ def _eval(options: argparse.Namespace) -> int:
         options.price_cache_read,
         options.price_cache_write,
     )
-    result = asyncio.run(
+    return asyncio.run(
         evaluate(
             [partial(_usable, path, counter) for path in paths],
-            [_strategy(name) for name in options.strategy or STRATEGIES],
+            [contender(one) for one in options.strategy or all_contenders()],
             counter,
             prices=prices,
-            threshold=options.at,
-            on_progress=partial(_progress, of=len(paths)),
+            course=course,
+            on_progress=partial(_progress, of=len(paths), course=name),
         )
     )
-    print(json.dumps(result.to_json(), indent=2) if options.json else format_table(result))
-    return 0 if result.compactions else 2
-
-
-def _strategy(name: str) -> Strategy:
-    try:
-        return load_strategy(name)
-    except (LookupError, ImportError, AttributeError) as error:
-        raise CondenseError(f"There is no strategy {name!r}: {error}") from error
 
 
 def _usable(path: Path, counter: TokenCounter) -> Recording:
@@ -121,10 +170,12 @@ def _usable(path: Path, counter: TokenCounter) -> Recording:
         return Recording(path.name, ())
 
 
-def _progress(done: int, *, of: int) -> None:
+def _progress(done: int, *, of: int, course: str) -> None:
     filled = "#" * (BAR * done // of)
     end = "\n" if done == of else ""
-    print(f"\r[{filled:<{BAR}}] {done}/{of} sessions", end=end, file=sys.stderr, flush=True)
+    print(
+        f"\r[{filled:<{BAR}}] {done}/{of} sessions, {course}", end=end, file=sys.stderr, flush=True
+    )
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -132,8 +183,8 @@ def _show(options: argparse.Namespace) -> int:
     recording = read_recording(options.file, counter)
     cuts = cuts_at(recording.messages, options.at) if options.at else recording.cuts
     if options.strategy or options.at:
-        strategy = _strategy(options.strategy or "ledger")
-        history = asyncio.run(replayed_history(recording, cuts, strategy, counter))
+        chosen = contender(options.strategy or "ledger")
+        history = asyncio.run(replayed_history(recording, cuts, chosen, counter))
     else:
         history = recorded_history(recording, counter)
     print(f"{recording.name}: {len(recording.messages)} messages, condensed {len(cuts)} times")

@@ -1,38 +1,50 @@
-"""Strategies compared on recorded sessions, at the cuts that were made there."""
+"""Strategies compared on recorded sessions, at the cuts that were made there or at others."""
 
-from condense.evaluation.needs import Kept, Share, Use, use_of, what_is_kept
+from condense.evaluation.contenders import DEFAULT, all_contenders, contender
+from condense.evaluation.keeping import Kept, Share, what_is_kept
+from condense.evaluation.needs import Needs, needs_at
 from condense.evaluation.recordings import (
     Cut,
+    Fact,
     Recording,
     cuts_at,
+    even_cuts,
     find_recordings,
     read_recording,
 )
-from condense.evaluation.replay import Step, excerpt, replay
-from condense.evaluation.scores import PRICES, Evaluation, Score, evaluate
+from condense.evaluation.replay import Contender, Replay, Step, excerpt
+from condense.evaluation.scores import PRICES, Course, Evaluation, Score, evaluate
 from condense.evaluation.showing import describe, recorded_history, replayed_history
-from condense.evaluation.table import format_table
+from condense.evaluation.table import LEGEND, format_table
 
 __all__ = [
+    "DEFAULT",
+    "LEGEND",
     "PRICES",
+    "Contender",
+    "Course",
     "Cut",
     "Evaluation",
+    "Fact",
     "Kept",
+    "Needs",
     "Recording",
+    "Replay",
     "Score",
     "Share",
     "Step",
-    "Use",
+    "all_contenders",
+    "contender",
     "cuts_at",
     "describe",
     "evaluate",
+    "even_cuts",
     "excerpt",
     "find_recordings",
     "format_table",
+    "needs_at",
     "read_recording",
     "recorded_history",
-    "replay",
     "replayed_history",
-    "use_of",
     "what_is_kept",
 ]

@@ -1,81 +1,139 @@
-"""What a model turned out to need after a cut, and how much of it a text still says."""
+"""What a model turned out to need after a cut, what users had said, and what was planted."""
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from condense.facts import REQUEST, command_of, is_edit, read_calls, said, touched_paths
-from condense.messages import Message
+from condense.evaluation.reading import (
+    Action,
+    actions_in,
+    said_in,
+    said_in_results,
+    text_of,
+    words_in,
+)
+from condense.evaluation.recordings import Cut, Recording
 
-HEAD = 60  # characters of a command's first line, by which commands are compared
+NEXT = 20  # tool calls after a cut whose needs are looked at one by one
 
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """So many of so many."""
-
-    kept: int = 0
-    of: int = 0
-
-    def __add__(self, other: "Share") -> "Share":
-        """Return both together."""
-        return Share(self.kept + other.kept, self.of + other.of)
+Kind = Literal["path", "command", "identifier"]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """The files, commands and requests of a stretch of messages."""
+class Item:
+    """Something that a call names."""
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What one call names of the history before the cut, and what of it was seen again since."""
+
+    items: frozenset[Item]
+    seen_since: frozenset[Item]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """All that a cut's figures are about; ``wants`` are of the next twenty calls."""
 
     files: frozenset[str]
-    edited: frozenset[str]
     commands: frozenset[str]
+    edited: frozenset[str]
     requests: tuple[str, ...]
+    answers: tuple[str, ...]
+    wants: tuple[Want, ...]
+    planted: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What a text still says of what was hidden."""
+class Shown:
+    """A text in which items are looked for; neither line breaks nor runs of spaces count."""
 
-    needed_files: Share
-    needed_commands: Share
-    user_messages: Share
-    edited_files: Share
+    def __init__(self, text: str) -> None:
+        """Take the text."""
+        self.text = flat(text)
+        self.words = words_in(text)
+
+    def shows(self, item: Item) -> bool:
+        """Whether the text names the item.
+
+        A file is named by the last part of its path beside, anywhere, its folder; a command by its
+        first line's first 60 characters.
+        """
+        match item.kind:
+            case "identifier":
+                return item.text in self.words
+            case "command":
+                return flat(item.text) in self.text
+            case "path":
+                folder = posixpath.basename(posixpath.dirname(item.text))
+                return self.names_file(item.text) and flat(folder) in self.text
+
+    def names_file(self, path: str) -> bool:
+        """Whether the last part of the path stands there for itself."""
+        return self.says(posixpath.basename(path))
+
+    def says(self, words: str) -> bool:
+        """Whether these words stand there, and are no part of longer ones."""
+        words = flat(words)
+        start = self.text.find(words)
+        while start >= 0 and not self._stands_alone(start, start + len(words)):
+            start = self.text.find(words, start + 1)
+        return start >= 0
+
+    def _stands_alone(self, start: int, end: int) -> bool:
+        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        left = _is_word(before) and _is_word(self.text[start : start + 1])
+        return not left and not (_is_word(after) and _is_word(self.text[end - 1 : end]))
 
 
-def use_of(messages: Sequence[Message]) -> Use:
-    """Return what the messages used; a file or command counts when it was called for."""
-    files: set[str] = set()
-    edited: set[str] = set()
-    commands: set[str] = set()
-    for _, call in read_calls(messages):
-        paths = touched_paths(call)
-        files.update(paths)
-        if is_edit(call) and call.outcome == "ok":
-            edited.update(paths)
-        if not paths and (head := command_of(call).partition("\n")[0][:HEAD].strip()):
-            commands.add(head)
-    requests = tuple(text for text in map(said, messages) if text)
-    return Use(frozenset(files), frozenset(edited), frozenset(commands), requests)
+def _is_word(character: str) -> bool:
+    # A script without spaces parts no words.
+    return character == "_" or (character.isalnum() and not "\u2e80" <= character <= "\ud7ff")
 
 
-def what_is_kept(before: Use, after: Use, text: str) -> Kept:
-    """Return how much of what was used on both sides of a cut the text says.
+def flat(text: str) -> str:
+    """Return the text with single spaces for all white space."""
+    return " ".join(text.split())
 
-    A file is named by the last part of its path, a command by its first line's first 60
-    characters, a request by its first 1,500 characters; all as plain substrings.
-    """
-    return Kept(
-        needed_files=_names(before.files & after.files, text),
-        needed_commands=_share(before.commands & after.commands, text),
-        user_messages=_share((request[:REQUEST] for request in before.requests), text),
-        edited_files=_names(before.edited, text),
+
+def needs_at(recording: Recording, cut: Cut) -> Needs:
+    """Return what is needed after the cut of what came before it."""
+    before, after = recording.messages[: cut.at], recording.messages[cut.at :]
+    earlier, later = list(actions_in(before)), list(actions_in(after))
+    return Needs(
+        files=_files(earlier) & _files(later),
+        commands=_commands(earlier) & _commands(later),
+        edited=frozenset(path for one in earlier if one.edits for path in one.files),
+        requests=tuple(text for message in before if (text := said_in(message))),
+        answers=tuple(said_in_results(before)),
+        wants=tuple(_wants(Shown(text_of(before)), later[:NEXT], recording, cut)),
+        planted=tuple(fact.text for fact in recording.facts if fact.at < cut.at),
     )
 
 
-def _names(paths: Iterable[str], text: str) -> Share:
-    return _share((posixpath.basename(path) for path in paths), text)
+def _files(actions: Sequence[Action]) -> frozenset[str]:
+    return frozenset(path for one in actions for path in one.files)
 
 
-def _share(needles: Iterable[str], text: str) -> Share:
-    found = [needle in text for needle in needles]
-    return Share(sum(found), len(found))
+def _commands(actions: Sequence[Action]) -> frozenset[str]:
+    return frozenset(one.command for one in actions if one.command)
+
+
+def _wants(
+    held: Shown, actions: Sequence[Action], recording: Recording, cut: Cut
+) -> Iterator[Want]:
+    for action in actions:
+        items = frozenset(item for item in _items(action) if held.shows(item))
+        since = Shown(text_of(recording.messages[cut.at : cut.at + action.at]))
+        yield Want(items, frozenset(item for item in items if since.shows(item)))
+
+
+def _items(action: Action) -> Iterator[Item]:
+    yield from (Item("path", path) for path in action.paths)
+    yield from (Item("identifier", name) for name in action.identifiers)
+    if action.command:
+        yield Item("command", action.command)

@@ -28,12 +28,21 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """Words in the message at index ``at`` that somebody will come back to."""
+
+    at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
-    """A session's messages, numbered from 1 and counted, and its recorded cuts."""
+    """A session's messages, numbered from 1 and counted, its recorded cuts and planted facts."""
 
     name: str
     messages: tuple[Message, ...]
     cuts: tuple[Cut, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 def find_recordings(folder: Path) -> list[Path]:
@@ -89,6 +98,22 @@ def _cuts(known: Iterable[Any], count: int) -> Iterable[Cut]:
         match item:
             case {"at": int(at), **rest} if 0 < at <= count:
                 yield Cut(at, str(rest.get("trigger") or ""), str(rest.get("summary") or ""))
+
+
+def even_cuts(messages: Sequence[Message], count: int) -> tuple[Cut, ...]:
+    """Return ``count`` cuts that part the messages into stretches of like many tokens.
+
+    There are fewer where there are too few replies to cut before.
+    """
+    total = sum(message.tokens or 0 for message in messages)
+    places: dict[int, None] = {}
+    tokens = 0
+    for index, message in enumerate(messages):
+        due = min(count, (count + 1) * tokens // max(1, total))
+        if message.role == "assistant" and index and due > len(places):
+            places[index] = None
+        tokens += message.tokens or 0
+    return tuple(Cut(place, "round") for place in places)
 
 
 def cuts_at(messages: Sequence[Message], threshold: int) -> tuple[Cut, ...]:

@@ -1,9 +1,9 @@
-"""One strategy at every cut of a session, each cut going on from the one before."""
+"""One way to condense, at every cut of a session, each cut going on from the one before."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from condense.condenser import Condenser
+from condense.condenser import Condenser, Hooks
 from condense.errors import CondenseError
 from condense.evaluation.recordings import Cut, Recording
 from condense.history import replace_hidden
@@ -18,6 +18,16 @@ from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
 READ = Message(role="assistant", content="Read.", id="read")
 # A summary in place of a recorded one takes as much of what it hides as those did.
 SUMMARY_SHARE = 0.037
+WINDOW = 200_000  # tokens, at least, unless one is given: that of Claude's models
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A strategy under the name by which it is compared, with what is added to its summaries."""
+
+    name: str
+    strategy: Strategy
+    hooks: Hooks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,49 +69,59 @@ def excerpt(messages: Sequence[Message]) -> str:
     return "\n".join(reversed(lines)) or "Nothing was said."
 
 
-async def replay(
-    recording: Recording, cuts: Sequence[Cut], strategy: Strategy, counter: TokenCounter
-) -> AsyncIterator[Step]:
-    """Yield what the strategy makes of the session at each cut."""
-    seen: tuple[Message, ...] = ()
-    start = 0
-    for cut in cuts:
-        before = (*seen, *recording.messages[start : cut.at])
-        reduction = await _reduction(before, cut, strategy, counter)
-        if reduction:
-            placed = replace(reduction.message, seq=cut.at)
-            shown = replace_hidden((*before, _read(cut)), reduction.hidden, placed)
-            seen = tuple(message for message in shown if message.id != READ.id)
-        else:
-            seen = before
-        yield Step(cut, before, seen, reduction)
-        start = cut.at
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How sessions are condensed again: by whom, counted how, in which window if in any."""
+
+    contender: Contender
+    counter: TokenCounter
+    window: int | None = None
+
+    async def run(self, recording: Recording, cuts: Sequence[Cut]) -> AsyncIterator[Step]:
+        """Yield what becomes of the session at each cut."""
+        seen: tuple[Message, ...] = ()
+        start = 0
+        for cut in cuts:
+            before = (*seen, *recording.messages[start : cut.at])
+            reduction = await self._reduction(before, cut)
+            if reduction:
+                placed = replace(reduction.message, seq=cut.at)
+                shown = replace_hidden((*before, _read(cut)), reduction.hidden, placed)
+                seen = tuple(message for message in shown if message.id != READ.id)
+            else:
+                seen = before
+            yield Step(cut, before, seen, reduction)
+            start = cut.at
+
+    async def _reduction(self, before: tuple[Message, ...], cut: Cut) -> Reduction | None:
+        condenser = Condenser(
+            StandIn(cut.summary),
+            self.counter,
+            (self.contender.strategy,),
+            policy=Policy(small_window=0),
+            hooks=self.contender.hooks,
+        )
+        try:
+            return await condenser.fit(self._situation((*before, _read(cut))))
+        except CondenseError:
+            return None
+
+    def _situation(self, effective: tuple[Message, ...]) -> Situation:
+        """Return a situation in which the strategy has to act: by hand, or since it is too large.
+
+        A truncation does so only in a window that the context fills to the last token.
+        """
+        tokens = sum(message.tokens or self.counter.count(message.content) for message in effective)
+        truncates = self.contender.strategy.kind == "truncated"
+        window = self.window or (tokens if truncates else max(2 * tokens, WINDOW))
+        window = min(window, tokens) if truncates else window
+        return Situation(
+            effective=effective,
+            tokens=TokenCount(tokens),
+            budget=Budget(window=window, max_output=1),
+            trigger=Trigger.AUTO if truncates else Trigger.MANUAL,
+        )
 
 
 def _read(cut: Cut) -> Message:
     return replace(READ, seq=cut.at, tokens=0)
-
-
-async def _reduction(
-    before: tuple[Message, ...], cut: Cut, strategy: Strategy, counter: TokenCounter
-) -> Reduction | None:
-    situation = _situation((*before, _read(cut)), strategy, counter)
-    condenser = Condenser(StandIn(cut.summary), counter, (strategy,), policy=Policy(small_window=0))
-    try:
-        return await condenser.fit(situation)
-    except CondenseError:
-        return None
-
-
-def _situation(
-    effective: tuple[Message, ...], strategy: Strategy, counter: TokenCounter
-) -> Situation:
-    """Return a situation in which the strategy has to act: by hand, or since it is too large."""
-    tokens = sum(message.tokens or counter.count(message.content) for message in effective)
-    truncates = strategy.kind == "truncated"
-    return Situation(
-        effective=effective,
-        tokens=TokenCount(tokens),
-        budget=Budget(window=tokens if truncates else max(2 * tokens, 200_000), max_output=1),
-        trigger=Trigger.AUTO if truncates else Trigger.MANUAL,
-    )

@@ -1,16 +1,16 @@
-"""What each strategy keeps, what that takes, and what it would cost."""
+"""What each contender keeps, what that takes, and what it would cost."""
 
 import statistics
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Any
 
-from condense.evaluation.needs import Kept, Share, use_of, what_is_kept
-from condense.evaluation.recordings import Recording, cuts_at
-from condense.evaluation.replay import Step, replay
-from condense.facts import plain_text
-from condense.strategies import Strategy
+from condense.evaluation.keeping import Kept, what_is_kept
+from condense.evaluation.needs import needs_at
+from condense.evaluation.reading import text_of
+from condense.evaluation.recordings import Cut, Recording
+from condense.evaluation.replay import Contender, Replay, Step
 from condense.tokens import TokenCounter, count_messages
 from condense.usage import Prices, Usage
 
@@ -25,46 +25,46 @@ PRICES = Prices(
 
 @dataclass(slots=True)
 class Score:
-    """One strategy over all cuts; ``sizes`` are shares of the text before each cut.
+    """One contender over all cuts; ``sizes`` are characters after and before each cut.
 
     Tokens are what stands after the cuts, all together. Costs are in USD: of the summary call,
     reading the conversation from the prompt cache (``aligned``) or sent anew (``flattened``), and
     of writing what stands after the cut to the cache.
     """
 
-    needed_files: Share = field(default_factory=Share)
-    needed_commands: Share = field(default_factory=Share)
-    user_messages: Share = field(default_factory=Share)
-    edited_files: Share = field(default_factory=Share)
-    sizes: list[float] = field(default_factory=list)
+    kept: Kept = field(default_factory=Kept)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
     tokens: int = 0
     aligned: Decimal = Decimal(0)
     flattened: Decimal = Decimal(0)
 
     @property
     def size_share(self) -> float:
-        """The median size."""
-        return statistics.median(self.sizes) if self.sizes else 0.0
+        """The median of what stands after a cut as a share of what stood before it."""
+        return statistics.median(after / before for after, before in self.sizes or [(0, 1)])
 
-    def add(self, kept: Kept) -> None:
-        """Count what was kept at one more cut."""
-        self.needed_files += kept.needed_files
-        self.needed_commands += kept.needed_commands
-        self.user_messages += kept.user_messages
-        self.edited_files += kept.edited_files
+    @property
+    def size_in_all(self) -> float:
+        """All that stands after the cuts as a share of all that stood before them."""
+        return sum(after for after, _ in self.sizes) / max(
+            1, sum(before for _, before in self.sizes)
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the score as plain data."""
-        shares = ("needed_files", "needed_commands", "user_messages", "edited_files")
-        counts = {name: [getattr(self, name).kept, getattr(self, name).of] for name in shares}
-        cost = {"aligned": float(self.aligned), "flattened": float(self.flattened)}
-        size = round(self.size_share, 6)
-        return {**counts, "size_share": size, "tokens": self.tokens, "cost_usd": cost}
+        """Return the score as plain data; of what is kept, how many of how many."""
+        shares = {one.name: getattr(self.kept, one.name) for one in fields(Kept)}
+        return {
+            **{name: [share.kept, share.of] for name, share in shares.items()},
+            "size_share": round(self.size_share, 6),
+            "size_in_all": round(self.size_in_all, 6),
+            "tokens": self.tokens,
+            "cost_usd": {"aligned": float(self.aligned), "flattened": float(self.flattened)},
+        }
 
 
 @dataclass(slots=True)
 class Evaluation:
-    """All strategies' scores over so many cuts."""
+    """All contenders' scores over so many cuts."""
 
     scores: Mapping[str, Score]
     compactions: int = 0
@@ -75,47 +75,46 @@ class Evaluation:
         return {"compactions": self.compactions, "strategies": strategies}
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Where sessions are cut, in which window if in one, and from which cut on it counts."""
+
+    cuts: Callable[[Recording], Sequence[Cut]] = lambda recording: recording.cuts
+    window: int | None = None
+    counts_from: int = 0
+
+
 async def evaluate(
     recordings: Sequence[Callable[[], Recording]],
-    strategies: Sequence[Strategy],
+    contenders: Sequence[Contender],
     counter: TokenCounter,
     *,
     prices: Prices = PRICES,
-    threshold: int | None = None,
+    course: Course = Course(),
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Evaluation:
-    """Return the scores over all recordings, each loaded only when its turn comes.
-
-    Cuts are where the sessions were cut, or wherever ``threshold`` tokens have come up.
-    """
-    result = Evaluation({strategy.name: Score() for strategy in strategies})
+    """Return the scores over all recordings, each loaded only when its turn comes."""
+    result = Evaluation({contender.name: Score() for contender in contenders})
     for done, load in enumerate(recordings, start=1):
         recording = load()
-        cuts = cuts_at(recording.messages, threshold) if threshold else recording.cuts
-        result.compactions += len(cuts)
-        for strategy in strategies:
-            score = result.scores[strategy.name]
-            steps = replay(recording, cuts, strategy, counter)
-            await _score(score, recording, steps, counter, prices)
+        cuts = course.cuts(recording)
+        needs = {cut: needs_at(recording, cut) for cut in cuts[course.counts_from :]}
+        result.compactions += len(needs)
+        for contender in contenders:
+            score = result.scores[contender.name]
+            steps = Replay(contender, counter, course.window).run(recording, cuts)
+            async for step in steps:
+                if step.cut in needs:
+                    score.kept += what_is_kept(needs[step.cut], step.after)
+                    _measure(score, step, counter)
+                    _charge(score, step, counter, prices)
         on_progress(done)
     return result
 
 
-async def _score(
-    score: Score,
-    recording: Recording,
-    steps: AsyncIterator[Step],
-    counter: TokenCounter,
-    prices: Prices,
-) -> None:
-    async for step in steps:
-        text = plain_text(step.after)
-        before = use_of(recording.messages[: step.cut.at])
-        after = use_of(recording.messages[step.cut.at :])
-        score.add(what_is_kept(before, after, text))
-        score.sizes.append(len(text) / max(1, len(plain_text(step.before))))
-        score.tokens += count_messages(step.after, counter)
-        _charge(score, step, counter, prices)
+def _measure(score: Score, step: Step, counter: TokenCounter) -> None:
+    score.sizes.append((len(text_of(step.after)), max(1, len(text_of(step.before)))))
+    score.tokens += count_messages(step.after, counter)
 
 
 def _charge(score: Score, step: Step, counter: TokenCounter, prices: Prices) -> None:

@@ -7,10 +7,9 @@ from dataclasses import replace
 from itertools import groupby
 
 from condense.evaluation.recordings import Cut, Recording
-from condense.evaluation.replay import replay
+from condense.evaluation.replay import Contender, Replay
 from condense.history import effective_history, hide_behind
 from condense.messages import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.strategies import Strategy
 from condense.tokens import TokenCounter, count_messages
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -36,11 +35,11 @@ def recorded_history(recording: Recording, counter: TokenCounter) -> tuple[Messa
 
 
 async def replayed_history(
-    recording: Recording, cuts: Sequence[Cut], strategy: Strategy, counter: TokenCounter
+    recording: Recording, cuts: Sequence[Cut], contender: Contender, counter: TokenCounter
 ) -> tuple[Message, ...]:
     """Return the session with what a strategy puts in place of what it hides."""
     history: tuple[Message, ...] = recording.messages
-    async for step in replay(recording, cuts, strategy, counter):
+    async for step in Replay(contender, counter).run(recording, cuts):
         if made := step.reduction:
             placed = replace(made.message, seq=step.cut.at)
             # What only stood for the end of the session is in no history.

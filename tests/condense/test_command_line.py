@@ -13,6 +13,8 @@ from tests.condense.sessions import Session
 
 ROOT = Path(__file__).parents[2]
 COUNTS = ["needed_files", "needed_commands", "user_messages", "edited_files"]
+MORE = ["user_characters", "result_words", "next_paths", "next_commands", "next_identifiers",
+        "next_items", "actions", "unseen", "planted"]  # fmt: skip
 
 
 @pytest.fixture
@@ -29,13 +31,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_comparison_is_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line for each strategy, and a bar beside it."""
+    """A column for each strategy and the default, a line for each figure, and a bar beside it."""
     assert main(["eval", str(folder)]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("2 compactions\n")
-    for name in ("fresh_start", "sliding_window", "ledger"):
-        assert any(line.startswith(f"{name} ") for line in out.splitlines())
-    assert "needed files" in out
+    assert out.startswith("as recorded: 2 compactions\n")
+    names = ["default", "fresh_start", "keep_recent", "ledger", "sliding_window"]
+    assert any(set(names) <= set(line.split()) for line in out.splitlines())
+    assert "\nneeded files " in out
     assert "2/2 100.0%" in out
     assert "2/2 sessions" in err
 
@@ -49,7 +51,7 @@ def test_the_comparison_as_json_has_every_number(
     assert result["compactions"] == 2
     assert list(result["strategies"]) == ["ledger"]
     found = result["strategies"]["ledger"]
-    assert set(found) == {*COUNTS, "size_share", "tokens", "cost_usd"}
+    assert set(found) == {*COUNTS, *MORE, "size_share", "size_in_all", "tokens", "cost_usd"}
     assert all(found[name] == [2, 2] for name in COUNTS)
     assert 0 < found["size_share"] < 0.2
     assert found["tokens"] > 0
@@ -63,6 +65,19 @@ def test_cuts_may_be_tried_at_any_size(folder: Path, capsys: pytest.CaptureFixtu
     result = json.loads(capsys.readouterr().out)
     assert result["compactions"] >= 2
     assert result["strategies"]["ledger"]["cost_usd"]["aligned"] == 0
+
+
+def test_windows_and_rounds_may_be_compared_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cut wherever a window is full, and condensed once or twice up to the same place."""
+    arguments = ["--window", "1000", "--rounds", "2", "--strategy", "ledger"]
+    assert main(["eval", str(folder), "--json", *arguments]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["windows"]["1000"]["compactions"] == 2
+    assert [result["rounds"][name]["compactions"] for name in ("1", "2")] == [2, 2]
+    assert main(["eval", str(folder), *arguments]) == 0
+    assert "\nround 2: 2 compactions\n" in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_transcript_is_named_and_skipped(

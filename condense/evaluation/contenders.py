@@ -1,0 +1,30 @@
+"""What is compared: strategies by their names, and the default as an application ships it."""
+
+from condense.condenser import Hooks
+from condense.errors import CondenseError
+from condense.evaluation.replay import Contender
+from condense.strategies import built_in_strategies, load_strategy
+from condense.writing.attachments import attach_ledger
+
+DEFAULT = "default"
+CLEARING = "clear"
+
+
+def contender(name: str) -> Contender:
+    """Return the strategy of that name, alone; ``default`` is a summary with all that goes with it.
+
+    Raises CondenseError where there is no such strategy.
+    """
+    if name == DEFAULT:
+        hooks = Hooks(after=(attach_ledger,))
+        return Contender(DEFAULT, load_strategy("fresh_start"), hooks)
+    try:
+        return Contender(name, load_strategy(name))
+    except (LookupError, ImportError, AttributeError) as error:
+        raise CondenseError(f"There is no strategy {name!r}: {error}") from error
+
+
+def all_contenders() -> tuple[str, ...]:
+    """Return the default and every built-in strategy that can do without the others."""
+    names = [strategy.name for strategy in built_in_strategies() if strategy.name != CLEARING]
+    return (DEFAULT, *names)

@@ -1,0 +1,212 @@
+"""What was said and done in a stretch of messages, read for the figures alone.
+
+Nothing here is taken from :mod:`condense.facts`: what the ledger cannot see would otherwise be
+missing from the figures too.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from condense.history.pairs import pair_calls
+from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
+
+HEAD = 60  # characters of a command's first line, by which the field compares commands
+
+# What clients write in the user's name, as whole elements or as whole texts.
+_ELEMENTS = re.compile(
+    r"<(system-reminder|environment_details|local-command-\w+|command-message|task-notification"
+    r"|bash-std\w+|ide_\w+)>.*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+_COMMANDS = re.compile(
+    r"<command-name>/(?:exit|quit|clear|compact|resume|log\w+|model|config|help|status|cost)<.*?"
+    r"(?:</command-args>|\Z)",
+    re.DOTALL,
+)
+_TEXTS = (
+    "This session is being continued from a previous",
+    "[Request interrupted by user",
+    "Caveat: The messages below were generated",
+    "## Conversation Summary",
+    "Tool result:\n",
+    "[Tool Result",
+)
+_TAGS = re.compile(r"</?[a-z][\w-]{0,30}>")
+# Where a result quotes the user: what Claude Code and Roo Code answer in their name.
+_QUOTING = re.compile(r"\s*(?:the )?user\b", re.IGNORECASE)
+_QUOTED = (
+    re.compile(r"<(?:feedback|user_message)>\s*(.+?)\s*</", re.DOTALL),
+    re.compile(r"\b(?:said|says|feedback|reason|replied|answered):\s*(\S.*)", re.DOTALL),
+)
+_ANSWERS = re.compile(r'"[^"\n]*"\s*=\s*"([^"]*)"')
+
+_PATH_KEYS = {"path", "filepath", "filename", "file", "notebookpath", "targetfile", "absolutepath"}
+_COMMAND_KEYS = {"command", "cmd", "commands", "script", "code", "sql", "query"}
+_CONTENT_KEYS = {
+    "content", "newstring", "newstr", "newsource", "newtext", "filetext", "inserttext", "diff",
+    "patch", "edits", "replacement", "replacements", "codeedit",
+}  # fmt: skip
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$", re.MULTILINE)
+# A path in running text has a folder, and its last part a suffix.
+_PATHS = re.compile(r"(?<![\w/:.])(?:~|\.{1,2})?/?(?:[\w.@+-]++/)++[\w.@+-]*\.[A-Za-z]\w{0,9}\b")
+_SUFFIX = re.compile(r"[^/\\]\.[A-Za-z]\w{0,11}\Z")
+# A word that nobody writes but as the name of something: a_b, aB, ABc with two humps.
+_IDENTIFIERS = re.compile(
+    r"\b(?=\w*[^\W_]_[^\W_]|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z])[^\W\d]\w{3,79}\b"
+)
+_WORDS = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One tool call: which message makes it, whether it went well, and all that it names.
+
+    ``files`` are those that its arguments are about, ``paths`` they and any in its texts.
+    """
+
+    at: int
+    files: frozenset[str]
+    command: str
+    paths: frozenset[str]
+    identifiers: frozenset[str]
+    edits: bool
+
+
+def actions_in(messages: Sequence[Message]) -> Iterator[Action]:
+    """Yield the calls in the order in which they were made; one that failed edits nothing."""
+    failed = {id(pair.call) for pair in pair_calls(messages).answered if pair.result.is_error}
+    for at, message in enumerate(messages):
+        for call in message.tool_uses:
+            yield _action(at, call, went_well=id(call) not in failed)
+
+
+def _action(at: int, call: ToolUseBlock, *, went_well: bool) -> Action:
+    named = {_plain(key): value for key, value in call.input.items()} if _is_map(call.input) else {}
+    text = "\n".join(leaves(call.input))
+    files = frozenset(_files(named)) | frozenset(_PATCHED.findall(text))
+    edits = went_well and bool(named.keys() & _CONTENT_KEYS) and bool(files)
+    command = "" if files else _command(named)
+    return Action(at, files, command, files | paths_in(text), identifiers_in(text), edits)
+
+
+def _plain(key: object) -> str:
+    return str(key).replace("_", "").replace("-", "").lower()
+
+
+def _is_map(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _files(named: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in named.items():
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, Mapping):
+                yield from _files({_plain(inner): one for inner, one in item.items()})
+            elif key.removesuffix("s") in _PATH_KEYS and _is_file(item, key):
+                yield item
+
+
+def _is_file(item: object, key: str) -> bool:
+    """Whether it is no folder to search in: what has a suffix, or is called a file."""
+    return isinstance(item, str) and (bool(_SUFFIX.search(item)) or "file" in key)
+
+
+def _command(named: Mapping[str, Any]) -> str:
+    for key, value in named.items():
+        line = " ".join(map(str, value)) if isinstance(value, list) else value
+        if key in _COMMAND_KEYS and isinstance(line, str) and line.strip():
+            return " ".join(line.strip().partition("\n")[0].split())[:HEAD]
+    return ""
+
+
+def paths_in(text: str) -> frozenset[str]:
+    """Return the paths of files that stand in a text."""
+    return frozenset(_PATHS.findall(text))
+
+
+def identifiers_in(text: str) -> frozenset[str]:
+    """Return the names of code that stand in a text outside of paths."""
+    return frozenset(_IDENTIFIERS.findall(_PATHS.sub(" ", text)))
+
+
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text, with their letters as they are."""
+    return frozenset(_WORDS.findall(text))
+
+
+def said_in(message: Message) -> str:
+    """Return what the user wrote in a message, without what a client added in their name."""
+    if message.role != "user" or message.is_summary or message.is_marker:
+        return ""
+    texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
+    own = (_own_words(text) for text in texts if not text.lstrip().startswith(_TEXTS))
+    return "\n".join(filter(None, own))
+
+
+def _own_words(text: str) -> str:
+    if "<" not in text:
+        return text.strip()
+    return _COMMANDS.sub("", _ELEMENTS.sub("", text)).strip()
+
+
+def said_in_results(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the user's words that tool results quote: reasons, answers, and approved plans."""
+    for pair in pair_calls(messages).answered:
+        answer = _text_of(pair.result)
+        named = pair.call.input if isinstance(pair.call.input, Mapping) else {}
+        if quoted := _quoted(answer):
+            yield quoted
+        elif "question" in named or "questions" in named:
+            yield from _ANSWERS.findall(answer) or [_TAGS.sub("", answer).strip()]
+        elif isinstance(plan := named.get("plan"), str) and not pair.result.is_error:
+            yield plan.strip()
+
+
+def _quoted(answer: str) -> str:
+    if not _QUOTING.match(answer):
+        return ""
+    found = next(filter(None, (pattern.search(answer) for pattern in _QUOTED)), None)
+    return found[1].strip() if found else ""
+
+
+def _text_of(result: ToolResultBlock) -> str:
+    if isinstance(result.content, tuple):
+        return "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
+    return result.content or ""
+
+
+def text_of(messages: Iterable[Message]) -> str:
+    """Return all that messages say: texts, what tools were called with, and what they answered."""
+    return "\n".join(
+        text for message in messages for block in message.blocks for text in _block(block)
+    )
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case TextBlock(text):
+            yield text
+        case ToolUseBlock(_, name, input_):
+            yield name
+            yield from leaves(input_)
+        case ToolResultBlock():
+            yield _text_of(block)
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Yield the texts and numbers within plain data."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for item in value.values():
+                yield from leaves(item)
+        case list() | tuple():
+            for item in value:
+                yield from leaves(item)
+        case None:
+            return
+        case _:
+            yield str(value)
