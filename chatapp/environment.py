@@ -61,6 +61,14 @@ def read_seconds(name: str, default: int) -> int:
     return int(text)
 
 
+def read_percent(name: str, default: int, *, most: int) -> int:
+    """Return a percentage, a whole number."""
+    text = read_text(name, str(default))
+    if not (text.isascii() and text.isdecimal()) or int(text) > most:
+        raise BadEnvironment(f"{name} must be a whole number from 0 to {most}, not {text!r}.")
+    return int(text)
+
+
 def read_list(name: str, default: list[str]) -> list[str]:
     """Return the comma-separated entries of the variable."""
     text = read_text(name, "")

@@ -13,6 +13,7 @@ from chatapp.environment import (
     read_names,
     read_or_create_secret,
     read_origins,
+    read_percent,
     read_port,
     read_seconds,
     read_text,
@@ -55,6 +56,9 @@ globals().update(
 
 # What makes a full context smaller first: a strategy of condense by name, or a dotted path.
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
+
+# The share of a window, in percent, that no request is meant to fill: sizes are estimates.
+CONDENSE_BUFFER = read_percent("CONDENSE_BUFFER", 10, most=50)
 
 # The dotted path of a condense.Hooks object, or of a function from the workspace's folder to one:
 # an application's own say in every condensation.

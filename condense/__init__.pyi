@@ -90,6 +90,16 @@ from .situation.situation import (
     Trigger,
     Verdict,
 )
+from .situation.thresholds import (
+    Adaptive,
+    Fixed,
+    PerProfile,
+    Resolver,
+    Threshold,
+    ThresholdQuery,
+    growth_per_turn,
+    with_threshold,
+)
 from .strategies import built_in_strategies, load_strategy
 from .tokens import (
     CachedCounter,
@@ -125,6 +135,7 @@ __all__ = [
     "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
+    "Adaptive",
     "Addition",
     "AnsweredCall",
     "AttachFoldedFiles",
@@ -151,6 +162,7 @@ __all__ = [
     "Event",
     "FellBack",
     "Finding",
+    "Fixed",
     "Floor",
     "Folded",
     "FoldedFile",
@@ -167,6 +179,7 @@ __all__ = [
     "NullLog",
     "OpaqueBlock",
     "Pairing",
+    "PerProfile",
     "Plan",
     "Policy",
     "Prices",
@@ -175,6 +188,7 @@ __all__ = [
     "Receipt",
     "Reduction",
     "Report",
+    "Resolver",
     "Role",
     "Situation",
     "Strategy",
@@ -187,6 +201,8 @@ __all__ = [
     "Tally",
     "TextBlock",
     "TextChunk",
+    "Threshold",
+    "ThresholdQuery",
     "TiktokenCounter",
     "TokenCount",
     "TokenCounter",
@@ -216,6 +232,7 @@ __all__ = [
     "count_tools",
     "effective_history",
     "extract_command_blocks",
+    "growth_per_turn",
     "hide_behind",
     "inject_synthetic_results",
     "is_context_overflow",
@@ -248,4 +265,5 @@ __all__ = [
     "unread_tail",
     "well_formed",
     "well_formed_json",
+    "with_threshold",
 ]

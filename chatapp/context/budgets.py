@@ -4,6 +4,8 @@ import functools
 import threading
 from dataclasses import dataclass
 
+from django.conf import settings
+
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
@@ -20,12 +22,18 @@ def warm_up() -> None:
 
 
 def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
-    """Return the window, the reserve and the thresholds in force for a profile."""
+    """Return the window, the reserve and the threshold in force for a profile."""
+    own = condense.PerProfile({profile.name: profile.threshold})
+    everywhere = condense.Fixed(preferences.threshold)
+    return condense.with_threshold(window_of(profile), (own, everywhere), profile=profile.name)
+
+
+def window_of(profile: Profile) -> condense.Budget:
+    """Return a profile's window and reserve, with the server's buffer."""
     return condense.Budget(
         window=profile.context_window,
         max_output=profile.output_limit,
-        threshold=preferences.threshold,
-        profile_threshold=profile.threshold,
+        buffer=settings.CONDENSE_BUFFER / 100,
     )
 
 

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.context import budgets
 from chatapp.models import Profile
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class ThresholdChoice(ProfileModelForm):
         profile = self.instance
         if not profile.context_window:
             return None
-        budget = condense.Budget(window=profile.context_window, max_output=profile.output_limit)
+        budget = budgets.window_of(profile)
         return {"window": profile.context_window, "allowed": max(0, int(budget.allowed))}
 
     def clean(self) -> dict[str, Any]:

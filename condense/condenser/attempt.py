@@ -121,7 +121,7 @@ class AttemptRunner:
             strategy=self.strategy.name,
             kind=self.strategy.kind,
             trigger=self.situation.trigger,
-            threshold=budget.effective_threshold,
+            threshold=budget.threshold,
             threshold_source=budget.threshold_source,
             tokens_before=self.situation.tokens,
             prompt=self._prompt(),

@@ -26,14 +26,15 @@ def output_limit(window: int, max_output: int | None = None) -> int:
 class Budget:
     """A context window in tokens, what the reply needs of it, and when to condense.
 
-    ``threshold`` is a percentage of the whole window. A profile's own threshold replaces it,
-    unless that is None, -1 (inherit) or outside 5 to 100.
+    ``threshold`` is a percentage of the whole window, and ``threshold_source`` whose it is, as
+    :func:`condense.with_threshold` finds them; ``buffer`` is a share of the window.
     """
 
     window: int
     max_output: int | None = None
     threshold: float = 100
-    profile_threshold: float | None = INHERIT
+    threshold_source: str = "global"
+    buffer: float = BUFFER
 
     @property
     def reserved(self) -> int:
@@ -47,21 +48,8 @@ class Budget:
 
     @property
     def allowed(self) -> float:
-        """Tokens a request may hold: less by a tenth of the window, which is for estimates."""
-        return self.window * (1 - BUFFER) - self.reserved
-
-    @property
-    def threshold_source(self) -> Literal["global", "profile"]:
-        """Where the effective threshold comes from."""
-        own = self.profile_threshold
-        usable = own is not None and own != INHERIT and MIN_THRESHOLD <= own <= MAX_THRESHOLD
-        return "profile" if usable else "global"
-
-    @property
-    def effective_threshold(self) -> float:
-        """The percentage of the window at which an automatic condensation starts."""
-        own = self.profile_threshold
-        return own if self.threshold_source == "profile" and own is not None else self.threshold
+        """Tokens a request may hold: less by the buffer, which is for wrong estimates."""
+        return self.window * (1 - self.buffer) - self.reserved
 
     def percent(self, tokens: int) -> float:
         """Return the share of the whole window; infinite or NaN for a window of zero."""
@@ -75,7 +63,7 @@ class Budget:
 
     def reason(self, tokens: int, *, automatic: bool = True) -> Rule | None:
         """Return the rule that calls for a reduction; without ``automatic`` only "allowed"."""
-        if automatic and self.percent(tokens) >= self.effective_threshold:
+        if automatic and self.percent(tokens) >= self.threshold:
             return "threshold"
         return "allowed" if self.exceeds(tokens) else None
 
@@ -86,7 +74,7 @@ class Budget:
     @property
     def condenses_at(self) -> int:
         """The smallest token count at which an automatic condensation starts."""
-        by_threshold = max(0, math.floor(self.effective_threshold * self.window / 100) - 2)
+        by_threshold = max(0, math.floor(self.threshold * self.window / 100) - 2)
         tokens = max(0, min(by_threshold, math.floor(self.allowed)))
         while self.reason(tokens) is None:
             tokens += 1

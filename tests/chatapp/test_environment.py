@@ -15,6 +15,7 @@ from chatapp.environment import (
     read_list,
     read_or_create_secret,
     read_origins,
+    read_percent,
     read_port,
     read_text,
 )
@@ -67,6 +68,17 @@ def test_lists_are_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Space around entries does not count."""
     monkeypatch.setenv("X", "a, b ,c")
     assert read_list("X", []) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("value", ["51", "-1", "ten", "0.1", "٣"])
+def test_a_percentage_is_a_whole_number_in_its_range(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    """A share of one is no percentage, and is told so."""
+    assert read_percent("X", 10, most=50) == 10
+    monkeypatch.setenv("X", value)
+    with pytest.raises(BadEnvironment, match=r"^X must be a whole number from 0 to 50"):
+        read_percent("X", 10, most=50)
 
 
 def test_an_empty_entry_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

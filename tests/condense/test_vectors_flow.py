@@ -11,12 +11,14 @@ from condense import (
     CannotFit,
     CondenseError,
     Condenser,
+    PerProfile,
     Policy,
     Reduction,
     Situation,
     TokenCount,
     Trigger,
     effective_history,
+    with_threshold,
 )
 from condense.history import replace_hidden
 from condense.testing import RecordingLog
@@ -58,11 +60,14 @@ def situation_of(case: Case) -> Situation:
         effective=share_tokens(effective, total),
         history=history,
         tokens=TokenCount(total),
-        budget=Budget(
-            window=given.get("contextWindow", 1000),
-            max_output=100,
-            threshold=state.get("autoCondenseContextPercent", 100),
-            profile_threshold=thresholds.get("p1", thresholds.get("default", -1)),
+        budget=with_threshold(
+            Budget(
+                window=given.get("contextWindow", 1000),
+                max_output=100,
+                threshold=state.get("autoCondenseContextPercent", 100),
+            ),
+            [PerProfile(thresholds)],
+            profile="p1" if "p1" in thresholds else "default",
         ),
         trigger=Trigger.MANUAL if manual else Trigger.AUTO,
         automatic=state.get("autoCondenseContext", True),

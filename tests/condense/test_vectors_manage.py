@@ -11,6 +11,7 @@ from condense import (
     CannotFit,
     Condenser,
     Message,
+    PerProfile,
     Policy,
     Reduction,
     Situation,
@@ -19,6 +20,7 @@ from condense import (
     effective_history,
     safe_cuts,
     unread_tail,
+    with_threshold,
 )
 from condense.testing import RecordingLog
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, messages
@@ -84,11 +86,14 @@ def situation_of(case: Case, counter: TokenCounter) -> Situation:
         effective=share_tokens(effective_history(history), total),
         history=history,
         tokens=TokenCount(total),
-        budget=Budget(
-            window=options["contextWindow"],
-            max_output=options.get("maxTokens"),
-            threshold=options["autoCondenseContextPercent"],
-            profile_threshold=thresholds.get(options.get("currentProfileId"), -1),
+        budget=with_threshold(
+            Budget(
+                window=options["contextWindow"],
+                max_output=options.get("maxTokens"),
+                threshold=options["autoCondenseContextPercent"],
+            ),
+            [PerProfile(thresholds)],
+            profile=options.get("currentProfileId", ""),
         ),
         system=options["systemPrompt"],
         tools=tools_of(case),

@@ -7,6 +7,7 @@ import pytest
 
 from condense.messages import content_from_api
 from condense.situation.budget import Budget, output_limit
+from condense.situation.thresholds import PerProfile, with_threshold
 from condense.tokens import TiktokenCounter
 from condense.usage import Prices, Surcharge, Usage
 from tests.condense.roo import Case, Deviation, assert_same, cases, each
@@ -14,9 +15,10 @@ from tests.condense.roo import Case, Deviation, assert_same, cases, each
 
 def budget(given: dict[str, Any]) -> Budget:
     """Return the budget a recorded case describes."""
-    own = given["profileThresholds"].get(given["currentProfileId"])
     percent = given["autoCondenseContextPercent"]
-    return Budget(given["contextWindow"], given.get("maxTokens"), percent, own)
+    own = PerProfile(given["profileThresholds"])
+    everywhere = Budget(given["contextWindow"], given.get("maxTokens"), percent)
+    return with_threshold(everywhere, [own], profile=given["currentProfileId"])
 
 
 @each("willManageContext")

@@ -6,9 +6,11 @@ import re
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 import condense
 from chatapp import services
+from chatapp.context import budgets
 from chatapp.context.thresholds import Threshold
 from chatapp.models import Condensation, Conversation
 from chatapp.templatetags.scripts import script_texts
@@ -70,3 +72,17 @@ def test_a_threshold_out_of_range_is_refused_once(browser: Client, alice: User) 
     answer = browser.post(reverse("settings"), {"threshold": "200"})
     assert answer.status_code == 422
     assert answer.content.decode().count("Enter a number from 5 to 100.") == 1
+
+
+def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
+    settings: Settings, client: Client, alice: User
+) -> None:
+    """In what a request may hold, and in what the settings page calculates with."""
+    settings.CONDENSE_BUFFER = 25
+    client.force_login(alice)
+    preferences = services.preferences_of(alice)
+    profile = alice.profiles.get()
+    budget = budgets.budget_for(profile, preferences)
+    assert budget.allowed == 0.75 * profile.context_window - profile.output_limit
+    page = client.get(reverse("settings")).content.decode()
+    assert f'data-allowed="{int(budget.allowed)}"' in page

@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +12,7 @@ BUDGETS = st.builds(
     window=st.integers(0, 2_000_000),
     max_output=st.none() | st.integers(0, 200_000),
     threshold=st.integers(5, 100),
-    profile_threshold=st.none() | st.integers(-1, 120),
+    buffer=st.floats(0, 0.5),
 )
 
 
@@ -33,24 +32,11 @@ def test_used_reserved_and_available_are_the_window(budget: Budget, tokens: int)
     assert (left > 0) == (tokens < budget.capacity)
 
 
-@pytest.mark.parametrize(
-    ("own", "source"),
-    [
-        (None, "global"),
-        (-1, "global"),
-        (4, "global"),
-        (101, "global"),
-        (5, "profile"),
-        (80, "profile"),
-    ],
-)
-def test_a_profile_inherits_unless_its_threshold_is_a_usable_percentage(
-    own: float | None, source: str
-) -> None:
-    """Minus one, nothing and nonsense all mean "as everywhere"."""
-    budget = Budget(100_000, threshold=50, profile_threshold=own)
-    assert budget.threshold_source == source
-    assert budget.effective_threshold == (own if source == "profile" else 50)
+def test_the_buffer_is_a_share_of_the_window() -> None:
+    """A tenth, unless somebody trusts the estimates more, or less."""
+    assert Budget(100_000, 10_000).allowed == 80_000
+    assert Budget(100_000, 10_000, buffer=0).allowed == 90_000
+    assert Budget(100_000, 10_000, buffer=0.25).allowed == 65_000
 
 
 def test_the_reason_says_which_rule_fired() -> None:

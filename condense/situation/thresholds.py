@@ -1,0 +1,128 @@
+"""Where an automatic condensation starts: resolvers are asked in turn until one of them knows."""
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
+from statistics import median
+
+from condense.messages import Message, TextBlock
+from condense.situation.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD, Budget
+from condense.tokens import TokenCounter, count_messages
+
+logger = logging.getLogger(__name__)
+
+OUT_OF_RANGE = "The {source} threshold of {percent:g} % is not between {least} and {most}: not used"
+LATEST_TURNS = 5  # as many as the next one may be like
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A percentage of the whole window, and ``source``, in one word, where it comes from."""
+
+    percent: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdQuery:
+    """What a threshold may depend on.
+
+    ``profile`` is the caller's name for the model's settings, ``growth`` how many tokens a turn
+    adds, 0 where that is not known yet; see :func:`growth_per_turn`.
+    """
+
+    budget: Budget
+    profile: str = ""
+    growth: float = 0
+
+
+Resolver = Callable[[ThresholdQuery], Threshold | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The same percentage everywhere."""
+
+    percent: float
+
+    def __call__(self, _query: ThresholdQuery) -> Threshold:
+        """Return it."""
+        return Threshold(self.percent, "global")
+
+
+@dataclass(frozen=True, slots=True)
+class PerProfile:
+    """A percentage for each profile that has one; -1 inherits, as in Roo Code."""
+
+    percents: Mapping[str, float | None] = field(default_factory=dict)
+
+    def __call__(self, query: ThresholdQuery) -> Threshold | None:
+        """Return the profile's own, None where it has none."""
+        own = self.percents.get(query.profile)
+        return None if own is None or own == INHERIT else Threshold(own, "profile")
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """As late as leaves time for ``turns`` more turns before a request would be too long.
+
+    A conversation that grows by little each turn then fills its window; one that grows in leaps is
+    condensed between two of them. It starts at ``least`` percent at the earliest.
+    """
+
+    turns: float = 2
+    least: float = 50
+
+    def __call__(self, query: ThresholdQuery) -> Threshold | None:
+        """Return the percentage for this growth, None as long as nobody knows it."""
+        budget = query.budget
+        if query.growth <= 0 or budget.window <= 0:
+            return None
+        at = budget.percent(math.floor(budget.allowed - self.turns * query.growth))
+        return Threshold(min(MAX_THRESHOLD, max(self.least, at)), "adaptive")
+
+
+def with_threshold(
+    budget: Budget, resolvers: Iterable[Resolver], *, profile: str = "", growth: float = 0
+) -> Budget:
+    """Return the budget with the threshold of the first resolver that gives a usable one.
+
+    What is not between 5 and 100 percent is logged and passed over; where nobody knows, the budget
+    stays as it is.
+    """
+    query = ThresholdQuery(budget=budget, profile=profile, growth=growth)
+    for found in (resolve(query) for resolve in resolvers):
+        if found is None:
+            continue
+        if MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:
+            return replace(budget, threshold=found.percent, threshold_source=found.source)
+        _warn(found)
+    return budget
+
+
+# A page asks for every conversation's threshold: each is complained of once.
+@lru_cache(maxsize=256)
+def _warn(found: Threshold) -> None:
+    said = OUT_OF_RANGE.format(
+        source=found.source, percent=found.percent, least=MIN_THRESHOLD, most=MAX_THRESHOLD
+    )
+    logger.warning(said)
+
+
+def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> float:
+    """Return how many tokens a turn adds: the median of the latest, 0 before one is complete.
+
+    A turn begins with what the user says and ends where the next one begins.
+    """
+    starts = [index for index, one in enumerate(effective) if _begins_turn(one)]
+    turns = [effective[start:end] for start, end in pairwise(starts)][-LATEST_TURNS:]
+    return median(count_messages(turn, counter) for turn in turns) if turns else 0
+
+
+def _begins_turn(message: Message) -> bool:
+    made = message.is_summary or message.is_marker
+    said = any(isinstance(block, TextBlock) for block in message.blocks)
+    return message.role == "user" and said and not made
