@@ -107,12 +107,7 @@ class Call:
         """Account for a try that came to nothing, and be ready for the next."""
         await finish(self.account(error))
         self.number = 0
-
-    @property
-    def partial(self) -> tuple[condense.Block, ...]:
-        """What is worth keeping of a reply that broke off."""
-        text = "".join(block.text for block in self._written if block.type == "text").strip()
-        return (condense.TextBlock(text),) if text else ()
+        self._written.clear()
 
     def draft(self) -> Draft:
         """Return what was written so far, as it can be stored."""
@@ -181,7 +176,7 @@ class Call:
             number=self.number,
             error=error,
             is_whole=self.reply is not None,
-            streamed="".join(block.text for block in self._written),
+            draft=self.draft(),
             sent=self.sent,
             attempt_id=self.attempt_id,
             seconds_to_first=self._to_first,

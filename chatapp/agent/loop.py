@@ -118,10 +118,11 @@ class AgentLoop:
 
     async def _keep(self, call: Call, stop_reason: str = "", error: str = "") -> None:
         """Store the reply, or what was streamed of it, or at least that the call was made."""
-        content = call.partial
+        draft = call.draft()
+        content = draft.content
         if call.reply:
             content, stop_reason, error = call.reply.content, call.reply.stop_reason, ""
-        if content or call.reply:
+        if call.reply or draft.shows:
             message = condense.Message(role="assistant", content=content)
             record = call.record(error)
             stored = await self.journal.append(message, stop_reason=stop_reason, call=record)

@@ -194,13 +194,29 @@ class Draft:
     blocks: Sequence[Mapping[str, str]] = ()
     usage: condense.Usage = field(default_factory=condense.Usage)
 
+    @property
+    def written(self) -> str:
+        """All that was written, and has to be paid for."""
+        return "".join(block["text"] for block in self.blocks)
+
+    @property
+    def content(self) -> tuple[condense.Block, ...]:
+        """What the model may be sent of it: neither half a call, nor thinking without its end."""
+        said = "".join(block["text"] for block in self.blocks if block["type"] == "text").strip()
+        return (condense.TextBlock(said),) if said else ()
+
+    @property
+    def shows(self) -> bool:
+        """Whether there is something in it to show to people."""
+        return any(block["type"] == "tool_use" or block["text"].strip() for block in self.blocks)
+
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """One model call that is over, successful or not, for the accounts.
 
     ``usage`` is what the provider reported. Of a call that broke off it is not the whole truth:
-    ``streamed`` is what the model wrote in it. ``sent`` is the part of the conversation that the
+    ``draft`` is what the model wrote in it. ``sent`` is the part of the conversation that the
     request showed; ``attempt_id`` names the attempt to condense that made the call. ``number`` is
     the one that the journal gave it when it began.
     """
@@ -211,7 +227,7 @@ class CallRecord:
     number: int
     error: str = ""
     is_whole: bool = True
-    streamed: str = ""
+    draft: Draft = field(default_factory=Draft)
     sent: Sequence[condense.Message] = ()
     attempt_id: str = ""
     seconds_to_first: float | None = None

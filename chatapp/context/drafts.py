@@ -79,6 +79,15 @@ class DraftWriter:
             await asyncio.sleep(max(PAUSE, time.monotonic() - started))
 
 
+def kept(draft: Draft) -> str:
+    """Return what a call that broke off keeps of its draft, beside the message that came of it.
+
+    Only people are shown that: no message may hold half a call, or thinking without its end.
+    """
+    has_more = any(block["type"] != "text" for block in draft.blocks)
+    return json.dumps(draft.blocks) if has_more else ""
+
+
 def _row(number: int, draft: Draft) -> tuple[str | int, ...]:
     used = draft.usage
     blocks = json.dumps(draft.blocks)

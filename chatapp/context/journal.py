@@ -164,7 +164,7 @@ class StoredJournal:
             **store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=status.SUCCEEDED if call.is_whole else status.FAILED,
-            draft="",
+            draft=drafts.kept(call.draft) if message and not call.is_whole else "",
             message=message,
             cost=self.run.profile.prices.cost(entry.usage),
             seconds=call.seconds,
@@ -178,9 +178,9 @@ class StoredJournal:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""
         usage = call.usage
         measured = _is_measured(call)
-        if call.streamed and not measured:
-            written = await asyncio.to_thread(budgets.COUNTER.count, call.streamed)
-            usage = replace(usage, output=max(usage.output, written))
+        if not measured and (written := call.draft.written):
+            tokens = await asyncio.to_thread(budgets.COUNTER.count, written)
+            usage = replace(usage, output=max(usage.output, tokens))
         return _Entry(call, usage, measured)
 
     def _estimate(
@@ -212,5 +212,5 @@ def _columns_of(facts: CallFacts) -> dict[str, Any]:
 def _is_measured(call: CallRecord) -> bool:
     """Whether the provider reported all that a call used; a call that got nowhere used nothing."""
     if not call.is_whole:
-        return not (call.usage.total or call.streamed)
-    return bool(call.usage.output) or not call.streamed
+        return not (call.usage.total or call.draft.written)
+    return bool(call.usage.output) or not call.draft.written

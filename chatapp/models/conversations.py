@@ -228,6 +228,11 @@ class Message(models.Model):
         return self.stop_reason in _CUT
 
     @property
+    def is_continuable(self) -> bool:
+        """Whether this is an answer that was cut, and whose beginning the model can read."""
+        return self.is_cut and bool(self.content)
+
+    @property
     def asks_to_continue(self) -> bool:
         """Whether this only asks the model to go on with an answer that was cut."""
         by_user = self.role == Message.Role.USER and not self.holds_results

@@ -236,7 +236,8 @@ class ModelCall(models.Model):
     off: its output is an estimate, and with it the cost.
 
     A row is made before the call. While that is answered, ``draft`` has what was written so far, as
-    JSON; what the answer becomes is stored in the transaction that clears it.
+    JSON; what the answer becomes is stored in the transaction that clears it. It stays where the
+    call broke off with more than its message may hold: thinking, and calls that were not complete.
 
     The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` says why it could not
     read ``tokens_missed`` of the prompt from its cache, and ``transformations`` what it changed of

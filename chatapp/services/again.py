@@ -76,9 +76,9 @@ def continue_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | Non
         return None
     with one_turn(conversation) as locked:
         last, before = _last_message(locked), _last_turn(locked)
-        if last is None or not (last.is_cut or (before and _is_unanswered(last))):
+        if last is None or not (last.is_continuable or (before and _is_unanswered(last))):
             raise Refused(_("There is nothing to continue any more. Reload the page."))
-        if before and not last.is_cut:
+        if before and not last.is_continuable:
             return _open(locked, nonce, before.question_seq, Turn.Origin.CONTINUED)
         turn = _open(locked, nonce, locked.last_seq + 1, Turn.Origin.CONTINUED)
         message = condense.Message(role="user", content=(condense.TextBlock(CONTINUE),))
@@ -119,5 +119,6 @@ def _undoable(conversation: uuid.UUID) -> RewindQuerySet:
 
 
 def _is_unanswered(last: Message) -> bool:
-    """Whether the model has not answered yet: its tools have, or nobody has."""
-    return last.role == Message.Role.USER or bool(store.to_engine(last).tool_uses)
+    """Whether the model has said nothing yet: its tools have answered, or nobody has."""
+    by_user = last.role == Message.Role.USER
+    return by_user or last.is_cut or bool(store.to_engine(last).tool_uses)

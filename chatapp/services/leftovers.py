@@ -8,8 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.agent.ports import Draft
 from chatapp.agent.prompts import NOT_RUN_RESULT
-from chatapp.context import budgets
+from chatapp.context import budgets, drafts
 from chatapp.models import Condensation, Message, ModelCall, ToolRun, Turn, store
 
 INTERRUPTED = "interrupted"
@@ -48,17 +49,15 @@ def _last_message(turn: Turn) -> Message | None:
 
 
 def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
-    blocks: list[dict[str, str]] = json.loads(call.draft or "[]")
-    text = "".join(block["text"] for block in blocks if block["type"] == "text").strip()
-    row = None
-    if text and call.purpose == ModelCall.Purpose.CHAT:
-        message = condense.Message(role="assistant", content=(condense.TextBlock(text),))
+    draft, row = Draft(json.loads(call.draft or "[]")), None
+    if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
+        message = condense.Message(role="assistant", content=draft.content)
         row = _append(turn, message, stop_reason=INTERRUPTED)
-    usage = _usage_known(call, "".join(block["text"] for block in blocks))
+    usage = _usage_known(call, draft.written)
     ModelCall.objects.filter(pk=call.pk).update(
         **store.usage_columns(usage),
         status=ModelCall.Status.INTERRUPTED,
-        draft="",
+        draft=drafts.kept(draft) if row else "",
         message=row,
         cost=turn.profile.prices.cost(usage) if turn.profile else 0,
         error=reason or _("The turn ended before this call did."),

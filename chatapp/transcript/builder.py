@@ -14,13 +14,14 @@ from chatapp.transcript import labels, queries
 from chatapp.transcript.events import Events
 from chatapp.transcript.facts import fact_groups, facts_kept
 from chatapp.transcript.folding import Placed, fold
-from chatapp.transcript.parts import Answer, Answers, LiveTools, parts_of
+from chatapp.transcript.parts import Answer, Answers, LiveTools, parts_of, unfinished_parts
 from chatapp.transcript.rows import (
     CallCost,
     CondensationRow,
     ContinuedRow,
     HiddenBy,
     MessageRow,
+    Part,
     Row,
     TurnCost,
     VersionChoice,
@@ -144,7 +145,7 @@ class Builder:
             seq=message.seq,
             position=message.position,
             role=message.role,
-            parts=tuple(parts_of(engine, self.answers, live or {})),
+            parts=tuple(self._parts(message, live or {})),
             created_at=message.created_at,
             call=_call_cost(message),
             turn=self._turn_cost(message),
@@ -156,6 +157,12 @@ class Builder:
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )
+
+    def _parts(self, message: Message, live: LiveTools) -> Iterator[Part]:
+        call: ModelCall | None = getattr(message, "call", None)
+        if call and call.draft:
+            return unfinished_parts(call.draft)
+        return parts_of(self.engine[message.pk], self.answers, live)
 
     def _continued_row(self, message: Message) -> ContinuedRow:
         return ContinuedRow(

@@ -78,11 +78,12 @@ class Events:
         turns = self.conversation.turns.answering()
         found = self._within(turns.filter(ended), "last_seq")
         newest = turns.in_force().newest()
-        says_so = {row.turn_id for row in self.messages if row.stop_reason == "stopped"}
-        cut = {row.turn_id for row in self.messages if row.is_cut}
+        cut = [row for row in self.messages if row.is_continuable]
+        says_so = {row.turn_id for row in cut if row.stop_reason == "stopped"}
+        is_cut = {row.turn_id for row in cut}
         for turn in found.exclude(finished_at=None):
             if turn.pk not in says_so:
-                commands = _commands(turn, is_cut=turn.pk in cut) if turn == newest else ()
+                commands = _commands(turn, is_cut=turn.pk in is_cut) if turn == newest else ()
                 row = _turn_row(turn, commands)
                 yield _Event(turn.finished_at or turn.started_at, row.seq, row, turn.rewind_parent)
 

@@ -48,6 +48,19 @@ def parts_of(message: condense.Message, answers: Answers, live: LiveTools) -> It
                 yield _note(data)
 
 
+def unfinished_parts(draft: str) -> Iterator[Part]:
+    """Yield what was written of a reply that broke off, in its order."""
+    for block in json.loads(draft):
+        match block:
+            case {"type": "text", "text": str(text)} if text.strip():
+                yield TextPart(render_markdown(text))
+            case {"type": "thinking", "text": str(text)}:
+                yield NotePart(_("Thinking"), text)
+            case {"type": "tool_use", "name": str(name), "text": str(text)}:
+                label = _("A call of %(tool)s was being written; it never ran.")
+                yield NotePart(label % {"tool": name}, text)
+
+
 def _note(data: Mapping[str, Any]) -> NotePart:
     match data:
         case {"type": "thinking", "thinking": str(text)}:

@@ -1,7 +1,9 @@
 """What people do in a conversation while its server is killed."""
 
+import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.faults.app import HELD
 from tests.faults.harness import Server, Talk, words
@@ -76,6 +78,26 @@ def hold_in_mid_stream(server: Server, talk: Talk) -> Gate:
     talk.say("Say something.")
     talk.until("text.streamed")
     while not [row for row in talk.drafts() if "w" in row]:
+        server.until_drafted()
+    return gate
+
+
+def hold_while_it_thinks(server: Server, talk: Talk) -> Gate:
+    """Ask, and return once the first thoughts are stored."""
+    return _hold_in(server, talk, "thinking", Reply(words(6), thinking=words(9)))
+
+
+def hold_while_a_call_is_written(server: Server, talk: Talk) -> Gate:
+    """Ask, and return once the words before a call, and half of it, are stored."""
+    call = ToolCall("read_file", {"path": words(9)})
+    return _hold_in(server, talk, "tool_use", Reply(words(6), tools=(call,)))
+
+
+def _hold_in(server: Server, talk: Talk, block: str, reply: Reply) -> Gate:
+    gate = Gate()
+    server.standin.then(replace(reply, gate=gate, gate_in=block))
+    talk.say("Say something.")
+    while not [row for row in talk.drafts() if re.search(f'"{block}".+w\\d', row)]:
         server.until_drafted()
     return gate
 

@@ -14,7 +14,7 @@ import pytest
 from tests.chatapp.test_serve import ROOT
 from tests.chatapp.test_shutdown import Visitor
 from tests.faults import scenarios
-from tests.faults.harness import GRACE, Server, Talk
+from tests.faults.harness import GRACE, WORD, Server, Talk
 from tests.faults.scenarios import Scenario
 from tests.standin.server import Standin
 
@@ -50,7 +50,8 @@ class Stage:
         assert server.count("chatapp_turn WHERE finished_at IS NULL") == 0
         for table in ("modelcall", "condensation"):
             assert server.count(f"chatapp_{table} WHERE status = 'running'") == 0
-        assert server.count("chatapp_modelcall WHERE draft <> ''") == 0
+        # What a message shows beside its text is kept there.
+        assert server.count("chatapp_modelcall WHERE draft <> '' AND message_id IS NULL") == 0
         assert server.count("chatapp_modelcall") >= len(server.standin.requests)
         scenarios.set_window(server, WIDE)
         for talk in talks:
@@ -105,20 +106,27 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def test_what_runs_in_many_conversations_is_interrupted_everywhere(stage: Stage) -> None:
-    """Before the first word, in mid-stream, while a tool runs, and while a summary is written."""
+    """At whatever it is: what was written is there, and nothing of it is sent that may not be."""
     holds = (
         scenarios.hold_in_a_summary,
         scenarios.hold_before_the_first_word,
+        scenarios.hold_while_it_thinks,
         scenarios.hold_in_mid_stream,
+        scenarios.hold_while_a_call_is_written,
         scenarios.hold_in_a_tool,
     )
     gates = [hold(stage.server, stage.talk()) for hold in holds]
-    summary, _before, stream, tool = stage.talks
+    summary, _before, thinks, stream, calls, tool = stage.talks
+    written = {talk: "".join(talk.drafts()) for talk in (thinks, calls)}
     shown = stream.seen_before(stage.server.now())
     stage.kill_and_check()
     for gate in gates:
         gate.open()
     assert shown <= set(stream.stored())
+    for talk, draft in written.items():
+        assert set(WORD.findall(draft)) <= set(WORD.findall(talk.page()))
+    assert ">Thinking<" in thinks.page()
+    assert "A call of read_file was being written; it never ran." in calls.page()
     assert "it may have run" in tool.page()
     assert "Not run" in tool.page()
     (failed,) = stage.server.ask(

@@ -68,7 +68,10 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply, streamed in pieces; the ``gate`` stands after its first piece of text.
+    """A reply, streamed in pieces.
+
+    The ``gate`` stands after its first piece of "text", or of "thinking", or of the arguments of a
+    "tool_use", as ``gate_in`` says.
 
     ``blocks`` are more blocks of content, before the text; ``extra`` is sent after its first piece.
 
@@ -85,6 +88,7 @@ class Reply:
     extra: Sequence[Raw] = ()
     stop_reason: str = ""
     gate: Gate | None = None
+    gate_in: str = "text"
     broken: str = ""
     hold: Gate | None = None
     pace: float = 0

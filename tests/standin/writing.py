@@ -11,6 +11,8 @@ from tests.standin.metering import count_text
 
 GROUP = re.compile(r"\S+\s*(?:\S+\s*){0,2}|\s+")
 Event = dict[str, Any]
+# The block and the piece of it after which a gate stands; the first piece of a call is empty.
+GATES = {"text": ("text", 0), "thinking": ("thinking", 0), "tool_use": ("tool_use", 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +96,13 @@ class Written:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
             if self.reply.pace and block["type"] == "text":
                 yield Rest(self.reply.pace)
-            if number == 0 and block["type"] == "text":
+            if (block["type"], number) == ("text", 0):
                 yield from self.reply.extra
-                if self.reply.gate:
-                    yield self.reply.gate
-                if self.reply.broken:
-                    yield _breakage(self.reply.broken)
-                    return
+            if self.reply.gate and (block["type"], number) == GATES[self.reply.gate_in]:
+                yield self.reply.gate
+            if (block["type"], number) == ("text", 0) and self.reply.broken:
+                yield _breakage(self.reply.broken)
+                return
         yield {"type": "content_block_stop", "index": index}
 
     def _deltas(self, index: int, block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

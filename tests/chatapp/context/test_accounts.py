@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.agent.ports import CallOpening, CallRecord, Purpose
+from chatapp.agent.ports import CallOpening, CallRecord, Draft, Purpose
 from chatapp.context import budgets, sizes
 from chatapp.context.journal import StoredJournal
 from chatapp.context.saving import Saver
@@ -49,7 +49,7 @@ async def record(
     usage: condense.Usage,
     *,
     is_whole: bool = False,
-    streamed: str = TEXT,
+    written: str = TEXT,
     error: str = "stopped",
 ) -> CallRecord:
     """Return a call of the chat that is over."""
@@ -60,7 +60,7 @@ async def record(
         number=await journal.open_call(CallOpening(Purpose.CHAT)),
         error="" if is_whole else error,
         is_whole=is_whole,
-        streamed=streamed,
+        draft=Draft([{"type": "text", "text": written}]),
     )
 
 
@@ -117,7 +117,7 @@ async def test_a_server_that_reports_no_output_is_estimated(conversation: Conver
 async def test_a_call_that_got_nowhere_used_nothing(conversation: Conversation) -> None:
     """A refusal costs nothing, and that is no estimate."""
     journal = await journal_of(conversation)
-    await journal.record_call(await record(journal, condense.Usage(), streamed=""))
+    await journal.record_call(await record(journal, condense.Usage(), written=""))
     row = await ModelCall.objects.aget()
     assert (row.tokens_output, row.cost, row.usage_measured) == (0, 0, True)
 

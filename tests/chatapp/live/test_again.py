@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 
 from chatapp.agent.prompts import CONTINUE
 from chatapp.live import protocol
-from chatapp.models import Conversation, Message, Turn
+from chatapp.models import Conversation, Message, ModelCall, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
-from tests.standin.behaviours import UNAUTHORIZED, Reply, ToolCall
+from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
@@ -122,3 +122,40 @@ def test_a_place_is_a_number(seq: str) -> None:
     text = f'{{"type": "turn.regenerate", "nonce": "{uuid.uuid4()}", "seq": {seq}}}'
     with pytest.raises(protocol.BadFrame):
         protocol.decode(text)
+
+
+@pytest.mark.parametrize(
+    ("gate_in", "begun", "shown"),
+    [
+        ("thinking", "Let me think.", "Let me think."),
+        ("tool_use", "path", "A call of read_file was being written; it never ran."),
+    ],
+)
+async def test_a_turn_that_was_stopped_before_its_first_word_is_tried_again(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    *,
+    gate_in: str,
+    begun: str,
+    shown: str,
+) -> None:
+    """What it thought or began to call is shown, and the model is sent nothing of it."""
+    gate, reading = Gate(), ToolCall("read_file", {"path": "secret.txt"})
+    half = Reply(thinking="Let me think.", tools=(reading,), gate=gate, gate_in=gate_in)
+    anthropic_standin.then(half, Reply("Here you are."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Look.")
+        draft = ""
+        while begun not in draft:
+            draft = "".join([call.draft async for call in ModelCall.objects.all()])
+        await page.send("turn.stop")
+        row = await page.until("article.upserted")
+        while shown not in row["html"]:
+            row = await page.until("article.upserted")
+        await page.until_idle()
+        gate.open()
+        await take_up(page, "retry")
+        await page.until_idle()
+    assert sent(anthropic_standin, 1) == sent(anthropic_standin, 0) == [("user", "Look.")]
+    assert not anthropic_standin.problems

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
@@ -12,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 import condense
-from chatapp import services
+from chatapp import services, transcript
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -24,6 +25,7 @@ from chatapp.models import (
     owners,
     store,
 )
+from chatapp.transcript.rows import MessageRow, TurnRow
 from tests.chatapp.turns import ask, end, go_on, retry
 
 WORDS = "Once upon a time there was"
@@ -108,15 +110,57 @@ def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversat
 
 
 def test_a_call_that_was_only_begun_leaves_no_message(conversation: Conversation) -> None:
-    """Neither does one that thought, or began to write a tool call: no tool has run."""
+    """There is nothing of it to show."""
     turn = elsewhere(ask(conversation))
-    call_of(
-        turn,
-        {"type": "thinking", "text": "Hm."},
-        {"type": "tool_use", "id": "a", "name": "read_file", "text": '{"pa'},
-    )
+    call_of(turn, {"type": "thinking", "text": ""})
     services.close_interrupted()
     assert last(conversation).role == "user"
+
+
+THOUGHT = {"type": "thinking", "text": "Where might it be?"}
+HALF_A_CALL = {"type": "tool_use", "id": "a", "name": "read_file", "text": '{"path": "sec'}
+
+
+def shown(conversation: Conversation) -> list[tuple[str, str]]:
+    """Return what people see of the last message, part by part."""
+    rows = transcript.page(conversation).rows
+    row = next(one for one in reversed(rows) if isinstance(one, MessageRow))
+    assert row.role == "assistant"
+    return [(getattr(part, "label", ""), getattr(part, "text", "")) for part in row.parts]
+
+
+def test_thinking_and_half_a_call_are_shown_and_not_sent(conversation: Conversation) -> None:
+    """The model is sent the words between them: the rest is signed, or complete, or nothing."""
+    turn = elsewhere(ask(conversation))
+    call = call_of(turn, THOUGHT, wrote(WORDS), HALF_A_CALL)
+    services.close_interrupted()
+    call.refresh_from_db()
+    assert store.to_engine(last(conversation)).content == (condense.TextBlock(WORDS),)
+    written = sum(len(block["text"]) for block in (THOUGHT, wrote(WORDS), HALF_A_CALL))
+    assert call.tokens_output > 6
+    assert len(call.draft) > written
+    thought, words, half = shown(conversation)
+    assert (thought, words) == (("Thinking", THOUGHT["text"]), ("", ""))
+    assert half == ("A call of read_file was being written; it never ran.", HALF_A_CALL["text"])
+
+
+@pytest.mark.parametrize("block", [THOUGHT, HALF_A_CALL])
+@pytest.mark.parametrize("how", [go_on, retry])
+def test_a_turn_is_taken_up_of_which_only_people_see_something(
+    conversation: Conversation, block: dict[str, str], how: Callable[[Conversation], Turn]
+) -> None:
+    """There is nothing to go on from: the model is asked the same again, and nothing else."""
+    turn = elsewhere(ask(conversation))
+    call_of(turn, block)
+    services.close_interrupted()
+    assert [text for _, text in shown(conversation)] == [block["text"]]
+    (row,) = [row for row in transcript.page(conversation).rows if isinstance(row, TurnRow)]
+    assert row.commands == ("turn.continue", "turn.retry")
+    taken_up = how(conversation)
+    sent = condense.shape_request(store.read_effective(conversation.pk))
+    assert [(message.role, message.text) for message in sent] == [("user", "Why?")]
+    end(taken_up, "The end.")
+    assert not services.has_loose_end(conversation)
 
 
 def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversation) -> None:
