@@ -1,14 +1,12 @@
 from .condenser.condenser import Condenser
-from .condenser.hooks import (
+from .condenser.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
     Event,
     FellBack,
-    Hooks,
-    Plan,
-    Veto,
 )
+from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
 from .condenser.shortcut import Condensed, condense

@@ -9,7 +9,7 @@ from dataclasses import replace
 from condense.condenser.hooks import After, HookRun
 from condense.condenser.ladder import Ladder, rungs_after
 from condense.condenser.log import Attempt, CondensationLog
-from condense.errors import CondenseError, DidNotShrink
+from condense.errors import CondenseError, DidNotShrink, Vetoed
 from condense.messages import Block
 from condense.situation import Addition, Reduction
 from condense.strategies import Kit, Strategy
@@ -60,7 +60,10 @@ class AttemptRunner:
             await asyncio.shield(self.log.cancelled(self.attempt))
             raise
         except CondenseError as error:
-            await self._failed(error, rest)
+            veto = await self.hooks.on_error(self.situation, error)
+            await self._failed(error, () if veto else rest)
+            if veto:
+                raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
             raise
         await self.log.succeeded(self.attempt, reduction)
         return reduction

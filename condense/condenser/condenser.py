@@ -1,21 +1,33 @@
 """The orchestrator: try a rung, check that the context shrank, or go one rung down."""
 
+import logging
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from condense.condenser.attempt import AttemptRunner
-from condense.condenser.hooks import HookRun, Hooks, Plan, ToldLog, Veto
+from condense.condenser.events import ToldLog
+from condense.condenser.hooks import HookRun, Hooks, Plan, Veto
 from condense.condenser.ladder import Ladder, ladder_from, rungs_after
 from condense.condenser.log import CondensationLog, NullLog
 from condense.errors import CannotFit, CondenseError, Vetoed
-from condense.situation import Gauge, Policy, Reduction, Situation, Trigger
+from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter
 from condense.writing.summarizer import Summarizer
 
 LADDER = ladder_from("fresh_start")
+DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
+
+logger = logging.getLogger(__name__)
+
+
+def _log_decision(situation: Situation, *, is_due: bool) -> None:
+    budget, word = situation.budget, "due" if is_due else "not due"
+    limits = budget.threshold, budget.threshold_source, budget.window
+    level = logging.INFO if is_due else logging.DEBUG
+    logger.log(level, DECIDED, situation.trigger, situation.tokens.value, *limits, word)
 
 
 def _uuid() -> str:
@@ -56,9 +68,9 @@ class Condenser:
         below the limit gives None when it fails.
         """
         ladder = Ladder(situation, self.policy, Gauge(situation, self.counter))
-        if not ladder.decision.is_due:
-            return None
         hooks = HookRun(self.hooks)
+        if not await self._is_due(ladder.decision, hooks):
+            return None
         failures: list[CondenseError] = []
         ladder, rungs = await self._planned(ladder, hooks, failures)
         while rungs:
@@ -69,6 +81,15 @@ class Condenser:
                 rungs = rungs_after(rungs[1:], error)
         self._give_up(ladder, failures)
         return None
+
+    async def _is_due(self, decision: Decision, hooks: HookRun) -> bool:
+        """Whether to try anything: as a hook wants it where the threshold would decide."""
+        situation, is_due = decision.situation, decision.is_due
+        if decision.is_by_threshold:
+            answer = await hooks.should_condense(situation)
+            is_due = is_due if answer is None else answer and decision.has_news
+        _log_decision(situation, is_due=is_due)
+        return is_due
 
     async def _planned(
         self, ladder: Ladder, hooks: HookRun, failures: list[CondenseError]
@@ -106,7 +127,7 @@ class Condenser:
             strategy,
             ladder=ladder,
             hooks=hooks,
-            log=ToldLog(self.log, hooks),
+            log=ToldLog(self.log, hooks.tell),
             summarizer=self.summarizer,
             counter=self.counter,
             new_id=self.new_id,

@@ -7,10 +7,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import get_args
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, get_args
 
-from condense.condenser.log import Attempt, CondensationLog
+from condense.condenser.events import Event
 from condense.errors import CondenseError
 from condense.messages import Block
 from condense.situation import Addition, Reduction, Situation, Verdict
@@ -38,40 +38,10 @@ class Veto:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptStarted:
-    """A strategy begins."""
-
-    attempt: Attempt
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptSucceeded:
-    """The reduction holds and was applied."""
-
-    attempt: Attempt
-    reduction: Reduction
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptFailed:
-    """The try came to nothing; the error has its cost and its model calls."""
-
-    attempt: Attempt
-    error: CondenseError
-
-
-@dataclass(frozen=True, slots=True)
-class FellBack:
-    """After a failure the strategy ``to`` is tried next."""
-
-    attempt: Attempt
-    to: str
-
-
-Event = AttemptStarted | AttemptSucceeded | AttemptFailed | FellBack
+ShouldCondense = Callable[[Situation], Awaitable[bool | None]]
 Before = Callable[[Plan], Awaitable[Plan | Veto | None]]
 After = Callable[[Situation, Reduction], Awaitable[Sequence[Block] | Addition]]
+OnError = Callable[[Situation, CondenseError], Awaitable[Veto | None]]
 Validator = Callable[[Situation, Reduction], Awaitable[Verdict]]
 Listener = Callable[[Event], None]
 
@@ -80,28 +50,30 @@ Listener = Callable[[Event], None]
 class Hooks:
     """All hooks of a condenser, each kind called in order.
 
+    ``should_condense`` is asked before the threshold decides, and answers in its place, with None
+    for "as it says"; not where the user wants nothing automatic, or a request is too long anyway.
     ``before`` may change the plan, with None for "as it is", or return a Veto; ``after`` returns
     blocks for the model to read after the summary, or an Addition to say something on record too;
-    ``validators`` judge what is then applied; ``listeners`` are told each event and must return at
-    once. What an ``after`` hook adds is left out where the context would not shrink enough with it.
+    ``validators`` judge what is then applied; ``on_error`` hears of a failed attempt before the
+    next rung, and may return a Veto against it; ``listeners`` are told each event and must return
+    at once. What an ``after`` hook adds is left out where the context would hardly shrink with it.
     """
 
+    should_condense: tuple[ShouldCondense, ...] = ()
     before: tuple[Before, ...] = ()
     after: tuple[After, ...] = ()
     validators: tuple[Validator, ...] = ()
+    on_error: tuple[OnError, ...] = ()
     listeners: tuple[Listener, ...] = ()
 
     def __add__(self, others: "Hooks") -> "Hooks":
         """Return these and then the others; what is among both is called once."""
-        return Hooks(
-            before=_both(self.before, others.before),
-            after=_both(self.after, others.after),
-            validators=_both(self.validators, others.validators),
-            listeners=_both(self.listeners, others.listeners),
-        )
+        names = (kind.name for kind in fields(self))
+        both = {name: _both(getattr(self, name), getattr(others, name)) for name in names}
+        return Hooks(**both)
 
 
-def _both[Hook](ours: tuple[Hook, ...], others: tuple[Hook, ...]) -> tuple[Hook, ...]:
+def _both(ours: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*ours, *(hook for hook in others if hook not in ours))
 
 
@@ -111,6 +83,24 @@ class HookRun:
 
     hooks: Hooks
     troubles: list[str] = field(default_factory=list)
+
+    async def should_condense(self, situation: Situation) -> bool | None:
+        """Return the first answer of a hook, None where the threshold is to decide."""
+        for hook in self.hooks.should_condense:
+            with self._guarded(hook):
+                answer = await hook(situation)
+                if answer is not None:
+                    return bool(answer)
+        return None
+
+    async def on_error(self, situation: Situation, error: CondenseError) -> Veto | None:
+        """Return the first veto against a further rung."""
+        for hook in self.hooks.on_error:
+            with self._guarded(hook):
+                answer = await hook(situation, error)
+                if isinstance(answer, Veto):
+                    return answer
+        return None
 
     async def plan(self, plan: Plan) -> Plan | Veto:
         """Return the plan as the hooks want it, or the first veto."""
@@ -162,41 +152,6 @@ class HookRun:
             log.warning("the hook %s failed", _name(hook), exc_info=True)
             reason = str(error) or type(error).__name__
             self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
-
-
-@dataclass(frozen=True, slots=True)
-class ToldLog:
-    """A log whose listeners are told of what went on record, once it is there."""
-
-    log: CondensationLog
-    hooks: HookRun
-
-    async def started(self, attempt: Attempt) -> None:
-        """Record it, and tell it."""
-        await self.log.started(attempt)
-        self.hooks.tell(AttemptStarted(attempt))
-
-    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
-        """Record it; listeners are not kept busy with every word."""
-        await self.log.progressed(attempt, tokens_written)
-
-    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
-        """Record it, and tell it."""
-        await self.log.succeeded(attempt, reduction)
-        self.hooks.tell(AttemptSucceeded(attempt, reduction))
-
-    async def failed(
-        self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
-    ) -> None:
-        """Record it, and tell it, with what comes next."""
-        await self.log.failed(attempt, error, fell_back_to=fell_back_to)
-        self.hooks.tell(AttemptFailed(attempt, error))
-        if fell_back_to:
-            self.hooks.tell(FellBack(attempt, fell_back_to))
-
-    async def cancelled(self, attempt: Attempt) -> None:
-        """Record it; whoever took it back knows."""
-        await self.log.cancelled(attempt)
 
 
 def _is_cancelled() -> bool:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from condense.errors import CondenseError, DidNotShrink, Floor
+from condense.errors import CondenseError, DidNotShrink, Floor, Vetoed
 from condense.history import replace_hidden
 from condense.reducing import asks_model
 from condense.reducing.pinned import carried_pins, loses_pins
@@ -131,5 +131,7 @@ class Ladder:
 
 
 def rungs_after(rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
-    """Return the rungs that are left: once a model call has failed, none that makes another."""
+    """Return the rungs that are left: none after a veto, none that asks again after a call."""
+    if isinstance(error, Vetoed):
+        return []
     return [one for one in rest if not (error.calls and asks_model(one))]

@@ -31,7 +31,14 @@ class Decision:
             return True
         tokens, automatic = situation.tokens.value, situation.automatic and situation.may_ask
         due = situation.budget.should_condense(tokens, automatic=automatic)
-        return due and self.has_come_far and _has_news(situation.effective)
+        return due and self.has_come_far and self.has_news
+
+    @property
+    def is_by_threshold(self) -> bool:
+        """Whether nothing but the threshold decides: nobody asked, it fits, and it may be done."""
+        situation = self.situation
+        asked = situation.trigger is not Trigger.AUTO or situation.is_over
+        return situation.automatic and situation.may_ask and not asked
 
     @property
     def has_come_far(self) -> bool:
@@ -43,6 +50,16 @@ class Decision:
         least = self.policy.distance_share * self.situation.budget.window
         return len(new) >= self.policy.distance_messages and tokens >= least
 
+    @property
+    def has_news(self) -> bool:
+        """Whether a summary would say anything new, so that no attempt is made on every request."""
+        effective = self.situation.effective
+        try:
+            require_enough(effective, effective[: unread_tail(effective)])
+        except NothingToCondense:
+            return False
+        return True
+
     def _new_messages(self) -> Sequence[Message] | None:
         """Return what was written since the last try, None where there was none."""
         effective, since = self.situation.effective, self.situation.condensed_at
@@ -53,15 +70,6 @@ class Decision:
         # A history that was never stored has no numbers: there, what follows is what is new.
         new = [m for m in effective if m.seq > since] if since else effective[made[-1] + 1 :]
         return [m for m in new if not (m.is_summary or m.is_marker)]
-
-
-def _has_news(effective: Sequence[Message]) -> bool:
-    """Whether a summary would say anything new, so that no attempt is made on every request."""
-    try:
-        require_enough(effective, effective[: unread_tail(effective)])
-    except NothingToCondense:
-        return False
-    return True
 
 
 def require_enough(effective: Sequence[Message], hidden: Sequence[Message]) -> None:

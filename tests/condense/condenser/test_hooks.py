@@ -1,6 +1,7 @@
 """What an application hangs around a condensation, and that none of it can break one."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,13 +14,16 @@ from condense import (
     AttemptStarted,
     AttemptSucceeded,
     Block,
+    CondenseError,
     Event,
     FellBack,
     Folded,
     Hooks,
+    Message,
     Plan,
     Reduction,
     Situation,
+    SummaryFailed,
     TextBlock,
     Trigger,
     Verdict,
@@ -35,9 +39,10 @@ EXTRA = TextBlock("Remember the house rules.")
 def test_hooks_add_up_in_their_order_and_each_counts_once() -> None:
     """Of every kind."""
     told: list[Event] = []
-    one = Hooks(before=(veto,), after=(add,), validators=(judge,))
+    one = Hooks(before=(veto,), after=(add,), validators=(judge,), should_condense=(always,))
     two = Hooks(before=(be_brief, veto), after=(flood, add), listeners=(told.append,))
     assert one + two == Hooks(
+        should_condense=(always,),
         before=(veto, be_brief),
         after=(add, flood),
         validators=(judge,),
@@ -262,10 +267,98 @@ async def test_listeners_hear_each_event_with_its_data() -> None:
     assert succeeded.reduction is made
 
 
-@pytest.mark.parametrize("kind", ["before", "after", "validators"])
+async def always(_situation: Situation) -> bool:
+    """Condense whatever the threshold says."""
+    return True
+
+
+async def never(_situation: Situation) -> bool:
+    """Condense nothing that still fits."""
+    return False
+
+
+async def as_it_says(_situation: Situation) -> None:
+    """Leave it to the threshold."""
+
+
+async def test_a_hook_answers_before_the_threshold_decides() -> None:
+    """In both directions; the first one that has an answer counts."""
+    early = Bench("S", hooks=Hooks(should_condense=(as_it_says, always, never)))
+    assert await early.fit(talk(4), threshold=100) is not None
+    late = Bench("S", hooks=Hooks(should_condense=(never, always)))
+    assert await late.fit(talk(11), threshold=50) is None
+    usual = Bench("S", hooks=Hooks(should_condense=(as_it_says,)))
+    assert await usual.fit(talk(11), threshold=50) is not None
+    assert await usual.fit(talk(2), threshold=50) is None
+
+
+@pytest.mark.parametrize(
+    "rest", [{"trigger": Trigger.FORCED}, {"trigger": Trigger.MANUAL}, {"threshold": 100}]
+)
+async def test_a_hook_is_not_asked_where_the_threshold_does_not_decide(rest: Any) -> None:
+    """By hand, when refused, and above what a request may hold."""
+    bench = Bench("S", hooks=Hooks(should_condense=(never,)))
+    assert await bench.fit(talk(12), **rest) is not None
+
+
+async def test_a_hook_condenses_nothing_where_the_user_wants_nothing_automatic() -> None:
+    """Nor twice in a turn, nor what is a summary already."""
+    bench = Bench("S", hooks=Hooks(should_condense=(always,)))
+    assert await bench.fit(talk(11), automatic=False) is None
+    assert await bench.fit(talk(11), may_ask=False) is None
+    assert await bench.fit(talk(1)) is None
+    assert bench.log.names == []
+
+
+async def test_a_hook_hears_of_each_failure_before_the_next_rung() -> None:
+    """And whoever says nothing lets it go on."""
+    heard: list[tuple[str, int]] = []
+
+    async def note(_situation: Situation, error: CondenseError) -> None:
+        heard.append((type(error).__name__, error.calls))
+
+    made = await Bench(OSError("no"), hooks=Hooks(on_error=(note,))).fit(talk(12))
+    assert made is not None
+    assert made.strategy == "ledger"
+    assert heard == [("SummaryFailed", 1)]
+
+
+async def test_a_hook_may_stop_the_ladder_after_a_failure() -> None:
+    """Then the record names nothing that is tried next, and the cost is not forgotten."""
+
+    async def enough(_situation: Situation, error: CondenseError) -> Veto:
+        return Veto("No summary, no answer.")
+
+    bench = Bench(OSError("no"), hooks=Hooks(on_error=(raises, enough)))
+    with pytest.raises(Vetoed, match="No summary, no answer") as caught:
+        await bench.fit(talk(12), trigger=Trigger.FORCED)
+    assert caught.value.calls == 1
+    assert bench.failures == [(SummaryFailed, None)]
+    assert bench.log.names == ["started", "failed"]
+
+
+async def test_each_decision_and_attempt_is_a_line_in_the_log_without_content(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Sizes, names and costs; never what was said, summarised or raised."""
+    caplog.set_level(logging.DEBUG, logger="condense")
+    bench = Bench(OSError("secret one"), "secret two")
+    await bench.fit([*talk(11), Message("user", "secret three " * 1_000)], prompt="secret four")
+    await bench.fit(talk(2))
+    lines = [record.getMessage() for record in caplog.records]
+    first = [line.split(":")[0] for line in lines]
+    attempts = [one.id for one in bench.log.of("started")]
+    assert first == ["auto", *[f"attempt {id_}" for id_ in attempts for _ in range(2)], "auto"]
+    assert "fresh_start, auto, 24000 tokens" in lines[1]
+    assert lines[2].endswith("SummaryFailed after 1 calls, cost 0; next: ledger")
+    assert [record.levelname for record in caplog.records] == ["INFO"] * 5 + ["DEBUG"]
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["before", "after", "validators", "should_condense"])
 async def test_a_hook_that_raises_is_noted_and_breaks_nothing(kind: str) -> None:
     """The chat goes on as if it were not there."""
-    made = await Bench("S", hooks=Hooks(**{kind: (raises,)})).fit(talk(12))
+    made = await Bench("S", hooks=Hooks(**{kind: (raises,)})).fit(talk(11))
     assert made is not None
     assert made.summary == "S"
     assert "The hook raises failed: hook is broken" in made.notes
