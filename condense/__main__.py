@@ -19,6 +19,7 @@ from condense.evaluation import (
     Evaluation,
     Recording,
     all_contenders,
+    chats,
     contender,
     cuts_at,
     describe,
@@ -63,7 +64,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of transcripts")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", metavar="DIR",
+        help="folder of transcripts (the chats that come with this program)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument(
         "--window", type=int, action="append", default=[], metavar="TOKENS",
@@ -142,7 +146,7 @@ def _nested(results: Mapping[str, Evaluation]) -> dict[str, dict[str, Any]]:
 
 def _evaluated(options: argparse.Namespace, course: Course, name: str) -> Evaluation:
     counter = COUNTERS[options.counter]()
-    paths = find_recordings(options.folder)
+    recordings = _recordings(options.folder, counter)
     prices = Prices(
         options.price_input,
         options.price_output,
@@ -151,14 +155,20 @@ def _evaluated(options: argparse.Namespace, course: Course, name: str) -> Evalua
     )
     return asyncio.run(
         evaluate(
-            [partial(_usable, path, counter) for path in paths],
+            recordings,
             [contender(one) for one in options.strategy or all_contenders()],
             counter,
             prices=prices,
             course=course,
-            on_progress=partial(_progress, of=len(paths), course=name),
+            on_progress=partial(_progress, of=len(recordings), course=name),
         )
     )
+
+
+def _recordings(folder: Path | None, counter: TokenCounter) -> Sequence[Callable[[], Recording]]:
+    if folder is None:
+        return chats(counter)
+    return [partial(_usable, path, counter) for path in find_recordings(folder)]
 
 
 def _usable(path: Path, counter: TokenCounter) -> Recording:

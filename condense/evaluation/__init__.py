@@ -1,5 +1,6 @@
 """Strategies compared on recorded sessions, at the cuts that were made there or at others."""
 
+from condense.evaluation.chats import chats
 from condense.evaluation.contenders import DEFAULT, all_contenders, contender
 from condense.evaluation.keeping import Kept, Share, what_is_kept
 from condense.evaluation.needs import Needs, needs_at
@@ -34,6 +35,7 @@ __all__ = [
     "Share",
     "Step",
     "all_contenders",
+    "chats",
     "contender",
     "cuts_at",
     "describe",

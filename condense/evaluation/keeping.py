@@ -31,6 +31,7 @@ class Kept:
     twenty calls name and the history before the cut held; ``actions`` those calls, of which all
     that they name so is there, or was seen again since. ``unseen`` is what no message in front of
     the model holds when it is first named, so that only summary or ledger can have supplied it.
+    ``facts_…`` are those that were planted in what users and models said.
     """
 
     needed_files: Share = Share()
@@ -45,7 +46,8 @@ class Kept:
     next_items: Share = Share()
     actions: Share = Share()
     unseen: Share = Share()
-    planted: Share = Share()
+    facts_of_users: Share = Share()
+    facts_of_replies: Share = Share()
 
     def __add__(self, other: "Kept") -> "Kept":
         """Return both together."""
@@ -70,7 +72,8 @@ def what_is_kept(needs: Needs, context: Sequence[Message]) -> Kept:
         next_items=_grounded(needs.wants, shown, "path", "command", "identifier"),
         actions=_actions(needs.wants, shown),
         unseen=_share(shown.shows(item) for item in _unseen(needs.wants, verbatim)),
-        planted=_share(shown.says(fact) for fact in needs.planted),
+        facts_of_users=_share(shown.says(one.text) for one in needs.planted if one.by_user),
+        facts_of_replies=_share(shown.says(one.text) for one in needs.planted if not one.by_user),
     )
 
 

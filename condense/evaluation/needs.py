@@ -37,6 +37,14 @@ class Want:
 
 
 @dataclass(frozen=True, slots=True)
+class Planted:
+    """A fact of the recording's own, and who said it."""
+
+    text: str
+    by_user: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Needs:
     """All that a cut's figures are about; ``wants`` are of the next twenty calls."""
 
@@ -46,7 +54,7 @@ class Needs:
     requests: tuple[str, ...]
     answers: tuple[str, ...]
     wants: tuple[Want, ...]
-    planted: tuple[str, ...]
+    planted: tuple[Planted, ...]
 
 
 class Shown:
@@ -111,7 +119,11 @@ def needs_at(recording: Recording, cut: Cut) -> Needs:
         requests=tuple(text for message in before if (text := said_in(message))),
         answers=tuple(said_in_results(before)),
         wants=tuple(_wants(Shown(text_of(before)), later[:NEXT], recording, cut)),
-        planted=tuple(fact.text for fact in recording.facts if fact.at < cut.at),
+        planted=tuple(
+            Planted(fact.text, recording.messages[fact.at].role == "user")
+            for fact in recording.facts
+            if fact.at < cut.at
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,17 +55,22 @@ def find_recordings(folder: Path) -> list[Path]:
 def read_recording(path: Path, counter: TokenCounter) -> Recording:
     """Return the session that a file holds: a JSON list of messages, or an object with one.
 
+    The object may also list "compactions", each with "at", "trigger" and "summary", and "facts"
+    to look for, each with the "text" and the index "at" of the message that says it.
+
     Raises InvalidMessage where the file holds none, and OSError where it can't be read.
     """
     data = _parse(path)
-    items, known = (data, []) if isinstance(data, list) else _parts(data, path)
+    items, rest = (data, {}) if isinstance(data, list) else _parts(data, path)
     try:
         messages = tuple(_message(item, seq, counter) for seq, item in enumerate(items, start=1))
     except InvalidMessage as error:
         raise InvalidMessage(f"{path.name}: {error}") from error
     if not messages:
         raise InvalidMessage(f"{path.name} holds no messages.")
-    return Recording(path.name.split(".")[0], messages, tuple(_cuts(known, len(messages))))
+    cuts = _cuts(_list(rest, "compactions"), len(messages))
+    facts = _facts(_list(rest, "facts"), len(messages))
+    return Recording(path.name.split(".")[0], messages, tuple(cuts), tuple(facts))
 
 
 def _parse(path: Path) -> Any:
@@ -76,14 +81,15 @@ def _parse(path: Path) -> Any:
         raise InvalidMessage(f"{path.name} is not JSON: {error}") from error
 
 
-def _parts(data: Any, path: Path) -> tuple[list[Any], list[Any]]:
-    match data:
-        case {"messages": list(messages), "compactions": list(cuts)}:
-            return messages, cuts
-        case {"messages": list(messages)}:
-            return messages, []
-        case _:
-            raise InvalidMessage(f"{path.name} holds no list of messages.")
+def _parts(data: Any, path: Path) -> tuple[list[Any], Mapping[str, Any]]:
+    if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
+        raise InvalidMessage(f"{path.name} holds no list of messages.")
+    return data["messages"], data
+
+
+def _list(rest: Mapping[str, Any], key: str) -> Sequence[Any]:
+    found = rest.get(key)
+    return found if isinstance(found, list) else ()
 
 
 def _message(item: Any, seq: int, counter: TokenCounter) -> Message:
@@ -98,6 +104,13 @@ def _cuts(known: Iterable[Any], count: int) -> Iterable[Cut]:
         match item:
             case {"at": int(at), **rest} if 0 < at <= count:
                 yield Cut(at, str(rest.get("trigger") or ""), str(rest.get("summary") or ""))
+
+
+def _facts(known: Iterable[Any], count: int) -> Iterable[Fact]:
+    for item in known:
+        match item:
+            case {"at": int(at), "text": str(text)} if 0 <= at < count and text.strip():
+                yield Fact(at, text)
 
 
 def even_cuts(messages: Sequence[Message], count: int) -> tuple[Cut, ...]:

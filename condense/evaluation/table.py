@@ -18,7 +18,8 @@ ROWS: Mapping[str, str] = {
     "next_items": "next calls: all three",
     "actions": "next calls: whole",
     "unseen": "unseen items supplied",
-    "planted": "planted facts",
+    "facts_of_users": "facts that users gave",
+    "facts_of_replies": "facts that replies gave",
 }
 _FIGURES: Mapping[str, Callable[[Score], str]] = {
     "size, median": lambda score: f"{score.size_share:.2%}",

@@ -14,7 +14,7 @@ from tests.condense.sessions import Session
 ROOT = Path(__file__).parents[2]
 COUNTS = ["needed_files", "needed_commands", "user_messages", "edited_files"]
 MORE = ["user_characters", "result_words", "next_paths", "next_commands", "next_identifiers",
-        "next_items", "actions", "unseen", "planted"]  # fmt: skip
+        "next_items", "actions", "unseen", "facts_of_users", "facts_of_replies"]  # fmt: skip
 
 
 @pytest.fixture
@@ -56,6 +56,29 @@ def test_the_comparison_as_json_has_every_number(
     assert 0 < found["size_share"] < 0.2
     assert found["tokens"] > 0
     assert set(found["cost_usd"]) == {"aligned", "flattened"}
+
+
+def test_without_a_folder_the_chats_that_come_along_are_compared(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """So anybody can run it."""
+    assert main(["eval", "--strategy", "ledger"]) == 0
+    out = capsys.readouterr().out
+    assert "\nfacts that users gave " in out
+    assert "\nfacts that replies gave " in out
+
+
+def test_facts_of_a_transcript_are_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that are in a message."""
+    session = Session().says("Code 77. " * 99).replies("Booked as B-1. " * 99).says("Thanks.")
+    made = session.is_cut("It is 77.").replies().to_json()
+    facts = [{"at": 0, "text": "77"}, {"at": 1, "text": "B-1"}, {"at": 99, "text": "x"}, {}]
+    (tmp_path / "a.json").write_text(json.dumps({**made, "facts": facts}))
+    assert main(["eval", str(tmp_path), "--json", "--strategy", "fresh_start"]) == 0
+    found = json.loads(capsys.readouterr().out)["strategies"]["fresh_start"]
+    assert (found["facts_of_users"], found["facts_of_replies"]) == ([1, 1], [0, 1])
 
 
 def test_cuts_may_be_tried_at_any_size(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from condense.evaluation import (
     Replay,
     Share,
     all_contenders,
+    chats,
     contender,
     cuts_at,
     evaluate,
@@ -149,8 +150,9 @@ def test_planted_facts_count_before_the_cut() -> None:
     """As whole words, but where a script has no spaces."""
     made = Session().says("Order 4711, 周五交付").is_cut().replies("Number 17.")
     facts = (Fact(0, "4711"), Fact(0, "周五"), Fact(1, "17"))
-    assert kept(made, "Order 4711 在周五交付。", facts=facts).planted == Share(2, 2)
-    assert kept(made, "Order 47110.", facts=facts).planted == Share(0, 2)
+    found = kept(made, "Order 4711 在周五交付。", facts=facts)
+    assert (found.facts_of_users, found.facts_of_replies) == (Share(2, 2), Share())
+    assert kept(made, "Order 47110.", facts=facts).facts_of_users == Share(0, 2)
 
 
 def test_even_cuts_part_a_session_into_like_stretches() -> None:
@@ -161,6 +163,20 @@ def test_even_cuts_part_a_session_into_like_stretches() -> None:
     cuts = even_cuts(recording(made).messages, 3)
     assert [cut.at for cut in cuts] == [6, 12, 18]
     assert even_cuts(recording(Session().says("Hi.").replies()).messages, 3) == (Cut(1, "round"),)
+
+
+def test_every_chat_that_comes_along_has_facts_of_both_sides_before_its_cut() -> None:
+    """In its messages, without the marks; most of the text is about something else."""
+    loaded = [load() for load in chats(CharacterCounter())]
+    assert {one.name.partition(".")[2] for one in loaded} >= {"en", "de", "zh", "ja", "ar"}
+    for one in loaded:
+        (cut,) = one.cuts
+        assert all(fact.text in one.messages[fact.at].text for fact in one.facts)
+        assert all(fact.at < cut.at for fact in one.facts)
+        assert {one.messages[fact.at].role for fact in one.facts} == {"user", "assistant"}
+        assert not any("[[" in message.text for message in one.messages)
+        whole = sum(len(message.text) for message in one.messages)
+        assert sum(len(m.text) for m in one.messages if m.role == "user") < whole / 10
 
 
 async def test_only_the_cuts_of_a_course_count() -> None:
