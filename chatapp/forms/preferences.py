@@ -56,6 +56,7 @@ class PreferencesForm(PreferencesModelForm):
             "threshold",
             "strategy",
             "messages_kept",
+            "keep_first",
             "clear_tool_output",
             "condensing_prompt",
             "step_limit",
@@ -64,6 +65,7 @@ class PreferencesForm(PreferencesModelForm):
         labels: ClassVar[dict[str, Any]] = {
             "auto_condense": _("Condense automatically"),
             "messages_kept": _("Messages to keep"),
+            "keep_first": _("Keep the first message too"),
             "clear_tool_output": _("Clear superseded tool output first"),
             "condensing_prompt": _("Condensing prompt"),
             "step_limit": _("Steps per turn"),

@@ -174,8 +174,9 @@ class Preferences(models.Model):
     """How one user wants condensing and the agent to work.
 
     ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the server's;
-    ``messages_kept`` is what "keep_recent" leaves verbatim; ``offered_providers`` names those for
-    which a first profile was made, so that one that was removed is not made again.
+    ``messages_kept`` and ``keep_first`` are what "keep_recent" leaves verbatim;
+    ``offered_providers`` names those for which a first profile was made, so that one that was
+    removed is not made again.
     """
 
     owner = models.OneToOneField(
@@ -197,6 +198,7 @@ class Preferences(models.Model):
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
     )
+    keep_first = models.BooleanField(_("keep the first message too"), default=False)
     clear_tool_output = models.BooleanField(_("clear superseded tool output first"), default=False)
     step_limit = models.PositiveSmallIntegerField(
         _("step limit"),

@@ -104,11 +104,9 @@ class Ladder:
 
     def _most(self) -> float:
         """Return the tokens that a request may hold where it was too large before."""
-        budget = self.situation.budget
-        if self.situation.trigger is Trigger.FORCED:
-            return int(budget.allowed)
-        must_fit = self.situation.trigger is Trigger.AUTO and not self.situation.fits
-        return budget.capacity if must_fit else math.inf
+        situation = self.situation
+        must_fit = situation.trigger is not Trigger.MANUAL and not situation.fits
+        return situation.room if must_fit else math.inf
 
     def _is_still_due(self, tokens: int) -> bool:
         automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO

@@ -8,8 +8,9 @@ from condense.history.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
 from condense.reducing.base import Kit, Strategy, make_reduction
-from condense.reducing.newest_request import carry_newest
+from condense.reducing.carrying import carry_first, carry_newest
 from condense.reducing.pinned import carried_pins
+from condense.reducing.unread import tell_unread
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.writing import Writer
 
@@ -22,20 +23,19 @@ WORKFLOWS = (
 # Kept free beside what stays: summaries measured on real sessions took 3.7 % of what they hid, and
 # one with much to say about little takes more.
 SUMMARY_SHARE = 0.1
-UNREAD = (
-    "The newest {messages} messages (about {tokens} tokens, {results} tool results among them) do "
-    "not fit into the context and are hidden before they were read. Run a tool again in a way "
-    "that answers less, or search the history."
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What to hide, what stays after the summary, and how much of either nobody has read."""
+    """What to hide, what stays after the summary, and how much of either nobody has read.
+
+    With ``keeps_first`` the summary carries the conversation's first message, word for word.
+    """
 
     hidden: tuple[Message, ...]
     kept: tuple[Message, ...]
     unread: tuple[Message, ...]
+    keeps_first: bool = False
 
     @property
     def keeps_unread(self) -> bool:
@@ -103,24 +103,38 @@ class Recap:
         """
         said = (f"{HEADING}\n{summary_preface()}", summary)
         head = (TextBlock("\n\n".join(filter(None, said))), *facts)
-        dropped = self.dropped()
+        split = self.split
+        dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)
         environment = await self.environment()
         rest = (*self.workflows(), *dropped.blocks, *environment.blocks)
-        carried = self.newest_request((*head, *rest), facts)
-        notes = (*dropped.notes, *carried.notes, *environment.notes)
-        return Addition(blocks=(*head, *carried.blocks, *rest), notes=notes)
+        first = self.first_message((*head, *rest))
+        carried = self.newest_request((*head, *first.blocks, *rest), (*facts, *first.blocks))
+        notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
+        return Addition(blocks=(*head, *first.blocks, *carried.blocks, *rest), notes=notes)
 
-    def newest_request(self, written: tuple[Block, ...], facts: tuple[TextBlock, ...]) -> Addition:
-        """Carry the request being worked on, unless all is answered.
+    def first_message(self, written: tuple[Block, ...]) -> Addition:
+        """Carry the first message where it is to stay; half of the room is for the rest."""
+        if not self.split.keeps_first:
+            return Addition()
+        return carry_first(self.situation.effective, self._room(written) / 2, self.counter)
 
-        A summary may repeat it by chance; only the ledger names it as the user's.
+    def newest_request(self, written: tuple[Block, ...], verbatim: tuple[Block, ...]) -> Addition:
+        """Carry the request being worked on, unless all is answered, or it stands there already.
+
+        A summary may repeat it by chance; only what is ``verbatim`` names it as the user's.
         """
-        split, gauge = self.split, self.gauge
+        split = self.split
         if not split.unread:
             return Addition()
-        written = (*written, *carried_pins(self.situation, split.hidden))
-        room = gauge.limit - gauge.fixed - self.counter.count(written) - gauge.size(split.kept)
-        return carry_newest(self.situation.effective, split.hidden, facts, room, self.counter)
+        room = self._room(written)
+        return carry_newest(self.situation.effective, split.hidden, verbatim, room, self.counter)
+
+    def _room(self, written: tuple[Block, ...]) -> float:
+        """Return the tokens left beside what is written, pinned, and kept."""
+        gauge, split = self.gauge, self.split
+        pins = carried_pins(self.situation, split.hidden)
+        taken = self.counter.count((*written, *pins)) + gauge.size(split.kept)
+        return gauge.limit - gauge.fixed - taken
 
     def workflows(self) -> tuple[Block, ...]:
         """Repeat the directives of what is hidden, earlier condensations included."""
@@ -131,16 +145,6 @@ class Recap:
             if message.id not in kept and not message.taken_back
         )
         return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
-
-    def dropped(self) -> Addition:
-        """Tell the model, and people, of unread messages that had to be hidden too."""
-        if self.split.keeps_unread:
-            return Addition()
-        results = [result for message in self.split.unread for result in message.tool_results]
-        tokens = self.gauge.size(self.split.unread)
-        text = UNREAD.format(messages=len(self.split.unread), tokens=tokens, results=len(results))
-        reminder = TextBlock(f"<system-reminder>\n{text}\n</system-reminder>")
-        return Addition(blocks=(reminder,), notes=(text,))
 
     async def environment(self) -> Addition:
         """Gather the environment's details, for any run but a manual one."""

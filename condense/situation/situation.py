@@ -66,6 +66,12 @@ class Situation:
         """Whether a request may still be sent as it is: nobody refused it, and a reply has room."""
         return self.trigger is not Trigger.FORCED and self.tokens.value <= self.budget.capacity
 
+    @property
+    def room(self) -> int:
+        """Tokens that a request may hold at most; a provider that refused may count more."""
+        forced = self.trigger is Trigger.FORCED
+        return int(self.budget.allowed) if forced else self.budget.capacity
+
     def fixed_tokens(self, counter: TokenCounter) -> int:
         """Return the estimated size of what every request repeats: system prompt and tools."""
         return counter.count(self.system) + self.tools_tokens(counter)

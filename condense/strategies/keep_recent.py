@@ -1,6 +1,7 @@
 """Summarise the older part and leave the newest messages as they are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from condense.errors import DidNotShrink
 from condense.history import replace_hidden
@@ -20,19 +21,23 @@ class KeepRecent(ByModel):
     """Keeps the last ``messages``, or as many as take ``tokens``, verbatim after the summary.
 
     The cut moves back to where no tool call is parted from its result, with ``tokens`` forward;
-    where the context is too large, fewer messages stay, down to the unread ones.
+    where the context is too large, fewer messages stay, down to the unread ones. With
+    ``keep_first`` the summary carries the conversation's first message too, word for word.
     """
 
     name = "keep_recent"
     label = "keep recent"
     description = "The newest messages stay word for word after the summary."
-    takes = ("messages",)
+    takes = ("messages", "keep_first")
     kind: Kind = "condensed"
 
-    def __init__(self, messages: int = MESSAGES, tokens: int | None = None) -> None:
+    def __init__(
+        self, messages: int = MESSAGES, tokens: int | None = None, *, keep_first: bool = False
+    ) -> None:
         """Take how many messages stay; ``tokens``, where given, decides instead."""
         self.messages = messages
         self.tokens = tokens
+        self.keep_first = keep_first
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.
@@ -42,6 +47,7 @@ class KeepRecent(ByModel):
         """
         gauge = Gauge(situation, kit.counter)
         split = split_at(situation, gauge, self._cuts(situation.effective, gauge))
+        split = replace(split, keeps_first=self.keep_first)
         require_enough(situation.effective, split.hidden)
         self._require_gain(split.kept, situation, gauge)
         reduction = await summarise(self, split, situation, gauge, kit)

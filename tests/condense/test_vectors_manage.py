@@ -1,6 +1,7 @@
 """Recorded decisions: when to condense, when to truncate, and when to do neither."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -156,16 +157,33 @@ def truncated_here(case: Case) -> int:
     situation = given(case)
     if not situation.is_over:
         return 0
-    effective, fits = situation.effective, situation.fits
-    read = effective[: len(effective) - len(kept(case))]
-    shares = [] if fits else [hidden_by_the_rule(read, share) for share in (0.75, 0.875)]
-    second = next((cut for cut in safe_cuts(read) if cut), 0)
-    more = [] if fits else [*map(len, shares), len(read) - second, len(read)]
-    counts = sorted({len(hidden_by_the_rule(effective, 0.5)), *more} - {0})
+    effective, budget = situation.effective, situation.budget
     each = effective[0].tokens or 0
-    left = ((count, each * (len(effective) - count) + MARKER) for count in counts)
-    enough = (count for count, tokens in left if tokens <= situation.budget.allowed)
-    return next(enough, counts[-1] if counts else 0)
+    left = {count: each * (len(effective) - count) + MARKER for count in planned(situation)}
+    unread = [] if situation.fits else beyond_what_was_read(situation)
+    if min(left.values(), default=math.inf) > budget.capacity:
+        left |= {count: each * (len(effective) - count) + MARKER for count in unread}
+    enough = (count for count, tokens in left.items() if tokens <= budget.allowed)
+    return next(enough, max(left, default=0))
+
+
+def planned(situation: Situation) -> list[int]:
+    """Return how many messages may go, of those that were read: half, or ever more."""
+    effective = situation.effective
+    half = len(hidden_by_the_rule(effective, 0.5))
+    if situation.fits:
+        return [half] if half else []
+    read = effective[: unread_tail(effective)]
+    shares = [len(hidden_by_the_rule(read, share)) for share in (0.75, 0.875)]
+    second = next((cut for cut in safe_cuts(read) if cut), 0)
+    return sorted({half, *shares, len(read) - second, len(read)} - {0})
+
+
+def beyond_what_was_read(situation: Situation) -> list[int]:
+    """Return how many messages may go at last, but for a request that came last."""
+    effective = situation.effective
+    last = len(effective) - (not effective[-1].tool_results)
+    return [cut for cut in safe_cuts(effective) if unread_tail(effective) < cut <= last]
 
 
 MARKER = 20  # tokens
@@ -186,6 +204,11 @@ def would_split_a_pair(case: Case) -> bool:
 TRUNCATED = [
     Deviation("Only what the model sees is hidden.", counts_what_is_not_seen, truncated_here),
     Deviation("A tool call stays with its result.", would_split_a_pair, truncated_here),
+    Deviation(
+        "No turn fails while anything can be hidden.",
+        lambda case: not result_of(case).get("messagesRemoved"),
+        truncated_here,
+    ),
 ]
 
 
@@ -194,6 +217,15 @@ def without_summary(answer: Callable[[Case], Any]) -> list[Deviation]:
     return [
         Deviation("A summary would say nothing new, or nobody wants it.", has_no_summary, answer)
     ]
+
+
+def goes_on(case: Case) -> bool:
+    """Whether Roo hides nothing of a request that cannot be sent, where something could go."""
+    must = not given(case).fits and bool(truncated_here(case))
+    return must and roos_kind(case) == "nothing"
+
+
+GOES_ON = Deviation("No turn fails while anything can be hidden.", goes_on, lambda _: "truncated")
 
 
 def roos_kind(case: Case) -> str:
@@ -213,7 +245,7 @@ def result_of(case: Case) -> dict[str, Any]:
 def test_the_decision_is_roos(case: Case) -> None:
     """Condense, truncate, or leave the context alone."""
     ours = without_summary(lambda case: "truncated" if truncated_here(case) else "nothing")
-    assert_same(case, run(case).kind, roos_kind(case), ours)
+    assert_same(case, run(case).kind, roos_kind(case), [*ours, GOES_ON])
 
 
 @each("manageContext")

@@ -80,6 +80,17 @@ def test_as_many_messages_are_kept_as_the_user_says(alice: User) -> None:
     assert getattr(first, "messages") == 7  # noqa: B009 - the protocol does not know it
 
 
+def test_the_guides_windows_can_be_chosen(alice: User) -> None:
+    """By name; and the first message is kept where the user says so."""
+    shown = str(PreferencesForm(instance=services.preferences_of(alice))["strategy"])
+    assert "last 20 messages" in shown
+    assert rungs(alice, strategy="last_messages") == ["last_messages", "ledger", "sliding_window"]
+    assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
+    rungs(alice, strategy="keep_recent", keep_first="on")
+    (first, *_) = bootstrap.ladder_for(services.preferences_of(alice))
+    assert getattr(first, "keep_first")  # noqa: B009 - the protocol does not know it
+
+
 def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> None:
     """Also when it changes later."""
     assert rungs(alice, strategy="fresh_start")[0] == "fresh_start"

@@ -23,7 +23,7 @@ from condense import (
 )
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import IMAGE, call, numbered, result, situation, texts, user
+from tests.condense.dialogues import IMAGE, call, chat, numbered, result, situation, texts, user
 
 RUNGS = [one.name for one in built_in_strategies()]
 RULE = "Port 8080 must never change, and nothing is deployed on Fridays."
@@ -92,7 +92,7 @@ async def test_pinned_messages_outlive_any_rounds_of_any_rungs(
 @pytest.mark.parametrize("rung", [name for name in RUNGS if name != "clear"])
 async def test_every_rung_that_hides_messages_carries_pins_once(rung: str) -> None:
     """With whose words they are, their tool results and their images."""
-    messages = [*talk(9), call(), result(text="the file's only line"), *talk(2)]
+    messages = [*talk(9), call(), result(text="the file's only line"), *chat(20, 1), *talk(2)]
     messages[2] = pin(messages[2])
     messages[0] = pin(Message("user", (TextBlock(RULE), IMAGE)))
     messages[10] = pin(messages[10])

@@ -7,18 +7,20 @@ from condense import (
     Message,
     NothingToCondense,
     Reduction,
+    TextBlock,
     Trigger,
     load_strategy,
     safe_cuts,
 )
+from condense.reducing.carrying import FIRST
 from condense.strategies.keep_recent import KeepRecent
 from condense.testing import ScriptedSummarizer
-from tests.condense.dialogues import call, chat, numbered, reduce_with, result, texts, user
+from tests.condense.dialogues import IMAGE, call, chat, numbered, reduce_with, result, texts, user
 
 
 async def keep(history: list[Message], /, reply: str = "S", **rest: object) -> Reduction:
     """Return what the strategy makes of a conversation."""
-    options = {key: rest.pop(key) for key in ("messages", "tokens") if key in rest}
+    options = {key: rest.pop(key) for key in ("messages", "tokens", "keep_first") if key in rest}
     strategy = KeepRecent(**options)  # type: ignore[arg-type]
     return await reduce_with(strategy, history, ScriptedSummarizer(reply), **rest)
 
@@ -84,6 +86,35 @@ async def test_a_long_summary_that_gains_less_than_a_fifth_is_rolled_back() -> N
     """A tenth would do elsewhere."""
     with pytest.raises(DidNotShrink, match="would hardly get smaller"):
         await keep(chat(10), reply="word " * 1_100)
+
+
+async def test_the_first_message_is_kept_too_where_that_is_wanted() -> None:
+    """Word for word, with its images, beside the summary; and so at every later time."""
+    first = Message("user", (TextBlock("Build a shop."), IMAGE))
+    once = await keep([first, *chat(10)[1:]], keep_first=True)
+    assert once.message.blocks[1:] == (TextBlock(f"{FIRST}\nBuild a shop."), IMAGE)
+    twice = await keep([once.message, *chat(10)[1:]], keep_first=True)
+    assert "m1" in twice.hidden
+    assert twice.message.blocks[1:] == once.message.blocks[1:]
+
+
+async def test_a_first_message_that_is_still_worked_on_is_carried_once() -> None:
+    """It is the newest request as well, also after the next condensation."""
+    steps = [m for n in range(5) for m in (call(f"t{n}"), result(f"t{n}", "word " * 200))]
+    once = await keep([user("Build a shop."), *steps], keep_first=True)
+    assert once.message.text.count("Build a shop.") == 1
+    twice = await keep([once.message, *steps], keep_first=False)
+    assert texts(twice.message)[1] == "## Newest Request, Verbatim\nBuild a shop."
+
+
+async def test_a_first_message_without_end_leaves_room_for_the_work() -> None:
+    """Its beginning and end are kept, and the record says so."""
+    long = [user("BEGIN " + "word " * 3_000 + "END"), *chat(6)[1:]]
+    rules = "word " * 2_500
+    made = await keep(long, keep_first=True, window=6_000, system=rules, trigger=Trigger.FORCED)
+    assert texts(made.message)[1].startswith(f"{FIRST}\nBEGIN")
+    assert texts(made.message)[1].endswith("END")
+    assert made.notes == ("The first message did not fit whole; its middle is hidden.",)
 
 
 def test_it_is_known_by_its_name() -> None:

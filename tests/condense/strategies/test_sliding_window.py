@@ -167,10 +167,26 @@ async def test_a_request_that_was_answered_is_not_carried() -> None:
     assert "Newest Request" not in made.message.text
 
 
-async def test_what_was_not_read_stays() -> None:
-    """However large it is."""
+async def test_what_was_not_read_stays_where_all_else_can_go() -> None:
+    """The request that it answers is carried, and the ledger goes first."""
+    made = await reduce([*chat(4), user("Go"), call(), result(text="word " * 800)], window=1_000)
+    assert made.hidden == ("m1", "m2", "m3", "m4", "m5")
+
+
+async def test_what_fits_into_no_request_is_hidden_unread_and_the_model_is_told() -> None:
+    """Else no later turn of the conversation could be sent either."""
     made = await reduce([*chat(4), user("Go"), call(), result(text="word " * 2_000)], window=1_000)
-    assert {"m6", "m7"}.isdisjoint(made.hidden)
+    assert made.hidden == ("m1", "m2", "m3", "m4", "m5", "m6", "m7")
+    assert "hidden before they were read" in made.message.text
+    assert "Go" in made.message.text
+    assert len(made.notes) == 1
+    assert made.tokens_after.value <= 1_000 - 100
+
+
+async def test_of_several_requests_nobody_answered_the_newest_stays() -> None:
+    """Whatever stands before it may go."""
+    made = await reduce([*chat(2), user("word " * 900), user("Go on")], window=1_000)
+    assert made.hidden == ("m1", "m2", "m3")
 
 
 async def test_the_fraction_is_the_constructors() -> None:

@@ -1,0 +1,32 @@
+"""Hide all but the last messages behind a marker that carries their facts; no model is called."""
+
+from collections.abc import Iterator, Sequence
+
+from condense.history.boundaries import safe_cuts, unread_tail
+from condense.messages import Message
+from condense.reducing.truncating import ByTruncation
+from condense.situation import Situation
+
+# As many as LangChain's middleware keeps, and the guides of several agents advise.
+MESSAGES = 20
+
+
+class LastMessages(ByTruncation):
+    """Hides all before the last ``messages``, and before what keeps a call with its result.
+
+    What the model has not read stays in any case.
+    """
+
+    name = "last_messages"
+    label = "last 20 messages"
+    description = "The last 20 messages stay, the facts of older ones are kept."
+
+    def __init__(self, messages: int = MESSAGES) -> None:
+        """Take how many messages stay."""
+        self.messages = messages
+
+    def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
+        """Yield what stands before them."""
+        effective = situation.effective
+        most = min(len(effective) - self.messages, unread_tail(effective))
+        yield effective[: max((cut for cut in safe_cuts(effective) if cut <= most), default=0)]

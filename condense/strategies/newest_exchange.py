@@ -1,0 +1,24 @@
+"""Keep the newest request and what came of it, whatever it costs; no model is called."""
+
+from collections.abc import Iterator, Sequence
+
+from condense.history.boundaries import safe_cuts
+from condense.messages import Message
+from condense.reducing.carrying import newest_request
+from condense.reducing.truncating import ByTruncation
+from condense.situation import Situation
+
+
+class NewestExchange(ByTruncation):
+    """Hides everything before the newest request, and keeps the ledger of what it hides."""
+
+    name = "newest_exchange"
+    label = "newest exchange"
+    description = "Your newest request and what came of it stay, the facts of all else are kept."
+
+    def plans(self, situation: Situation) -> Iterator[Sequence[Message]]:
+        """Yield what stands before the request."""
+        effective = situation.effective
+        asked, _ = newest_request(effective)
+        start = effective.index(asked) if asked else 0
+        yield effective[: max((cut for cut in safe_cuts(effective) if cut <= start), default=0)]

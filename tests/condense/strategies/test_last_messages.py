@@ -1,0 +1,82 @@
+"""The last twenty messages, or the newest exchange, stay; no model is called for the rest."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from condense import (
+    Message,
+    NothingToCondense,
+    Reduction,
+    load_strategy,
+    parse_ledger,
+    safe_cuts,
+)
+from condense.strategies.last_messages import LastMessages
+from tests.condense.bench import Bench
+from tests.condense.dialogues import call, chat, numbered, reduce_with, result, texts, user
+
+
+async def keep(name: str, messages: Sequence[Message]) -> Reduction:
+    """Return what the strategy of that name makes of a conversation."""
+    return await reduce_with(load_strategy(name), messages)
+
+
+async def test_all_but_the_last_twenty_are_hidden() -> None:
+    """Behind a marker with their facts."""
+    made = await keep("last_messages", [user("Fix it"), call(), result(), *chat(20)])
+    assert made.hidden == ("m1", "m2", "m3")
+    assert (made.kind, made.strategy, made.cost) == ("truncated", "last_messages", 0)
+    facts = parse_ledger(texts(made.message)[1])
+    assert facts is not None
+    assert [one.path for one in facts.files] == ["a.py"]
+
+
+async def test_how_many_stay_is_the_constructors() -> None:
+    """Configuration is in the constructor."""
+    assert len((await reduce_with(LastMessages(messages=5), chat(12))).hidden) == 7
+
+
+async def test_a_call_stays_with_its_result() -> None:
+    """One more stays where the twentieth is a result."""
+    messages = [*chat(4), call(), result(), *chat(19)]
+    made = await keep("last_messages", messages)
+    assert len(made.hidden) == 4
+    assert len(made.hidden) in safe_cuts(numbered(messages))
+
+
+async def test_the_newest_request_and_its_work_stay() -> None:
+    """Whatever the work takes."""
+    work = [user("Go"), call(), result(), call("t2"), result("t2", "word " * 5_000)]
+    made = await keep("newest_exchange", [*chat(4), *work])
+    assert made.hidden == ("m1", "m2", "m3", "m4")
+    assert made.kind == "truncated"
+
+
+async def test_an_answered_exchange_stays_too() -> None:
+    """Until there is a newer request."""
+    made = await keep("newest_exchange", chat(6))
+    assert made.hidden == ("m1", "m2", "m3", "m4")
+
+
+@pytest.mark.parametrize("name", ["last_messages", "newest_exchange"])
+@pytest.mark.parametrize("messages", [[], chat(1), chat(2), [call(), result()]])
+async def test_where_nothing_stands_before_that_nothing_is_hidden(
+    name: str, messages: list[Message]
+) -> None:
+    """As any strategy says it."""
+    with pytest.raises(NothingToCondense):
+        await keep(name, messages)
+
+
+@pytest.mark.parametrize("name", ["last_messages", "newest_exchange"])
+async def test_where_that_is_not_enough_the_window_slides_further(name: str) -> None:
+    """Also with automatic condensing off."""
+    bench = Bench(strategies=[name, "sliding_window"])
+    made = await bench.fit(
+        [*chat(4), user("Go"), call(), result(text="word " * 9_000), Message("assistant", "ok")],
+        window=9_000,
+        automatic=False,
+    )
+    assert made is not None
+    assert (made.strategy, bench.calls) == ("sliding_window", 0)
