@@ -51,7 +51,7 @@ def ladder_for(preferences: Preferences) -> list[condense.Strategy]:
     """Return the rungs as the user wants them, or as the server is set up."""
     chosen = preferences.strategy or settings.CONDENSE_STRATEGY
     wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
-    takes = {one.name: one.takes for one in condense.built_in_strategies()}
+    takes = {one.name: one.takes for one in condense.known_strategies()}
     names = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
     return [
         condense.load_strategy(name, **{wish: wishes[wish] for wish in takes.get(name, ())})

@@ -61,8 +61,8 @@ def check_strategy(**_: Any) -> list[checks.CheckMessage]:
     """The strategy must exist before a conversation needs it."""
     try:
         condense.load_strategy(settings.CONDENSE_STRATEGY)
-    except (LookupError, ImportError, AttributeError) as error:
-        names = ", ".join(one.name for one in condense.built_in_strategies())
+    except (LookupError, TypeError) as error:
+        names = ", ".join(one.name for one in condense.known_strategies())
         hint = f"Use {names} or a dotted path."
         text = f"CONDENSE_STRATEGY does not name a strategy: {error}"
         return [checks.Error(text, hint=hint, id="palimpsest.E004")]

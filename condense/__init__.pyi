@@ -98,7 +98,13 @@ from .situation.thresholds import (
     growth_per_turn,
     with_threshold,
 )
-from .strategies import built_in_strategies, load_strategy
+from .strategies import (
+    built_in_strategies,
+    known_strategies,
+    load_strategy,
+    register_strategy,
+    unregister_strategy,
+)
 from .tokens import (
     CachedCounter,
     CharacterCounter,
@@ -234,6 +240,7 @@ __all__ = [
     "hide_behind",
     "inject_synthetic_results",
     "is_context_overflow",
+    "known_strategies",
     "ladder_from",
     "ledger",
     "load_encoding",
@@ -245,6 +252,7 @@ __all__ = [
     "parse_ledger",
     "plan_truncation",
     "receipt",
+    "register_strategy",
     "repair_tool_pairs",
     "replace_hidden",
     "replace_images",
@@ -261,6 +269,7 @@ __all__ = [
     "undo",
     "undo_rewind",
     "unread_tail",
+    "unregister_strategy",
     "well_formed",
     "well_formed_json",
     "with_threshold",

@@ -31,7 +31,7 @@ def strategy_choices() -> list[tuple[str, Any]]:
     """Return the strategies to choose from, the server's own one among them."""
     known = [
         (one.name, f"{_(one.label)}: {_(one.description)}")
-        for one in condense.built_in_strategies()
+        for one in condense.known_strategies()
         if one.kind != "cleared"
     ]
     own = settings.CONDENSE_STRATEGY
@@ -88,7 +88,7 @@ class PreferencesForm(PreferencesModelForm):
     @property
     def strategies_with_messages(self) -> list[str]:
         """The choices that the number of messages to keep belongs to."""
-        return [one.name for one in condense.built_in_strategies() if "messages" in one.takes]
+        return [one.name for one in condense.known_strategies() if "messages" in one.takes]
 
     def clean_strategy(self) -> str:
         """Store nothing where the choice is the server's: it then follows the server."""

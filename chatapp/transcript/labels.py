@@ -93,7 +93,7 @@ def is_unremarkable(attempt: Condensation) -> bool:
 
 def strategy_name(strategy: str) -> str:
     """Return a strategy in words; one of the server's own by the end of its dotted path."""
-    names = {one.name: _(one.label) for one in condense.built_in_strategies()}
+    names = {one.name: _(one.label) for one in condense.known_strategies()}
     return names.get(strategy, strategy.rpartition(".")[2])
 
 

@@ -2,22 +2,39 @@
 
 A strategy is a class with the ``name`` of its file; see :class:`condense.Strategy`. ``label`` and
 ``description`` say in words what it does, ``takes`` which of a user's wishes it is made with.
+Other packages offer theirs as entry points of the group ``palimpsest.strategies``, and an
+application registers its own.
 """
 
-import functools
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, ClassVar, Protocol, cast
 
 from condense.reducing import Kit, Strategy
+from condense.registry import Entry, Registry
 from condense.situation import Kind
 
-__all__ = ["BuiltIn", "Kit", "Strategy", "built_in_strategies", "load_strategy"]
+__all__ = [
+    "Described",
+    "Kit",
+    "Strategy",
+    "built_in_strategies",
+    "known_strategies",
+    "load_strategy",
+    "register_strategy",
+    "unregister_strategy",
+]
+
+logger = logging.getLogger(__name__)
+
+GROUP = "palimpsest.strategies"
 
 
-class BuiltIn(Protocol):
-    """What the strategies of this package say about themselves."""
+class Described(Protocol):
+    """What the class of a strategy says about itself, so that people can choose it by name."""
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
@@ -26,32 +43,74 @@ class BuiltIn(Protocol):
     takes: ClassVar[tuple[str, ...]]
 
 
-@functools.cache
-def _names() -> tuple[str, ...]:
-    return tuple(module.name for module in iter_modules(__path__))
+def _files() -> Iterator[Entry[type[Described]]]:
+    for module in iter_modules(__path__):
+        yield Entry(module.name, partial(_find, module.name))
 
 
-def built_in_strategies() -> Sequence[type[BuiltIn]]:
+def _find(name: str) -> type[Described]:
+    """Return the class in the file of that name."""
+    classes = vars(import_module(f"{__name__}.{name}")).values()
+    return cast(type[Described], next(one for one in classes if getattr(one, "name", "") == name))
+
+
+_registry: Registry[type[Described]] = Registry("strategy", _files, group=GROUP)
+
+
+def built_in_strategies() -> Sequence[type[Described]]:
     """Return the classes of all strategies that come with this package, by name."""
-    return [_find(name) for name in _names()]
+    return [entry.load() for entry in _files()]
+
+
+def known_strategies() -> Sequence[type[Described]]:
+    """Return the classes of all strategies there are, the highest priority first, then by name.
+
+    One of another package that lacks what people are told of it is left out, and logged.
+    """
+    found = _registry.all()
+    for strategy in found:
+        if missing := _missing(strategy):
+            logger.warning("the strategy %s has no %s", strategy, missing)
+    return [strategy for strategy in found if not _missing(strategy)]
+
+
+def register_strategy(strategy: type[Any], *, priority: float = 0) -> type[Any]:
+    """Have a class found by its ``name`` and offered to people; return it, as a decorator does.
+
+    Raises TypeError where it lacks what people and ladder are told of it.
+    """
+    if missing := _missing(strategy):
+        raise TypeError(f"{strategy.__qualname__} is no strategy: it has no {missing}.")
+    _registry.register(strategy.name, strategy, priority=priority)
+    return strategy
+
+
+def _missing(strategy: type[Any]) -> str:
+    wanted = (*Described.__annotations__, "prompt_for", "reduce")
+    return ", ".join(name for name in wanted if not hasattr(strategy, name))
+
+
+def unregister_strategy(name: str) -> None:
+    """Forget what was registered under a name; what comes with the package is there again."""
+    _registry.unregister(name)
 
 
 def load_strategy(name: str, **options: Any) -> Strategy:
     """Return the strategy of that name, or at that dotted path; ``options`` are its constructor's.
 
-    Raises LookupError for a name that is neither built in nor dotted.
+    Raises LookupError, with the names that there are, for one that is neither.
     """
-    if name in _names():
-        made: Strategy = cast(Any, _find(name))(**options)
-        return made
-    module, _, attribute = name.rpartition(".")
-    if not module:
-        raise LookupError(f"No strategy {name!r}; there are {', '.join(_names())}.")
-    strategy: Strategy = getattr(import_module(module), attribute)(**options)
-    return strategy
+    if "." in name and name not in _registry.names():
+        return cast(Strategy, _at_path(name)(**options))
+    return cast(Strategy, cast(Any, _registry.get(name))(**options))
 
 
-def _find(name: str) -> type[BuiltIn]:
-    """Return the class in the file of that name."""
-    classes = vars(import_module(f"{__name__}.{name}")).values()
-    return cast(type[BuiltIn], next(one for one in classes if getattr(one, "name", "") == name))
+def _at_path(path: str) -> Any:
+    module, _, attribute = path.rpartition(".")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        names = ", ".join(sorted(_registry.names()))
+        raise LookupError(
+            f"No strategy at {path!r}: {error}; by name there are {names}."
+        ) from error

@@ -1,0 +1,154 @@
+"""Strategies by name: those of the package, those of other packages, and those registered."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from condense import (
+    Kit,
+    Reduction,
+    Situation,
+    Strategy,
+    built_in_strategies,
+    known_strategies,
+    load_strategy,
+    register_strategy,
+    unregister_strategy,
+)
+from condense.reducing import ByRule
+from condense.registry import Entry, Registry
+from condense.situation import Kind
+from tests.condense.bench import Bench, talk
+
+ROOT = Path(__file__).parents[3]
+
+
+class Own(ByRule):
+    """Truncates as somebody else wants it."""
+
+    name = "own"
+    label = "own way"
+    description = "Hides what it likes."
+    kind: Kind = "truncated"
+
+    def __init__(self, fraction: float = 0.5) -> None:
+        self.fraction = fraction
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        return await load_strategy("sliding_window", fraction=self.fraction).reduce(situation, kit)
+
+
+@pytest.fixture
+def own() -> Iterator[type[Strategy]]:
+    """A strategy that is registered."""
+    yield register_strategy(Own)
+    unregister_strategy("own")
+
+
+async def test_a_registered_strategy_is_found_by_its_name(own: type[Strategy]) -> None:
+    """As those of the package are, with its options."""
+    assert load_strategy("own", fraction=0.7).fraction == 0.7  # type: ignore[attr-defined]
+    assert own in known_strategies()
+    made = await Bench(strategies=("own",)).fit(talk(12))
+    assert made is not None
+
+
+def test_what_was_registered_can_be_taken_back(own: type[Strategy]) -> None:
+    """Then its name is unknown, and the error says which are known."""
+    unregister_strategy("own")
+    with pytest.raises(LookupError, match=r"'own'; there are clear, .*sliding_window\."):
+        load_strategy("own")
+    with pytest.raises(LookupError, match="No strategy 'own' was registered"):
+        unregister_strategy("own")
+    register_strategy(own)
+
+
+def test_a_typo_is_told_with_what_was_probably_meant() -> None:
+    """Among all names; a path that leads nowhere is told with the names too."""
+    with pytest.raises(LookupError, match=r"Did you mean 'sliding_window'\?"):
+        load_strategy("slidng_window")
+    for path in ("no.such.Strategy", "condense.strategies.Nothing"):
+        with pytest.raises(LookupError, match=f"at '{path}': .*by name there are clear"):
+            load_strategy(path)
+
+
+def test_something_that_is_no_strategy_is_not_registered() -> None:
+    """It says what is missing."""
+    with pytest.raises(TypeError, match="Bench is no strategy: it has no name, kind, label"):
+        register_strategy(Bench)
+
+
+def test_a_registered_strategy_may_stand_in_for_one_of_the_package() -> None:
+    """Unless its priority is lower; and the package's own is there again afterwards."""
+    ours = type("Better", (Own,), {"name": "fresh_start"})
+    for priority, found in ((0, ours), (-5, None), (3, ours)):
+        register_strategy(ours, priority=priority)
+        is_ours = isinstance(load_strategy("fresh_start"), ours)
+        assert is_ours == (found is not None)
+        unregister_strategy("fresh_start")
+    assert not isinstance(load_strategy("fresh_start"), ours)
+
+
+def test_names_are_listed_by_priority_and_then_by_the_alphabet() -> None:
+    """Whoever is to choose sees the preferred first."""
+    registry = Registry("toy", lambda: [Entry("ball", lambda: "a ball"), Entry("ace", lambda: "a")])
+    registry.register("zebra", "a zebra", priority=2)
+    registry.register("ball", "a better ball")
+    registry.register("ball", "a worse ball", priority=-1)
+    assert registry.names() == ("zebra", "ace", "ball")
+    assert registry.all() == ["a zebra", "a", "a better ball"]
+
+
+PLUGIN = """
+from condense.strategies.sliding_window import SlidingWindow
+
+class Plugged(SlidingWindow):
+    name = "plugged"
+
+class Bad:
+    name = "bad"
+"""
+POINTS = """
+[palimpsest.strategies]
+plugged = plugin:Plugged
+ledger = plugin:Plugged
+broken = no_such_module:Thing
+bad = plugin:Bad
+"""
+TRY = """
+import condense, json
+print(json.dumps({
+    "plugged": type(condense.load_strategy("plugged")).__module__,
+    "ledger": type(condense.load_strategy("ledger")).__module__,
+    "known": [one.name for one in condense.known_strategies()],
+}))
+"""
+
+
+def test_an_installed_package_offers_its_strategies_as_entry_points(tmp_path: Path) -> None:
+    """Beside those of the package, which it cannot replace; one that is broken breaks no other."""
+    folder = tmp_path / "plugin-1.dist-info"
+    folder.mkdir()
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text(POINTS)
+    found = subprocess.run(
+        [sys.executable, "-c", TRY],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = [one.name for one in built_in_strategies()]
+    assert json.loads(found.stdout) == {
+        "plugged": "plugin",
+        "ledger": "condense.strategies.ledger",
+        "known": [*names, "plugged"],
+    }
+    assert "broken cannot be loaded" in found.stderr
