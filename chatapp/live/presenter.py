@@ -5,6 +5,7 @@ all that reads the database or renders a template.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
@@ -75,17 +76,21 @@ class LiveView:
         await _safely(self.scene.show_change())
 
     async def _present(self) -> None:
-        while True:
-            try:
-                event = await asyncio.wait_for(self._queue.get(), self._patience())
-            except TimeoutError:
-                await _safely(self.scene.flush())
-                continue
-            if event is None:
-                return
+        while (event := await self._next()) is not None:
             if not isinstance(event, events.TextStreamed):
                 await _safely(self.scene.flush())
             await _safely(self.scene.show(event))
+
+    async def _next(self) -> events.TurnEvent | None:
+        """Return the next event, None for the end; text that is due meanwhile is sent."""
+        while True:
+            patience = self._patience()
+            if patience == 0:
+                await _safely(self.scene.flush())
+                patience = None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    return await self._queue.get()
 
     def _patience(self) -> float | None:
         """Return the seconds until streamed text has to be sent, None without any."""

@@ -1,26 +1,18 @@
 """The reply that is being written: its text in coalesced frames, its place in the transcript."""
 
+import math
 import time
 import uuid
 from dataclasses import dataclass
-from weakref import WeakSet
 
 from django.template.loader import render_to_string
 
+from chatapp.agent import pace
 from chatapp.live import protocol
 from chatapp.rendering import MarkdownStream, StreamUpdate, render_markdown
 
-# Streamed text is sent this often, in seconds: it reads as flowing, and batches fast models …
-COALESCE = 0.05
-# … and less often where many texts are streamed: all of them get so many frames a second.
-ALL_FRAMES = 800
-
-_streams: "WeakSet[Streaming]" = WeakSet()
-
-
-def pause() -> float:
-    """Return the seconds for which text is collected now, before it is sent."""
-    return max(COALESCE, len(_streams) / ALL_FRAMES)
+# A share of the pause: what comes once in each is sent when it comes, not a moment later.
+ALMOST = 0.9
 
 
 class Streaming:
@@ -34,8 +26,9 @@ class Streaming:
 
     def __init__(self) -> None:
         """Begin with an empty text."""
-        _streams.add(self)
+        pace.count(self)
         self.due: float | None = None
+        self._began = -math.inf
         self._markdown = MarkdownStream()
         self._source: list[str] = []
         self._pending: list[str] = []
@@ -46,10 +39,13 @@ class Streaming:
         self._lines: _Length | None = None
 
     def feed(self, text: str) -> None:
-        """Take more text; it is due to be sent after a ``pause``."""
+        """Take more text; it is due to be sent a pause after what came before it."""
         self._source.append(text)
         self._pending.append(text)
-        self.due = self.due or time.monotonic() + pause()
+        if self.due is None:
+            now = time.monotonic()
+            self.due = max(now, self._began + ALMOST * pace.interval())
+            self._began = now
 
     def snapshot(self) -> protocol.Frame:
         """Return the whole text, for one who has nothing of it."""

@@ -2,31 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import orjson
 
 import condense
 from chatapp.agent.ports import SentRequest
 
-UNNAMED = frozenset({None, "ping"})
+# The names of events that say nothing.
+_SILENT = frozenset({b"", b"ping"})
 # What a tool call's input is kept under where it is no JSON object.
 UNPARSED = "_unparsed"
-
-
-class SentEvent(Protocol):
-    """One server-sent event, as an SDK splits them off the stream."""
-
-    @property
-    def event(self) -> str | None:
-        """Its name."""
-        ...
-
-    @property
-    def data(self) -> str:
-        """Its text."""
-        ...
 
 
 class ErrorEvent(Exception):
@@ -84,16 +71,54 @@ def ending(after: Mapping[str, object]) -> bytes:
     return encode({"messages": [], **after})[len(b'{"messages":[') :]
 
 
-async def read_events(stream: AsyncIterator[SentEvent]) -> AsyncIterator[object]:
-    """Yield the JSON of each event of a stream; raise ErrorEvent for one named "error".
+async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
+    """Yield the JSON of the events that a read of the stream completes, all of them at once.
 
-    Events without a name or data, and pings, say nothing. Raises ValueError for what is no JSON.
+    Events without a name or data, and pings, say nothing. Raises ErrorEvent for one named "error",
+    and ValueError for what is no JSON, once what came before it was yielded.
     """
-    async for sent in stream:
-        if sent.event == "error":
-            raise ErrorEvent(_error_body(sent.data))
-        if sent.data and sent.event not in UNNAMED:
-            yield decode(sent.data)
+    splitter, said, wrong = _Splitter(), list[object](), None
+    async for read in reads:
+        try:
+            said.extend(splitter.take(read))
+        except (ErrorEvent, ValueError) as error:
+            wrong = error
+        if said:
+            yield said
+        if wrong:
+            raise wrong
+        said = []
+
+
+class _Splitter:
+    """Splits a stream into events, wherever its reads begin and end."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._name = b""
+        self._data: list[bytes] = []
+
+    def take(self, read: bytes) -> Iterator[object]:
+        """Yield what the events say that this read completes."""
+        lines = (self._rest + read).splitlines(keepends=True)
+        # A return may be the first half of a line's end.
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        for line in lines:
+            field, _, value = line.rstrip(b"\r\n").partition(b":")
+            if field == b"data":
+                self._data.append(value.removeprefix(b" "))
+            elif field == b"event":
+                self._name = value.removeprefix(b" ")
+            elif line.isspace():
+                yield from self._end()
+
+    def _end(self) -> Iterator[object]:
+        name, data = self._name, b"\n".join(self._data)
+        self._name, self._data = b"", []
+        if name == b"error":
+            raise ErrorEvent(_error_body(data))
+        if data and name not in _SILENT:
+            yield decode(data)
 
 
 def encode(value: object) -> bytes:
@@ -106,7 +131,7 @@ def encode(value: object) -> bytes:
         return text.encode()
 
 
-def decode(text: str) -> object:
+def decode(text: bytes) -> object:
     """Return the value of JSON as a stream carries it; raise ValueError where it is none."""
     try:
         return orjson.loads(text)
@@ -136,8 +161,8 @@ def _plain(value: object) -> dict[Any, Any]:
     raise TypeError(type(value).__name__)
 
 
-def _error_body(data: str) -> object:
+def _error_body(data: bytes) -> object:
     try:
         return decode(data)
     except ValueError:
-        return data
+        return data.decode(errors="replace")

@@ -141,7 +141,7 @@ def _in_runs(items: Iterable[Item]) -> Iterator[object]:
 def unpack(data: bytes) -> tuple[tuple[Item, ...], bytes]:
     """Return the items that were stored, and what stood behind the messages."""
     squeezed = zlib.decompressobj(wbits=RAW, zdict=OFTEN)
-    match wire.decode((squeezed.decompress(data) + squeezed.flush()).decode()):
+    match wire.decode(squeezed.decompress(data) + squeezed.flush()):
         case [[*items], str(tail)]:
             return tuple(_out_of_runs(items)), tail.encode()
     raise ValueError(data)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import anthropic
 
-from chatapp.agent import events
+from chatapp.agent import events, pace
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest, SentRequest
 from chatapp.network.addresses import AddressRefused
@@ -22,7 +22,8 @@ from chatapp.providers.anthropic.request import RequestWriter, beta_headers, hol
 from chatapp.providers.failures import BROKE_OFF, DECLINED, Asked, no_reply
 
 _JSON = {"content-type": "application/json"}
-_END = object()
+# A read that brings as many events has more waiting.
+MANY = 50
 
 
 async def count(request: ModelRequest, writer: RequestWriter, to: Connection) -> int | None:
@@ -73,8 +74,8 @@ async def _listen(
     reply, asked = Reply(request.observer.learned), Asked(model.name, to.host)
     try:
         async with await to.open() as client:
-            async for data in _receive(client, sent.body, model, reply, eventless):
-                for event in reply.take(data):
+            async for said in _receive(client, sent.body, model, reply, eventless):
+                for event in reply.take_all(said):
                     yield event
     except AddressRefused as error:
         raise ProviderError(str(error)) from error
@@ -88,8 +89,8 @@ async def _listen(
 
 async def _receive(
     client: anthropic.AsyncAnthropic, body: bytes, model: Model, reply: Reply, eventless: float
-) -> AsyncIterator[object]:
-    """Yield the events' JSON as it came; TimeoutError when none comes for too long."""
+) -> AsyncIterator[list[object]]:
+    """Yield the JSON of the events of each read; TimeoutError when none comes for too long."""
     async with asyncio.timeout(eventless):
         # Not messages.create, whose models of events fail at what is not as documented.
         stream = await client.post(
@@ -102,18 +103,20 @@ async def _receive(
         )
     reply.note_request(stream.response.headers.get("request-id"))
     async with stream:
-        events = wire.read_events(anthropic.AsyncStream.raw_events(stream.response))
+        events = wire.read_events(stream.response.aiter_bytes())
         try:
             while True:
                 async with asyncio.timeout(eventless):
-                    event = await anext(events, _END)
-                if event is _END:
+                    said = await anext(events, None)
+                if said is None:
                     return
-                yield event
+                yield said
+                if not reply.finished and len(said) < MANY:
+                    # What comes meanwhile comes in one read, and costs as much as one event.
+                    await pace.tick()
         except wire.ErrorEvent as error:
-            said = f"{error.body}"
             raise anthropic.APIStatusError(
-                said, response=stream.response, body=error.body
+                f"{error.body}", response=stream.response, body=error.body
             ) from None
 
 

@@ -1,8 +1,9 @@
 """Put a streamed reply together, block by block, whatever a server sends."""
 
+import itertools
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import condense
@@ -14,6 +15,8 @@ from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON, MOST_TOKENS
 
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
+# Events that are as good as one where several follow each other.
+_PIECES = (events.TextStreamed, events.OutputStreamed)
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +42,15 @@ class Reply:
         self._blocks: dict[int, dict[Any, Any]] = {}
         self._pieces: defaultdict[int, list[str]] = defaultdict(list)
         self._noted: set[str] = set()
+
+    def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
+        """Take events in and yield what there is to tell of them; text in a row is one piece."""
+        told = itertools.chain.from_iterable(map(self.take, said))
+        for kind, group in itertools.groupby(told, type):
+            if kind in _PIECES:
+                yield kind("".join(one.text for one in group if isinstance(one, _PIECES)))
+            else:
+                yield from group
 
     def take(self, event: object) -> Iterator[events.StreamEvent]:
         """Take one event in and yield what there is to tell of it.

@@ -56,7 +56,7 @@ async def listen(provider: Any, journal: ListJournal, request: Any) -> list[cond
 
 def write_request(asked: ModelRequest, model: Model) -> Any:
     """Return the JSON of a request as it is sent."""
-    return wire.decode(RequestWriter(model).write(asked).body.decode())
+    return wire.decode(RequestWriter(model).write(asked).body)
 
 
 def unmarked(value: Any) -> Any:

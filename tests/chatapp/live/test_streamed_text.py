@@ -106,19 +106,26 @@ def test_a_long_code_block_is_sent_about_once() -> None:
 
 
 def test_alone_a_text_is_sent_twenty_times_a_second() -> None:
-    """It reads as flowing."""
+    """It reads as flowing, and the first words wait for nothing."""
     alone = Streaming()
-    alone.feed("Hello")
+    before = time.monotonic()
+    alone.feed("Hello ")
     assert alone.due is not None
-    assert alone.due <= time.monotonic() + 0.05
+    assert alone.due <= time.monotonic()
+    alone.news()
+    alone.feed("again ")
+    assert alone.due is not None
+    assert before + 0.04 < alone.due <= time.monotonic() + 0.05
 
 
 def test_many_texts_share_what_can_be_sent() -> None:
     """Of each there are fewer frames, and as many as before once the others have ended."""
     many = [Streaming() for _ in range(400)]
     before = time.monotonic()
-    many[0].feed("Hello")
+    many[0].feed("Hello ")
+    many[0].news()
+    many[0].feed("again ")
     assert many[0].due is not None
-    assert many[0].due >= before + 0.5
+    assert many[0].due >= before + 0.4
     many.clear()
     test_alone_a_text_is_sent_twenty_times_a_second()

@@ -1,8 +1,7 @@
 """The bytes of requests and of events."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -11,54 +10,72 @@ import pytest
 from chatapp.providers import wire
 
 
-@dataclass(frozen=True)
-class Sent:
-    """An event as an SDK splits it off."""
-
-    event: str | None
-    data: str
+async def stream(reads: Iterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield what each read of a stream brings."""
+    for one in reads:
+        yield one
 
 
-async def stream(*events: Sent) -> AsyncIterator[Sent]:
-    """Yield the events."""
-    for event in events:
-        yield event
+async def read(*reads: bytes) -> list[list[object]]:
+    """Return what a stream says at each of its reads."""
+    return [said async for said in wire.read_events(stream(reads))]
 
 
-async def read(*events: Sent) -> list[object]:
-    """Return what a stream of these events says."""
-    return [event async for event in wire.read_events(stream(*events))]
+def sent(name: str, data: str) -> bytes:
+    """Return an event as it is sent."""
+    return f"event: {name}\ndata: {data}\n\n".encode()
 
 
 async def test_pings_and_events_without_a_name_or_data_say_nothing() -> None:
     """What is left comes as it was sent, in its order."""
     said = await read(
-        Sent("ping", '{"type": "ping"}'),
-        Sent(None, '{"type": "stray"}'),
-        Sent("empty", ""),
-        Sent("one", '{"type": "one"}'),
-        Sent("two", "[2]"),
+        sent("ping", '{"type": "ping"}'),
+        b'data: {"type": "stray"}\n\n',
+        b": a comment\n\n",
+        sent("empty", "") + sent("one", '{"type": "one"}'),
+        sent("two", "[2]"),
+        sent("half", "{}").removesuffix(b"\n"),
     )
-    assert said == [{"type": "one"}, [2]]
+    assert said == [[{"type": "one"}], [[2]]]
 
 
-@pytest.mark.parametrize(("data", "body"), [('{"a": 1}', {"a": 1}), ("No!", "No!"), ("", "")])
-async def test_an_error_event_ends_the_stream_with_what_it_says(data: str, body: object) -> None:
-    """As JSON where it is some, and as text otherwise."""
+STREAM = sent("one", '"ä"') + b": x\nid: 7\nevent:two\ndata:[1,\ndata: 2]\n\n" + sent("three", "3")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
+async def test_events_are_the_same_wherever_reads_begin_and_end(end: bytes, size: int) -> None:
+    """Also between the bytes of a letter and those of a line's end; the last line has ended."""
+    text = STREAM.replace(b"\n", end) + b"\n"
+    reads = [text[start : start + size] for start in range(0, len(text), size)]
+    assert [event for said in await read(*reads) for event in said] == ["ä", [1, 2], 3]
+
+
+async def test_what_one_read_brings_comes_at_once() -> None:
+    """So that what a fast model writes costs as much as a little."""
+    assert await read(sent("a", "1") * 500, sent("a", "2")) == [[1] * 500, [2]]
+
+
+@pytest.mark.parametrize("data", ['{"a": 1}', "No!", ""])
+async def test_an_error_event_ends_the_stream_with_what_it_says(data: str) -> None:
+    """As JSON where it is some, and as text otherwise; what came before it is not lost."""
+    reads = stream([sent("one", "1") + sent("error", data) + sent("late", "2")])
+    told = wire.read_events(reads)
+    assert await anext(told) == [1]
     with pytest.raises(wire.ErrorEvent) as caught:
-        await read(Sent("error", data), Sent("late", "{}"))
-    assert caught.value.body == body
+        await anext(told)
+    assert caught.value.body == ({"a": 1} if data.startswith("{") else data)
 
 
 async def test_what_is_no_json_is_a_value_error() -> None:
     """Which a provider takes for an answer that nobody understands."""
     with pytest.raises(ValueError, match="column"):
-        await read(Sent("one", "{oops"))
+        await read(sent("one", "{oops"))
 
 
 async def test_half_a_surrogate_is_read() -> None:
     """Some servers split an emoji between two events; the halves meet again in the text."""
-    first, second = await read(Sent("a", '"\\ud83d"'), Sent("b", '"\\ude00"'))
+    ((first, second),) = await read(sent("a", '"\\ud83d"') + sent("b", '"\\ude00"'))
     assert isinstance(first, str)
     assert isinstance(second, str)
     assert (first + second).encode("utf-16", "surrogatepass").decode("utf-16") == "😀"
