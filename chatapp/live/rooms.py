@@ -149,10 +149,14 @@ class Hub:
         for job in self.jobs:
             job.leave(reason)
         await self._until_ended(settings.SAFE_POINT)
-        for job in self.jobs:
-            job.stop()
+        self.stop_all()
         await self._until_ended(STORING)
         self.pulse.stop()
+
+    def stop_all(self) -> None:
+        """Stop all that runs; while the server is being closed, that ends the wait for it."""
+        for job in self.jobs:
+            job.stop()
 
     async def _until_ended(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

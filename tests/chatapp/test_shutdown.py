@@ -16,7 +16,10 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from tests.chatapp.test_serve import PATIENCE, serving
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.server import Standin
 
+STOPPING = "Stopping: what runs has {} s to finish its step, or until Ctrl+C.\n"
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -108,10 +111,39 @@ def test_an_orderly_stop_lets_an_answer_come_to_its_end(tmp_path: Path) -> None:
             until(socket, "text.streamed")
             server.send_signal(signal.SIGTERM)
             rest, stderr = server.communicate(timeout=PATIENCE)
-    assert (rest, stderr) == ("Stopping: what runs has 20 s to finish its step.\n", "")
+    assert (rest, stderr) == (STOPPING.format(20), "")
     with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
         ((status, reason),) = database.execute(
             "SELECT t.status, m.stop_reason FROM chatapp_turn t "
             "JOIN chatapp_message m ON m.turn_id = t.id WHERE m.role = 'assistant'"
         )
     assert (status, reason) == ("succeeded", "end_turn")
+
+
+def test_whoever_presses_ctrl_c_again_does_not_wait_for_a_safe_point(tmp_path: Path) -> None:
+    """What runs is stored as interrupted at once, in the middle of its answer."""
+    gate = Gate()
+    with Standin() as standin:
+        standin.then(Reply("One two three four five six.", gate=gate))
+        account = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url}
+        with serving(tmp_path, SAFE_POINT="3600", **account) as (server, link):
+            visitor = Visitor(link.strip())
+            visitor.post("/c/new/")
+            with visitor.open_socket() as socket:
+                nonce = str(uuid.uuid4())
+                socket.send(json.dumps({"type": "message.send", "text": "Count.", "nonce": nonce}))
+                until(socket, "text.streamed")
+                server.send_signal(signal.SIGINT)
+                assert server.stdout
+                assert server.stdout.readline() == STOPPING.format(3600)
+                server.send_signal(signal.SIGINT)
+                rest, stderr = server.communicate(timeout=PATIENCE)
+        gate.open()
+    assert (rest, stderr) == ("Stopping now: what was written so far is kept.\n", "")
+    with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
+        ((content, status),) = database.execute(
+            "SELECT m.content, t.status FROM chatapp_turn t "
+            "JOIN chatapp_message m ON m.turn_id = t.id WHERE m.role = 'assistant'"
+        )
+    assert json.loads(content)[0]["text"].startswith("One two")
+    assert status == "interrupted"

@@ -1,6 +1,7 @@
 """`manage.py serve`: from an empty folder to a signed-in browser with one command."""
 
 import asyncio
+import signal
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -40,10 +41,18 @@ class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
 
     def kill_all_applications(self) -> Deferred[Any]:
         """End the turns that run first, so that they are stored and the pages told."""
+        loop = asyncio.get_running_loop()
         if hub.jobs:
-            self.tell(f"Stopping: what runs has {settings.SAFE_POINT} s to finish its step.")
-        ended = Deferred.fromFuture(asyncio.ensure_future(hub.close()))
+            signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(self.hurry))
+            seconds = settings.SAFE_POINT
+            self.tell(f"Stopping: what runs has {seconds} s to finish its step, or until Ctrl+C.")
+        ended = Deferred.fromFuture(loop.create_task(hub.close()))
         return ended.addBoth(lambda _: Server.kill_all_applications(self))
+
+    def hurry(self) -> None:
+        """Wait no longer for what runs: somebody wants it to stop now."""
+        self.tell("Stopping now: what was written so far is kept.")
+        hub.stop_all()
 
 
 class Command(BaseCommand):
@@ -74,7 +83,7 @@ class Command(BaseCommand):
             # Called once the port is ours: a second start must not migrate under the first.
             ready_callable=lambda: self.prepare(server),
         )
-        server.tell = self.stdout.write
+        server.tell = self.say
         server.run()
         if server.listen_problem:
             raise CommandError(
@@ -98,7 +107,11 @@ class Command(BaseCommand):
         # The port the system gave, which PORT 0 leaves open.
         port = server.listening_addresses[0][1]
         link = reverse("sign_in_with_token", args=[token])
-        self.stdout.write(address(settings.HOST, port) + link)
+        self.say(address(settings.HOST, port) + link)
+
+    def say(self, line: str) -> None:
+        """Print a line at once, whoever reads it."""
+        self.stdout.write(line)
         self.stdout.flush()
 
 
