@@ -17,7 +17,6 @@ from django.http import QueryDict
 
 from chatapp import services
 from chatapp.live import protocol, sessions, turns
-from chatapp.live.rooms import hub
 from chatapp.models import Conversation
 from chatapp.models.prepared import prepared
 from chatapp.models.reading import reading
@@ -106,8 +105,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _show(self) -> int:
         """Send every frame; return when there are no more, with the code of ``_ended``."""
         looked = time.monotonic()
-        await hub.clear_up()
-        async for text in hub.room(self.conversation.pk).watch(self._since):
+        async for text in await turns.front.watch(self.conversation.pk, self._since):
             # Another process may have ended the session, of which nothing tells this one.
             if time.monotonic() - looked > LOOK_AGAIN:
                 if code := await self._ended():
@@ -183,7 +181,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @_obey.register
     async def _(self, _command: protocol.Ping) -> None:
-        await self._reply(protocol.pong(hub.room(self.conversation.pk).watchers.change))
+        await self._reply(protocol.pong(turns.front.newest(self.conversation.pk)))
 
 
 @prepared(pk=models.UUIDField(), owner=models.IntegerField())

@@ -4,12 +4,14 @@ Both are parts of this process now: tasks, and queues. A worker that runs turns 
 channel that hints at news, can take their place; nothing else would change.
 """
 
-from collections.abc import Callable
+import uuid
+from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.live.panel import Notice
+from chatapp.live.protocol import Place
 
 
 class Announcer(Protocol):
@@ -58,4 +60,21 @@ class Runner(Protocol):
 
     def start(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> Work:
         """Begin a turn at once; ``on_end`` is called when nothing of it runs any more."""
+        ...
+
+
+class Front(Protocol):
+    """What comes in asks of the live part: pages, and whatever watches over the server."""
+
+    @property
+    def closing(self) -> bool:
+        """Whether no turn may begin here any more."""
+        ...
+
+    async def watch(self, conversation_id: uuid.UUID, since: Place | None) -> AsyncIterator[str]:
+        """Return the frames that a page lacks which has everything up to ``since``, then all."""
+        ...
+
+    def newest(self, conversation_id: uuid.UUID) -> int:
+        """Return the number of the last change that pages of a conversation were told of."""
         ...

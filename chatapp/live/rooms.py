@@ -117,6 +117,17 @@ class Hub:
         self.loop = asyncio.get_running_loop()
         return self.rooms.setdefault(conversation_id, Room(conversation_id))
 
+    async def watch(
+        self, conversation_id: uuid.UUID, since: protocol.Place | None
+    ) -> AsyncIterator[str]:
+        """Return the frames that a page lacks which has everything up to ``since``, then all."""
+        await self.clear_up()
+        return self.room(conversation_id).watch(since)
+
+    def newest(self, conversation_id: uuid.UUID) -> int:
+        """Return the number of the last change that pages of a conversation were told of."""
+        return self.room(conversation_id).watchers.change
+
     async def enter(self, conversation_id: uuid.UUID) -> Room:
         """Return the conversation's room, where something is to begin.
 

@@ -17,10 +17,12 @@ from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.forecast import forecast
-from chatapp.live.ports import Work
+from chatapp.live.ports import Front, Work
 from chatapp.live.rooms import Room, hub
 from chatapp.models import Conversation, Turn, store
 from chatapp.models.reading import reading
+
+front: Front = hub
 
 
 async def send_message(conversation: Conversation, command: protocol.SendMessage) -> None:

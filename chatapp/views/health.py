@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.environment import folder_problem
-from chatapp.live.rooms import hub
+from chatapp.live import turns
 from chatapp.models import Conversation
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def show_alive(_request: HttpRequest) -> HttpResponse:
 @never_cache
 def show_ready(_request: HttpRequest) -> HttpResponse:
     """Answer "ok", or 503 with the reason while no turn may begin here."""
-    if hub.closing:
+    if turns.front.closing:
         return _no("The server is being stopped.")
     try:
         missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()
