@@ -56,7 +56,17 @@ from .messages import (
     content_from_api,
     content_to_api,
 )
-from .prompts import condense_instruction, summary_preface, summary_system
+from .prompts import (
+    BESIDE_LEDGER,
+    CONDENSE,
+    condense_instruction,
+    load_prompt,
+    register_prompt,
+    summary_preface,
+    summary_system,
+    unregister_prompt,
+    update_instruction,
+)
 from .receipts import Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
 from .shaping import (
@@ -135,6 +145,8 @@ from .writing.summarizer import (
 )
 
 __all__ = [
+    "BESIDE_LEDGER",
+    "CONDENSE",
     "INHERIT",
     "INTERRUPTED",
     "MAX_THRESHOLD",
@@ -244,6 +256,7 @@ __all__ = [
     "ladder_from",
     "ledger",
     "load_encoding",
+    "load_prompt",
     "load_strategy",
     "merge_consecutive",
     "messages_since_last_summary",
@@ -252,6 +265,7 @@ __all__ = [
     "parse_ledger",
     "plan_truncation",
     "receipt",
+    "register_prompt",
     "register_strategy",
     "repair_tool_pairs",
     "replace_hidden",
@@ -269,7 +283,9 @@ __all__ = [
     "undo",
     "undo_rewind",
     "unread_tail",
+    "unregister_prompt",
     "unregister_strategy",
+    "update_instruction",
     "well_formed",
     "well_formed_json",
     "with_threshold",

@@ -124,6 +124,7 @@ class Keeper:
             automatic=run.preferences.auto_condense,
             prompt=run.preferences.condensing_prompt,
             focus=run.focus,
+            model=run.profile.model,
             environment=self._describe_environment,
             condensed_at=await self.log.condensed_at(),
             # A summary that failed or was declined is not tried again in the same turn.

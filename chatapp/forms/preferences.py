@@ -24,7 +24,9 @@ LONGEST_PROMPT = 200_000
 
 def default_prompt() -> str:
     """Return the condensing prompt that is used where the user wrote none."""
-    return condense.condense_instruction().strip()
+    beside_ledger = settings.CONDENSE_DEFAULT_HOOKS
+    key = condense.BESIDE_LEDGER if beside_ledger else condense.CONDENSE
+    return condense.condense_instruction(key=key)
 
 
 def strategy_choices() -> list[tuple[str, Any]]:

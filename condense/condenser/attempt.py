@@ -17,6 +17,8 @@ from condense.tokens import TokenCounter
 from condense.writing.failure import describe
 from condense.writing.summarizer import Bill, Summarizer
 
+CUSTOM = "custom"
+
 logger = logging.getLogger(__name__)
 
 
@@ -118,7 +120,7 @@ class AttemptRunner:
         await self.log.failed(self.attempt, error, fell_back_to=following)
 
     def _describe(self, id_: str) -> Attempt:
-        budget = self.situation.budget
+        budget, prompt = self.situation.budget, self._prompt()
         return Attempt(
             id=id_,
             strategy=self.strategy.name,
@@ -127,9 +129,13 @@ class AttemptRunner:
             threshold=budget.threshold,
             threshold_source=budget.threshold_source,
             tokens_before=self.situation.tokens,
-            prompt=self._prompt(),
+            prompt=prompt,
+            prompt_key=self._key() if prompt else "",
             effective=self.situation.effective,
         )
+
+    def _key(self) -> str:
+        return CUSTOM if self.situation.prompt.strip() else self.situation.prompt_key
 
     def _prompt(self) -> str:
         try:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.events import ToldLog
-from condense.condenser.hooks import HookRun, Hooks, Plan, Veto
+from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
 from condense.condenser.ladder import Ladder, ladder_from, rungs_after
 from condense.condenser.log import CondensationLog, NullLog
 from condense.errors import CannotFit, CondenseError, Vetoed
@@ -30,6 +30,10 @@ def _log_decision(situation: Situation, *, is_due: bool) -> None:
     logger.log(level, DECIDED, situation.trigger, situation.tokens.value, *limits, word)
 
 
+def _default_prompt(_situation: Situation) -> str:
+    return ""
+
+
 def _uuid() -> str:
     return str(uuid.uuid4())
 
@@ -37,7 +41,8 @@ def _uuid() -> str:
 class Condenser:
     """Keeps a context within its budget; holds nothing about any conversation.
 
-    ``strategies`` are names, dotted paths or objects, tried in this order.
+    ``strategies`` are names, dotted paths or objects, tried in this order. ``choose_prompt`` gives
+    the key of the prompt for a situation, "" for the default.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class Condenser:
         *,
         policy: Policy | None = None,
         hooks: Hooks | None = None,
+        choose_prompt: PromptChoice | None = None,
         log: CondensationLog | None = None,
         new_id: Callable[[], str] = _uuid,
     ) -> None:
@@ -57,6 +63,7 @@ class Condenser:
         self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
         self.policy = policy or Policy()
         self.hooks = hooks or Hooks()
+        self.choose_prompt = choose_prompt or _default_prompt
         self.log = log or NullLog()
         self.new_id = new_id
 
@@ -95,22 +102,33 @@ class Condenser:
         self, ladder: Ladder, hooks: HookRun, failures: list[CondenseError]
     ) -> tuple[Ladder, list[Strategy]]:
         """Return situation and rungs as the hooks want them; a veto leaves no rung."""
-        rungs, situation = ladder.rungs(self.strategies), ladder.situation
-        names = tuple(strategy.name for strategy in rungs)
-        before = Plan(
-            situation=situation, strategies=names, prompt=situation.prompt, focus=situation.focus
-        )
+        rungs = ladder.rungs(self.strategies)
+        before = self._plan(ladder.situation, rungs, hooks)
         plan = await hooks.plan(before)
         if isinstance(plan, Veto):
             failures.append(Vetoed(plan.reason))
             return ladder, []
-        situation = replace(situation, prompt=plan.prompt or "", focus=plan.focus or "")
-        if plan.strategies != names:
+        situation = replace(
+            ladder.situation,
+            prompt=plan.prompt or "",
+            focus=plan.focus or "",
+            prompt_key=hooks.known_key(plan.prompt_key) or before.prompt_key,
+        )
+        if plan.strategies != before.strategies:
             rungs = ladder.allowed(self._named(plan.strategies, hooks))
             if not rungs:
                 said = "A hook planned nothing that could be tried."
                 failures.append(Vetoed(said, details="\n".join(hooks.troubles)))
         return replace(ladder, situation=situation), rungs
+
+    def _plan(self, situation: Situation, rungs: Sequence[Strategy], hooks: HookRun) -> Plan:
+        return Plan(
+            situation=situation,
+            strategies=tuple(strategy.name for strategy in rungs),
+            prompt=situation.prompt,
+            focus=situation.focus,
+            prompt_key=hooks.prompt_key(self.choose_prompt, situation),
+        )
 
     def _named(self, names: Sequence[str], hooks: HookRun) -> list[Strategy]:
         known = {strategy.name: strategy for strategy in self.strategies}

@@ -13,7 +13,9 @@ from typing import Any, get_args
 from condense.condenser.events import Event
 from condense.errors import CondenseError
 from condense.messages import Block
+from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
 from condense.situation import Addition, Reduction, Situation, Verdict
+from condense.writing.attachments import attach_ledger
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +24,15 @@ log = logging.getLogger(__name__)
 class Plan:
     """What a run is about to do; ``situation`` is for reading, the rest may be changed.
 
-    ``strategies`` are the names of the rungs in their order, ``prompt`` and ``focus`` the user's.
+    ``strategies`` are the names of the rungs in their order, ``prompt`` and ``focus`` the user's,
+    ``prompt_key`` the prompt that is used where the user has none.
     """
 
     situation: Situation
     strategies: tuple[str, ...]
     prompt: str
     focus: str
+    prompt_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ After = Callable[[Situation, Reduction], Awaitable[Sequence[Block] | Addition]]
 OnError = Callable[[Situation, CondenseError], Awaitable[Veto | None]]
 Validator = Callable[[Situation, Reduction], Awaitable[Verdict]]
 Listener = Callable[[Event], None]
+PromptChoice = Callable[[Situation], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +106,22 @@ class HookRun:
                 if isinstance(answer, Veto):
                     return answer
         return None
+
+    def prompt_key(self, choose: PromptChoice, situation: Situation) -> str:
+        """Return the key that is chosen; by default one that asks for what no ledger adds."""
+        chosen = ""
+        with self._guarded(choose):
+            chosen = self.known_key(choose(situation))
+        default = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
+        return chosen or default
+
+    def known_key(self, key: str) -> str:
+        """Return the key of a prompt, "" where there is none of that key, which is noted."""
+        try:
+            return key if key and load_prompt(key) else ""
+        except LookupError as error:
+            self.troubles.append(str(error))
+            return ""
 
     async def plan(self, plan: Plan) -> Plan | Veto:
         """Return the plan as the hooks want it, or the first veto."""

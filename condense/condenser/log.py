@@ -14,7 +14,8 @@ from condense.tokens import TokenCount
 class Attempt:
     """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window.
 
-    ``effective`` is what the model sees when it begins.
+    ``effective`` is what the model sees when it begins, ``prompt_key`` names the prompt: "custom"
+    is the user's own, "" is none.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Attempt:
     threshold_source: str
     tokens_before: TokenCount
     prompt: str = ""
+    prompt_key: str = ""
     effective: Sequence[Message] = field(default=(), repr=False)
 
 

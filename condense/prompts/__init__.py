@@ -1,13 +1,60 @@
-"""The texts that the engine writes to a model, one per file."""
+"""The texts that the engine writes to a model, one per file, found by their keys.
 
-from functools import cache
+An application registers texts of its own, under new keys or in place of these.
+"""
+
+from collections.abc import Iterator
+from functools import cache, partial
 from importlib import resources
+
+from condense.registry import Entry, Registry
+
+# The keys of the default instruction: where a ledger stands beside the summary it asks for less.
+CONDENSE, BESIDE_LEDGER = "condense", "beside_ledger"
+_CARRIED = {CONDENSE: "no_ledger", BESIDE_LEDGER: "ledger_follows"}
 
 
 @cache
-def load_prompt(name: str) -> str:
-    """Return the text of ``name.md`` in this folder, without surrounding white space."""
+def _read(name: str) -> str:
     return resources.files(__name__).joinpath(f"{name}.md").read_text("utf-8").strip()
+
+
+def _files() -> Iterator[Entry[str]]:
+    for file in resources.files(__name__).iterdir():
+        name, _, suffix = file.name.partition(".")
+        if suffix == "md":
+            yield Entry(name, partial(_read, name))
+    for key, carried in _CARRIED.items():
+        yield Entry(key, partial(_instruction, carried))
+
+
+def _instruction(carried: str) -> str:
+    return _fill(_read("condense"), carried=_read(carried))
+
+
+_registry: Registry[str] = Registry("prompt", _files)
+
+
+def load_prompt(key: str) -> str:
+    """Return the text of that key; raise LookupError, with the keys that there are."""
+    return _registry.get(key)
+
+
+def register_prompt(key: str, text: str, *, priority: float = 0) -> None:
+    """Have a text found by a key, in place of what it stood for."""
+    _registry.register(key, text.strip(), priority=priority)
+
+
+def unregister_prompt(key: str) -> None:
+    """Forget what was registered under a key; the engine's own text is there again."""
+    _registry.unregister(key)
+
+
+def _fill(text: str, **values: object) -> str:
+    """Put values in place of their names in braces; other braces mean nothing."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
 
 
 def summary_system() -> str:
@@ -20,16 +67,20 @@ def summary_preface() -> str:
     return load_prompt("summary_preface")
 
 
-def condense_instruction(custom: str = "", focus: str = "") -> str:
+def condense_instruction(
+    custom: str = "", focus: str = "", *, key: str = CONDENSE, words: int = 0
+) -> str:
     """Return the instruction that ends a summary request.
 
-    ``custom`` replaces the nine-section prompt unless it is blank; ``focus`` is what this run
-    should keep above all.
+    ``custom`` replaces the text of the ``key`` unless it is blank; ``focus`` is what this run
+    should keep above all; ``words`` is how long the summary may become, 0 where nobody knows.
     """
-    instruction = custom.strip() or load_prompt("condense")
-    if not focus.strip():
-        return instruction
-    return f"{instruction}\n\n{load_prompt('focus').format(focus=focus.strip())}"
+    parts = [custom.strip() or load_prompt(key)]
+    if words and not custom.strip():
+        parts.append(_fill(load_prompt("length"), words=f"{words:,}"))
+    if focus.strip():
+        parts.append(_fill(load_prompt("focus"), focus=focus.strip()))
+    return "\n\n".join(parts)
 
 
 def aligned_instruction(instruction: str) -> str:
@@ -37,9 +88,14 @@ def aligned_instruction(instruction: str) -> str:
     return f"{load_prompt('aligned')}\n\n{instruction}"
 
 
+def update_instruction(instruction: str) -> str:
+    """Return the instruction for a history that begins with an earlier summary."""
+    return f"{load_prompt('update')}\n\n{instruction}"
+
+
 def part_instruction(instruction: str, number: int, count: int) -> str:
     """Return the instruction that ends part ``number`` of ``count`` of a conversation."""
-    return f"{load_prompt('part').format(number=number, count=count)}\n\n{instruction}"
+    return f"{_fill(load_prompt('part'), number=number, count=count)}\n\n{instruction}"
 
 
 def merge_instruction(instruction: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from condense.history.boundaries import unread_tail
 from condense.history.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
-from condense.prompts import summary_preface
+from condense.prompts import summary_preface, update_instruction
 from condense.reducing.base import Kit, Strategy, make_reduction
 from condense.reducing.carrying import carry_first, carry_newest
 from condense.reducing.pinned import carried_pins
@@ -63,6 +63,8 @@ async def summarise(
 ) -> Reduction:
     """Return the reduction that hides ``split.hidden`` behind a summary by the model."""
     prompt = strategy.prompt_for(situation)
+    if any(message.is_summary for message in split.hidden):
+        prompt = update_instruction(prompt)
     writer = Writer(
         situation=situation,
         gauge=gauge,

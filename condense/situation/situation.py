@@ -36,7 +36,9 @@ class Situation:
     ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
     has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
-    keep above all. ``environment`` is awaited only when its text is used.
+    keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` and
+    ``language``, where they are known, are for whoever chooses it. ``environment`` is awaited only
+    when its text is used.
 
     ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
     none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
@@ -52,6 +54,9 @@ class Situation:
     automatic: bool = True
     prompt: str = ""
     focus: str = ""
+    prompt_key: str = "condense"
+    model: str = ""
+    language: str = ""
     environment: Environment | None = None
     condensed_at: int = 0
     may_ask: bool = True

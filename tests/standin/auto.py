@@ -13,11 +13,11 @@ Body = Mapping[str, Any]
 _CALL = re.compile(r"^call (?P<name>[\w-]+)(?: (?P<input>\{.*\}))?$", re.DOTALL)
 SECTIONS = (
     "Primary Request and Intent",
-    "Key Technical Concepts",
-    "Files and Code Sections",
-    "Errors and Fixes",
-    "Problem Solving",
-    "All User Messages",
+    "Constraints and Preferences",
+    "Decisions and Refusals",
+    "Failed Attempts and Errors",
+    "Results",
+    "Promises and Open Questions",
     "Pending Tasks",
     "Current Work",
     "Optional Next Step",
@@ -43,7 +43,7 @@ def answer(body: Body) -> Reply:
 def summarise(body: Body) -> str:
     """Return a short summary that quotes the user's messages."""
     said = [_quote(text) for text in _user_texts(body)]
-    details = {"All User Messages": "\n".join(f"   - {text}" for text in said[-10:])}
+    details = {"Primary Request and Intent": "\n".join(f"   - {text}" for text in said[-10:])}
     sections = "\n\n".join(
         f"{number}. {title}:\n{details.get(title, '   - None noted.')}"
         for number, title in enumerate(SECTIONS, start=1)

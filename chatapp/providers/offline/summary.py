@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import condense
 from chatapp.providers.offline.gist import gist
@@ -16,11 +17,11 @@ SHORT_SHARE, SHORT_TOKENS = 0.4, 350
 NONE = "None noted."
 SECTIONS = (
     "Primary Request and Intent",
-    "Key Technical Concepts",
-    "Files and Code Sections",
-    "Errors and Fixes",
-    "Problem Solving",
-    "All User Messages",
+    "Constraints and Preferences",
+    "Decisions and Refusals",
+    "Failed Attempts and Errors",
+    "Results",
+    "Promises and Open Questions",
     "Pending Tasks",
     "Current Work",
     "Optional Next Step",
@@ -31,10 +32,11 @@ SIZES = ((14, 220), (10, 160), (8, 120), (6, 100), (5, 80), (4, 60), (3, 60), (2
 # What the agent does: it answers, or calls a tool.
 _OWN = frozenset({"assistant", "call"})
 _HEADING = re.compile(r"^[^\S\n]*(\d)\. +([A-Z][\w /]+):[ \t]*(.*)$", re.MULTILINE)
-_CONCEPT = re.compile(r"`([^`\n]{2,40})`|\b([A-Z][a-z]+[A-Z]\w+|[A-Z]{2,}\w*|\w+_\w+)\b")
 _LASTING = re.compile(
     r"\b(?:remember|always|never|must|my \w+ is|call me|i am|i'm|we use|don't|do not)\b", re.I
 )
+_DECIDED = re.compile(r"\b(?:instead|rather|decided?|let's|go with|agreed|no, )", re.I)
+_PROMISED = re.compile(r"\b(?:I will|I'll|we will|we'll)\b|\?$")
 _PENDING = re.compile(r"\b(?:todo|later|next|still (?:have|need)|don't forget|remember to)\b", re.I)
 
 
@@ -56,7 +58,8 @@ def summarise(messages: Sequence[condense.Message], count: Callable[[str], int])
     happenings = read(conversation)
     size = sum(count(message.text) + _tool_size(message, count) for message in conversation)
     limit = min(MOST_TOKENS, max(size * SHARE, min(SHORT_TOKENS, size * SHORT_SHARE)))
-    notes = take_notes(happenings, _focus(instruction))
+    alone = condense.load_prompt("ledger_follows") not in instruction
+    notes = take_notes(happenings, _focus(instruction), with_messages=alone)
     text = ""
     for items, characters in SIZES:
         text = _write(notes, items, characters)
@@ -65,8 +68,11 @@ def summarise(messages: Sequence[condense.Message], count: Callable[[str], int])
     return text
 
 
-def take_notes(happenings: Sequence[Happening], focus: str) -> Notes:
-    """Return what is worth keeping; what matches the ``focus`` comes first."""
+def take_notes(happenings: Sequence[Happening], focus: str, *, with_messages: bool) -> Notes:
+    """Return what is worth keeping; what matches the ``focus`` comes first.
+
+    ``with_messages`` are the user's among it, which else stand in the ledger beside it.
+    """
     earlier = _earlier(happenings)
     users = [one.text for one in happenings if one.kind == "user"]
     wanted = keywords(focus)
@@ -75,13 +81,13 @@ def take_notes(happenings: Sequence[Happening], focus: str) -> Notes:
         return sorted(items, key=lambda item: -len(wanted & keywords(item))) if wanted else [*items]
 
     found: list[list[str]] = [
-        ordered(_intent(users)),
-        ordered(_concepts(happenings)),
-        ordered(_files(happenings)),
+        ordered([*_ends(users), *(users if with_messages else ())]),
+        ordered(_matching(_LASTING, users)),
+        ordered(_matching(_DECIDED, users)),
         ordered(_errors(happenings)),
-        ordered(_answers(happenings)),
-        users,
-        ordered(_pending(users)),
+        ordered([*_files(happenings), *_answers(happenings)]),
+        ordered(_matching(_PROMISED, [one.text for one in _answering(happenings)])),
+        ordered(_matching(_PENDING, users)),
         _current(happenings),
         _next(happenings),
     ]
@@ -144,21 +150,14 @@ def _lines(text: str) -> list[str]:
     ]
 
 
-def _intent(users: Sequence[str]) -> list[str]:
-    """Return the first and the newest request, and what is to hold for good."""
-    said = [sentence for text in users for sentence in sentences(text)]
-    lasting = [sentence for sentence in said if _LASTING.search(sentence)]
-    ends = [users[0], users[-1]] if users else []
-    return [*lasting, *ends]
+def _ends(users: Sequence[str]) -> list[str]:
+    """Return the first and the newest request."""
+    return [users[0], users[-1]] if users else []
 
 
-def _concepts(happenings: Sequence[Happening]) -> list[str]:
-    counts: dict[str, int] = {}
-    for happening in happenings:
-        if happening.kind in {"user", "assistant"}:
-            for quoted, name in _CONCEPT.findall(happening.text):
-                counts[quoted or name] = counts.get(quoted or name, 0) + 1
-    return sorted(counts, key=lambda name: -counts[name])
+def _matching(pattern: re.Pattern[str], texts: Iterable[str]) -> list[str]:
+    """Return the sentences in which a pattern is found."""
+    return [one for text in texts for one in sentences(text) if pattern.search(one)]
 
 
 def _files(happenings: Sequence[Happening]) -> list[str]:
@@ -183,20 +182,19 @@ def _errors(happenings: Sequence[Happening]) -> list[str]:
     return [one.text for one in happenings if one.kind == "error"]
 
 
-def _answers(happenings: Sequence[Happening]) -> list[str]:
-    """Return the first sentence of each answer, the newest first; a word before a call is none."""
-    after = [*happenings[1:], None]
-    answered = [
+def _answering(happenings: Sequence[Happening]) -> list[Happening]:
+    """Return each answer; a word before a call is none."""
+    return [
         one
-        for one, next_one in zip(happenings, after, strict=False)
-        if one.kind == "assistant" and not (next_one and next_one.kind == "call")
+        for one, following in pairwise([*happenings, None])
+        if one and one.kind == "assistant" and not (following and following.kind == "call")
     ]
-    answers = (sentences(one.text) for one in reversed(answered))
+
+
+def _answers(happenings: Sequence[Happening]) -> list[str]:
+    """Return the first sentence of each answer, the newest first."""
+    answers = (sentences(one.text) for one in reversed(_answering(happenings)))
     return [found[0] for found in answers if found and not is_canned(found[0])]
-
-
-def _pending(users: Sequence[str]) -> list[str]:
-    return [one for text in users for one in sentences(text) if _PENDING.search(one)]
 
 
 def _current(happenings: Sequence[Happening]) -> list[str]:

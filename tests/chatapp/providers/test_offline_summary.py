@@ -29,10 +29,12 @@ STORY = (
 )
 
 
-async def summarise(*messages: condense.Message, focus: str = "") -> str:
+async def summarise(
+    *messages: condense.Message, focus: str = "", key: str = condense.CONDENSE
+) -> str:
     """Return what the stand-in answers to the engine's own instruction."""
     offline = OfflineProvider(Model("offline", 200_000, 4_000), delay=0)
-    instruction = user(condense.condense_instruction(focus=focus))
+    instruction = user(condense.condense_instruction(focus=focus, key=key))
     asked = condense.shape_request([*messages, instruction])
     whole = await reply(
         offline, request(*asked, system=condense.summary_system(), purpose=Purpose.SUMMARY)
@@ -70,15 +72,27 @@ async def test_each_section_holds_what_was_said_and_done(*, flattened: bool) -> 
     story = [*STORY, *extra]
     text = await summarise(*(map(condense.tools_to_text, story) if flattened else story))
     assert "My name is Alice." in section(text, "Primary Request and Intent")
-    assert "Never touch the session store." in section(text, "Primary Request and Intent")
-    assert "auth.py" in section(text, "Key Technical Concepts")
-    assert "auth.py (read_file): def login()" in section(text, "Files and Code Sections")
-    assert "There is no such file." in section(text, "Errors and Fixes")
-    assert "Fix the login bug" in section(text, "All User Messages")
-    assert "Question 7?" in section(text, "All User Messages")
+    assert "Never touch the session store." in section(text, "Constraints and Preferences")
+    assert "auth.py (read_file): def login()" in section(text, "Results")
+    assert "There is no such file." in section(text, "Failed Attempts and Errors")
+    assert "Fix the login bug" in section(text, "Primary Request and Intent")
+    assert "Question 7?" in section(text, "Primary Request and Intent")
     assert "update CHANGELOG.md later" in section(text, "Pending Tasks")
     assert "Question 7?" in section(text, "Current Work")
     assert "The user wrote: My name is Alice." in text.partition("</analysis>")[0]
+
+
+async def test_beside_a_ledger_the_summary_repeats_no_messages() -> None:
+    """But the first and the newest request; what they demand and want decided stands anyway."""
+    extra = [user("Use tabs instead of spaces."), assistant("I will send it by Monday."), *STORY]
+    story = [*STORY[:3], *extra, *filler(0), *filler(1)]
+    text = await summarise(*story, key=condense.BESIDE_LEDGER)
+    intent = section(text, "Primary Request and Intent")
+    assert "Fix the login bug" in intent
+    assert "Question 1?" in intent
+    assert "Use tabs" not in intent
+    assert "Use tabs instead of spaces." in section(text, "Decisions and Refusals")
+    assert "I will send it by Monday." in section(text, "Promises and Open Questions")
 
 
 async def test_the_instruction_is_no_message_of_the_user() -> None:
@@ -86,7 +100,7 @@ async def test_the_instruction_is_no_message_of_the_user() -> None:
     for story in (STORY, (*STORY, user("And now?"))):
         text = await summarise(*story)
         assert "system that runs the conversation" not in text
-        assert "summar" not in section(text, "All User Messages").lower()
+        assert "summar" not in section(text, "Primary Request and Intent").lower()
 
 
 async def test_a_summary_is_bounded() -> None:
@@ -114,8 +128,8 @@ async def test_an_earlier_summary_is_carried_on() -> None:
     extra = [message for number in range(5, 10) for message in filler(number)]
     second = await summarise(earlier, assistant("Going on."), *extra)
     assert "My name is Alice." in section(second, "Primary Request and Intent")
-    assert "auth.py (read_file)" in section(second, "Files and Code Sections")
-    assert "There is no such file." in section(second, "Errors and Fixes")
+    assert "auth.py (read_file)" in section(second, "Results")
+    assert "There is no such file." in section(second, "Failed Attempts and Errors")
     assert "Question 9?" in section(second, "Current Work")
     assert "Question 2?" not in section(second, "Current Work")
     assert "This is the earlier part" not in second

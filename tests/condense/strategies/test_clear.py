@@ -188,7 +188,7 @@ async def test_where_clearing_is_enough_no_model_is_asked() -> None:
 async def test_where_clearing_is_not_enough_the_summary_follows() -> None:
     """A context that stays above its threshold would be looked at again at once."""
     bench = ladder_with_clear("S")
-    talk = [user("word " * 7_000), *steps(12), *DONE]
+    talk = [user("word " * 6_500), *steps(12), *DONE]
     made = await bench.fit(talk, window=10_000, threshold=50)
     assert made is not None
     assert made.strategy == "fresh_start"

@@ -70,8 +70,9 @@ async def test_it_ends_with_one_instruction_that_forbids_tools() -> None:
     made = await start_afresh(WORK, model, system="be kind", tools=TOOLS, focus="names")
     asked = texts(model.requests[0].messages[-1])[-1]
     assert "call no tools" in asked
-    assert asked.endswith(condense_instruction(focus="names"))
-    assert made.prompt == condense_instruction(focus="names")
+    instruction = condense_instruction(focus="names", words=150)
+    assert asked.endswith(instruction)
+    assert made.prompt == instruction
     assert_valid_request([message.to_api() for message in model.requests[0].messages])
 
 

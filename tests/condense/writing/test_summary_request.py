@@ -41,7 +41,7 @@ async def test_the_request_is_valid_without_tools_and_ends_with_the_instruction(
     await start_afresh(messages, summarizer)
     request = summarizer.requests[0]
     assert_valid_request([m.to_api() for m in request.messages], tools_present=False)
-    assert texts(request.messages[-1])[-1] == condense_instruction()
+    assert texts(request.messages[-1])[-1] == condense_instruction(words=150)
     assert request.system == summary_system()
     sent = "\n".join(message.text for message in request.messages)
     assert "[Tool Use: read_file]\npath: a.py" in sent
