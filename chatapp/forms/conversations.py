@@ -17,7 +17,11 @@ class RenameForm(forms.Form):
 
 
 class RewindForm(forms.Form):
-    """A place in a conversation, and the condensation it was chosen at, if any."""
+    """A place in a conversation, and the condensation it was chosen at, if any.
+
+    The ``key`` makes going back there twice harmless.
+    """
 
     to_seq = forms.IntegerField(min_value=1)
     condensation = forms.UUIDField(required=False)
+    key = forms.UUIDField(required=False)

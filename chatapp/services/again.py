@@ -43,9 +43,9 @@ def regenerate_answer(*, conversation: Conversation, seq: int, nonce: uuid.UUID)
 
     The answer and what follows it are set aside as a version.
     """
-    if is_known(conversation, nonce):
-        return None
     with one_turn(conversation) as locked:
+        if is_known(locked, nonce):
+            return None
         question_seq = set_answer_aside(locked, seq)
         return _open(locked, nonce, question_seq, Turn.Origin.REGENERATED)
 
@@ -55,9 +55,9 @@ def retry_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
 
     What it had written stays, except an answer that broke off: that is set aside.
     """
-    if is_known(conversation, nonce):
-        return None
     with one_turn(conversation) as locked:
+        if is_known(locked, nonce):
+            return None
         failed = _last_turn(locked)
         if failed is None or failed.status not in Turn.UNDONE:
             raise Refused(_("There is nothing to try again any more. Reload the page."))
@@ -72,9 +72,9 @@ def continue_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | Non
 
     An answer that was cut is followed by a message that asks to go on.
     """
-    if is_known(conversation, nonce):
-        return None
     with one_turn(conversation) as locked:
+        if is_known(locked, nonce):
+            return None
         last, before = _last_message(locked), _last_turn(locked)
         if last is None or not (last.is_continuable or (before and _is_unanswered(last))):
             raise Refused(_("There is nothing to continue any more. Reload the page."))

@@ -50,7 +50,8 @@ def rename_conversation(*, conversation: Conversation, title: str) -> None:
 
 def delete_conversation(*, conversation: Conversation) -> None:
     """Hide the conversation everywhere; ``restore_conversation`` brings it back."""
-    Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now())
+    present = Conversation.objects.filter(pk=conversation.pk, deleted_at=None)
+    present.update(deleted_at=timezone.now())
 
 
 def restore_conversation(*, conversation: Conversation) -> None:
@@ -86,10 +87,10 @@ def start_turn(
     title comes from the first message.
     """
     check_message(text)
-    if is_known(conversation, nonce):
-        return None
     message = condense.Message(role="user", content=(condense.TextBlock(text),))
     with one_turn(conversation) as locked:
+        if is_known(locked, nonce):
+            return None
         if replaces is not None:
             set_message_aside(locked, replaces)
         turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
@@ -113,9 +114,9 @@ def start_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | 
 
     Refused while another runs.
     """
-    if is_known(conversation, nonce):
-        return None
     with one_turn(conversation) as locked:
+        if is_known(locked, nonce):
+            return None
         return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)
 
 

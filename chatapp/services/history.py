@@ -1,5 +1,10 @@
-"""Going back: rewind, undo a rewind, undo a condensation, go to another version."""
+"""Going back: rewind, undo a rewind, undo a condensation, go to another version.
 
+Each names a record, and asked again for what is done already it changes nothing, and is no
+refusal: somebody clicked twice, or a line was lost before the answer came.
+"""
+
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +21,7 @@ from chatapp.models.conversations import MessageQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
-from chatapp.services.versions import show_version
+from chatapp.services.versions import is_shown, show_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +38,32 @@ def preview_rewind(*, conversation: Conversation, to_seq: int) -> Preview:
     return Preview(**store.rewindable(conversation.pk, to_seq).count_seen())
 
 
-def rewind_conversation(*, conversation: Conversation, to_seq: int) -> Rewind:
-    """Go back to before message ``to_seq``; refused while a turn runs or without such a message."""
-    with _resting(conversation) as locked:
+def rewind_conversation(
+    *, conversation: Conversation, to_seq: int, key: uuid.UUID | None = None
+) -> Rewind:
+    """Go back to before message ``to_seq``; refused while a turn runs or without such a message.
+
+    The record is known by the client's ``key``: for one that was here before, nothing happens.
+    """
+    with _locked(conversation) as locked:
+        key = key or uuid.uuid4()
+        if known := Rewind.objects.filter(pk=key).first():
+            if known.conversation_id != locked.pk:
+                raise Refused(_("This was done in another conversation. Reload the page."))
+            return known
+        _refuse_while_running(locked)
         if not locked.messages.filter(seq=to_seq, rewind_parent=None).exists():
             raise Refused(_("This message was rewound already. Reload the page."))
-        return store.rewind(locked.pk, to_seq=to_seq)
+        return store.rewind(locked.pk, to_seq=to_seq, id=key)
 
 
 def undo_rewind(*, rewind: Rewind) -> None:
     """Show again what the rewind hid; refused once something new was written."""
-    with _resting(rewind.conversation):
+    with _locked(rewind.conversation) as locked:
         fresh = Rewind.objects.filter(pk=rewind.pk)
         if fresh.exclude(undone_at=None).exists():
-            raise Refused(_("This rewind was undone already. Reload the page."))
+            return
+        _refuse_while_running(locked)
         if not fresh.undoable().exists():
             raise Refused(_("Something new was written since, so this rewind can't be undone."))
         store.undo_rewind(rewind)
@@ -54,8 +71,11 @@ def undo_rewind(*, rewind: Rewind) -> None:
 
 def switch_version(*, rewind: Rewind) -> None:
     """Go to the version that a rewind set aside; refused while something runs."""
-    with _resting(rewind.conversation) as locked:
-        show_version(locked, Rewind.objects.get(pk=rewind.pk))
+    with _locked(rewind.conversation) as locked:
+        fresh = Rewind.objects.get(pk=rewind.pk)
+        if not is_shown(fresh):
+            _refuse_while_running(locked)
+            show_version(locked, fresh)
 
 
 def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
@@ -69,11 +89,12 @@ def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
 
 def undo_condensation(*, condensation: Condensation) -> None:
     """Bring the originals back into what the model sees; refused when they would not fit."""
-    with _resting(condensation.conversation) as locked:
+    with _locked(condensation.conversation) as locked:
         attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
         message = attempt.message
         if attempt.status == Condensation.Status.UNDONE:
-            raise Refused(_("This condensation was undone already. Reload the page."))
+            return
+        _refuse_while_running(locked)
         if attempt.status != Condensation.Status.SUCCEEDED or message is None:
             raise Refused(_("Only a condensation in force can be undone."))
         if message.hidden:
@@ -87,11 +108,14 @@ def undo_condensation(*, condensation: Condensation) -> None:
 
 def put_back(*, condensation: Condensation, index: int) -> None:
     """Tell the model a fact again that a condensation lost, as a message of its own."""
-    with _resting(condensation.conversation) as locked:
+    with _locked(condensation.conversation) as locked:
         row = Condensation.objects.get(pk=condensation.pk)
         receipt = row.read_receipt()
-        if index >= len(receipt.findings) or receipt.findings[index].state == "kept":
-            raise Refused(_("The model has this fact already. Reload the page."))
+        if index >= len(receipt.findings):
+            raise Refused(_("There is no such fact in this record."))
+        if receipt.findings[index].state == "kept":
+            return
+        _refuse_while_running(locked)
         block = _put_back_block(receipt.findings[index].probe)
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, budgets.COUNTER)
@@ -109,12 +133,10 @@ def _put_back_block(fact: condense.Probe) -> condense.TextBlock:
 
 
 @contextmanager
-def _resting(conversation: Conversation) -> Iterator[Conversation]:
-    """Lock a conversation for one transaction; refused while something runs in it."""
+def _locked(conversation: Conversation) -> Iterator[Conversation]:
+    """Lock a conversation for one transaction."""
     with transaction.atomic():
-        locked = Conversation.objects.select_for_update().get(pk=conversation.pk)
-        _refuse_while_running(locked)
-        yield locked
+        yield Conversation.objects.select_for_update().get(pk=conversation.pk)
 
 
 def _refuse_while_running(conversation: Conversation) -> None:

@@ -57,12 +57,19 @@ def _set_aside(
     )
 
 
+def is_shown(rewind: Rewind) -> bool:
+    """Whether the version that a rewind set aside is part of the conversation again."""
+    versions = read_versions(rewind.conversation_id).get((rewind.cause, rewind.root_seq or 0))
+    was_undone = rewind.undone_at is not None
+    return was_undone and versions is not None and versions.shown == rewind.version
+
+
 def show_version(conversation: Conversation, rewind: Rewind) -> None:
     """Go to the version that a rewind set aside: the model goes on from there."""
     versions = read_versions(conversation.pk).get((rewind.cause, rewind.root_seq or 0))
     in_force = rewind.undone_at is None and rewind.rewind_parent is None
     if versions is None or not in_force:
-        raise Refused(_("This version is shown already. Reload the page."))
+        raise Refused(_("This version can't be shown from here any more. Reload the page."))
     store.rewind(
         conversation.pk,
         to_seq=versions.start,

@@ -73,6 +73,7 @@ def preview_rewind(request: Request, pk: uuid.UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "to_seq": to_seq,
+        "key": uuid.uuid4(),
         "hides": transcript.seen_words(preview),
         "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
     }
@@ -87,7 +88,8 @@ def rewind_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     form = RewindForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("There is no such place in this conversation."))
-    services.rewind_conversation(conversation=conversation, to_seq=form.cleaned_data["to_seq"])
+    to_seq, key = form.cleaned_data["to_seq"], form.cleaned_data["key"]
+    services.rewind_conversation(conversation=conversation, to_seq=to_seq, key=key)
     return announce(request, conversation)
 
 

@@ -16,6 +16,7 @@ from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
 from chatapp.views.common import (
     Request,
+    as_uuid,
     own_conversation,
     read_number,
     refuse,
@@ -74,7 +75,8 @@ def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) 
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
     if attempt.message is None:
         return refuse(request, _("This attempt left nothing to go back to."))
-    services.rewind_conversation(conversation=conversation, to_seq=attempt.message.seq)
+    key = as_uuid(request.POST.get("key", ""))
+    services.rewind_conversation(conversation=conversation, to_seq=attempt.message.seq, key=key)
     return announce(request, conversation)
 
 

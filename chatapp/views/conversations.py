@@ -106,7 +106,7 @@ def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
-    services.delete_conversation(conversation=own_conversation(request, pk))
+    services.delete_conversation(conversation=present_or_deleted(request, pk))
     turns.close(pk)
     return redirect(reverse("conversations", query={"deleted": str(pk)}))
 
@@ -115,8 +115,13 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Bring a deleted conversation back and show it."""
-    services.restore_conversation(conversation=get_object_or_404(deleted_ones(request), pk=pk))
+    services.restore_conversation(conversation=present_or_deleted(request, pk))
     return redirect("chat", pk)
+
+
+def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:
+    """Return the user's conversation: what is done to it may have been done already."""
+    return get_object_or_404(Conversation.objects.owned_by(request.user), pk=pk)
 
 
 def deleted_ones(request: Request) -> QuerySet[Conversation]:

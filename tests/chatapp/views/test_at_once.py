@@ -1,6 +1,8 @@
 """The same request several times at once, as an impatient hand or two tabs send it."""
 
 import threading
+import uuid
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,16 +12,18 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Rewind, store
+from chatapp.models import Condensation, Conversation, Rewind, Turn, store
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 from tests.chatapp.files import database_in
 from tests.chatapp.services.test_services import record_for
+from tests.chatapp.turns import STOPPED, ask, end, seen
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TIMES = 4
 HTMX = {"HX-Request": "true"}
+DONE = (204, "")
 
 
 @pytest.fixture
@@ -30,34 +34,42 @@ def talk(conversation: Conversation, say: Say) -> Conversation:
     return conversation
 
 
-def at_once(browser: Client, path: str, **form: str) -> list[tuple[int, str]]:
-    """Send the same form from several threads at the same moment; return the answers, sorted."""
-    together = threading.Barrier(TIMES)
+def together[T](work: Callable[[], T]) -> list[T]:
+    """Do the same in several threads at the same moment; return what each got."""
+    start = threading.Barrier(TIMES)
 
-    def post(_number: int) -> tuple[int, str]:
-        tab = Client(raise_request_exception=False)
-        tab.cookies = browser.cookies
-        together.wait()
+    def do(_number: int) -> T:
+        start.wait()
         try:
-            answer = tab.post(path, form, headers=HTMX)
-            return answer.status_code, answer.text
+            return work()
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(TIMES) as pool:
-        return sorted(pool.map(post, range(TIMES)))
+        return list(pool.map(do, range(TIMES)))
+
+
+def at_once(browser: Client, path: str, **form: str) -> list[tuple[int, str]]:
+    """Send the same form several times at the same moment; return the answers."""
+
+    def post() -> tuple[int, str]:
+        tab = Client(raise_request_exception=False)
+        tab.cookies = browser.cookies
+        answer = tab.post(path, form, headers=HTMX)
+        return answer.status_code, answer.text
+
+    return together(post)
 
 
 def test_a_condensation_is_undone_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
-    """The others are told that it was, and nothing else changes."""
+    """All get the same answer, and nothing else changes."""
     before = store.read_effective(talk.pk)
     attempt = record_for(talk, summarise(talk))
     path = reverse("undo_condensation", args=[talk.pk, attempt.pk])
     with database_in(tmp_path):
         revision = Conversation.objects.get().revision
-        (first, *others) = at_once(browser, path)
-        assert first == (204, "")
-        assert others == 3 * [(422, "This condensation was undone already. Reload the page.")]
+        answers = at_once(browser, path)
+        assert answers == TIMES * [DONE]
         assert [one.text for one in store.read_effective(talk.pk)] == [one.text for one in before]
         assert Conversation.objects.get().revision == revision + 1
         assert Condensation.objects.get().status == Condensation.Status.UNDONE
@@ -70,9 +82,8 @@ def test_a_rewind_is_undone_once(browser: Client, talk: Conversation, tmp_path: 
     path = reverse("undo_rewind", args=[talk.pk, rewind.pk])
     with database_in(tmp_path):
         revision = Conversation.objects.get().revision
-        (first, *others) = at_once(browser, path)
-        assert first == (204, "")
-        assert others == 3 * [(422, "This rewind was undone already. Reload the page.")]
+        answers = at_once(browser, path)
+        assert answers == TIMES * [DONE]
         assert store.read_effective(talk.pk) == before
         assert Conversation.objects.get().revision == revision + 1
         assert Rewind.objects.get().undone_at is not None
@@ -81,12 +92,11 @@ def test_a_rewind_is_undone_once(browser: Client, talk: Conversation, tmp_path: 
 def test_a_conversation_is_rewound_once(
     browser: Client, talk: Conversation, tmp_path: Path
 ) -> None:
-    """Not once for each click."""
+    """Not once for each click: the dialog has a key, which its record is known by."""
     path = reverse("rewind", args=[talk.pk])
     with database_in(tmp_path):
-        (first, *others) = at_once(browser, path, to_seq="2")
-        assert first == (204, "")
-        assert others == 3 * [(422, "This message was rewound already. Reload the page.")]
+        answers = at_once(browser, path, to_seq="2", key=str(uuid.uuid4()))
+        assert answers == TIMES * [DONE]
         assert Rewind.objects.get().messages_hidden == 3
 
 
@@ -97,8 +107,36 @@ def test_a_fact_is_put_back_once(browser: Client, talk: Conversation, tmp_path: 
     attempt.save()
     path = reverse("put_back", args=[talk.pk, attempt.pk])
     with database_in(tmp_path):
-        (first, *others) = at_once(browser, path, fact="0")
-        assert first == (204, "")
-        assert others == 3 * [(422, "The model has this fact already. Reload the page.")]
+        answers = at_once(browser, path, fact="0")
+        assert answers == TIMES * [DONE]
         told = [one.text for one in store.read_effective(talk.pk) if "make deploy" in one.text]
         assert len(told) == 1
+
+
+def test_another_version_is_shown_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
+    """What it replaces is set aside by one rewind, not by one for each click."""
+    end(ask(talk, "Why?"), "Because.")
+    end(ask(talk, "Why not?", replaces=5), "Because not.")
+    path = reverse("switch_version", args=[talk.pk, Rewind.objects.get().pk])
+    with database_in(tmp_path):
+        answers = at_once(browser, path)
+        assert answers == TIMES * [DONE]
+        assert seen(talk)[-2:] == ["Why?", "Because."]
+        assert Rewind.objects.count() == 2
+
+
+@pytest.mark.parametrize("what", ["send", "condense", "retry", "continue"])
+def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what: str) -> None:
+    """By the client's number for it, whoever is asked, and nobody is told that it is busy."""
+    end(ask(talk), "Because", stop_reason="stopped", status=STOPPED)
+    nonce = uuid.uuid4()
+    begin = {
+        "send": lambda: services.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
+        "condense": lambda: services.start_condensing(conversation=talk, nonce=nonce),
+        "retry": lambda: services.retry_turn(conversation=talk, nonce=nonce),
+        "continue": lambda: services.continue_turn(conversation=talk, nonce=nonce),
+    }[what]
+    with database_in(tmp_path):
+        begun = together(begin)
+        assert len([one for one in begun if one is not None]) == 1
+        assert Turn.objects.unfinished().get().nonce == nonce
