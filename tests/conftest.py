@@ -9,6 +9,8 @@ from django.core.cache import cache
 from django.db import connections
 from pytest_django import Settings
 
+from chatapp.providers import provider_specs
+
 IN_CI = os.environ.get("CI") == "true"
 
 
@@ -63,8 +65,9 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 @pytest.fixture(autouse=True)
 def isolation(settings: Settings, tmp_path: Path) -> None:
     """Give each test folders of its own and no provider to call."""
-    settings.ANTHROPIC_API_KEY = ""
-    settings.ANTHROPIC_BASE_URL = ""
+    for spec in provider_specs().values():
+        for name in filter(None, (spec.key_variable, spec.url_variable)):
+            setattr(settings, name, "")
     # A real hash is slow on purpose, which is Django's to test.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # Wrong passwords are counted there.

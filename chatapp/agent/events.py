@@ -3,7 +3,8 @@
 ``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,18 @@ class ReplyCompleted:
 StreamEvent = (
     TextStreamed | OutputStreamed | ToolUseStarted | UsageReported | RetryScheduled | ReplyCompleted
 )
+
+
+def joined(told: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+    """Yield events; pieces in a row of text, or of what else was written, are one."""
+    for kind, group in itertools.groupby(told, type):
+        if kind in _PIECES:
+            yield kind("".join(one.text for one in group if isinstance(one, _PIECES)))
+        else:
+            yield from group
+
+
+_PIECES = (TextStreamed, OutputStreamed)
 
 
 @dataclass(frozen=True, slots=True)

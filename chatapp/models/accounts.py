@@ -137,10 +137,10 @@ class Profile(models.Model):
     @property
     def key_source(self) -> KeySource:
         """Where the key comes from; the server's is only for the provider's own address."""
-        if not self.spec.needs_key:
-            return KeySource.NOT_NEEDED
-        if self.has_key:
+        if self.has_key and self.spec.needs_key:
             return KeySource.OWN
+        if not self.spec.asks_key(self.base_url):
+            return KeySource.NOT_NEEDED
         usable = server_key(self.spec) and not self.base_url
         return KeySource.SERVER if usable else KeySource.MISSING
 

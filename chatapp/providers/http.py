@@ -1,17 +1,21 @@
 """The HTTP client below a vendor's SDK: it follows no redirect and keeps to checked addresses."""
 
+import asyncio
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import cache
 from typing import Any
 
 import aiohttp
 import httpx2
 
+from chatapp.agent import pace
 from chatapp.network.pinned import PinnedTransport
 
 CONNECT_SECONDS = 15.0
+# A read that brings as many events has more waiting.
+MANY = 50
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
@@ -72,3 +76,21 @@ def _without_headers_of(environment: str) -> Callable[[httpx2.Request], Awaitabl
                 del request.headers[name]
 
     return drop
+
+
+async def paced(
+    reads: AsyncIterator[list[object]], silence: float, is_over: Callable[[], bool]
+) -> AsyncIterator[list[object]]:
+    """Yield what a stream says, on the beat of all streams until it ``is_over``.
+
+    Raises TimeoutError when nothing comes for ``silence`` seconds.
+    """
+    while True:
+        async with asyncio.timeout(silence):
+            said = await anext(reads, None)
+        if said is None:
+            return
+        yield said
+        if not is_over() and len(said) < MANY:
+            # What comes meanwhile comes in one read, and costs as much as one event.
+            await pace.tick()

@@ -10,6 +10,7 @@ from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import CallObserver, Model, ModelRequest, Provider, SentRequest
 
 UNREADABLE = "The provider's answer could not be understood. What came of it is kept."
+NO_KEY = "There is no API key for this profile. Enter one in Profiles."
 BLOTTED = "[key]"
 # Fewer characters of a key in a row give nothing away.
 PIECE = 8

@@ -30,6 +30,18 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Preset:
+    """A server that speaks a provider's API at another address than the provider's own.
+
+    One that ``is_local`` runs on the user's machine, free of charge and without a key.
+    """
+
+    label: str
+    url: str
+    is_local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderSpec:
     """A vendor, as its folder's ``spec`` module describes it.
 
@@ -37,6 +49,8 @@ class ProviderSpec:
     ``models`` is what a new profile starts with. ``url`` is its own address, empty where it needs
     no network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
     server's key and address for it; ``tool_prompt_tokens`` is what it adds to one with tools.
+    ``presets`` are other servers of its kind, and ``key_elsewhere`` says whether those that are
+    not among them need a key, too.
     """
 
     name: str
@@ -50,6 +64,8 @@ class ProviderSpec:
     url_variable: str = ""
     caches_prompts: bool = False
     tool_prompt_tokens: int = 0
+    presets: tuple[Preset, ...] = ()
+    key_elsewhere: bool = True
 
     @property
     def first_profile(self) -> str:
@@ -59,3 +75,10 @@ class ProviderSpec:
     def find_model(self, model: str) -> ModelSpec | None:
         """Return what is known about a model, None for one that is not listed."""
         return next((one for one in self.models if one.id == model), None)
+
+    def asks_key(self, url: str) -> bool:
+        """Whether calls to an address need a key; an empty one means the provider's own."""
+        if not self.needs_key or not url or url == self.url:
+            return self.needs_key
+        known = next((one for one in self.presets if one.url == url.rstrip("/")), None)
+        return not known.is_local if known else self.key_elsewhere

@@ -14,6 +14,7 @@ from chatapp.agent.ports import SentRequest
 _SILENT = frozenset({b"", b"ping"})
 # What a tool call's input is kept under where it is no JSON object.
 UNPARSED = "_unparsed"
+DONE = "[DONE]"
 
 
 class ErrorEvent(Exception):
@@ -77,7 +78,23 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
     Events without a name or data, and pings, say nothing. Raises ErrorEvent for one named "error",
     and ValueError for what is no JSON, once what came before it was yielded.
     """
-    splitter, said, wrong = _Splitter(), list[object](), None
+    async for said in _split(_Splitter(), reads):
+        yield said
+
+
+async def read_chunks(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
+    """Yield the JSON of events that have no names, as ``read_events`` does, and DONE at the end.
+
+    Raises ErrorEvent for one that tells of an error.
+    """
+    async for said in _split(_ChunkSplitter(), reads):
+        yield said
+        if said[-1] == DONE:
+            return
+
+
+async def _split(splitter: "_Splitter", reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
+    said, wrong = list[object](), None
     async for read in reads:
         try:
             said.extend(splitter.take(read))
@@ -119,6 +136,25 @@ class _Splitter:
             raise ErrorEvent(_error_body(data))
         if data and name not in _SILENT:
             yield decode(data)
+
+
+class _ChunkSplitter(_Splitter):
+    """Splits a stream whose events have no names."""
+
+    def _end(self) -> Iterator[object]:
+        data, self._data = b"\n".join(self._data).strip(), []
+        if data == DONE.encode():
+            yield DONE
+        elif data:
+            yield decode_chunk(data)
+
+
+def decode_chunk(data: bytes) -> object:
+    """Return the value of JSON; raise ErrorEvent where it tells of an error, as ``decode`` else."""
+    chunk = decode(data)
+    if isinstance(chunk, Mapping) and (error := chunk.get("error")):
+        raise ErrorEvent(error)
+    return chunk
 
 
 def encode(value: object) -> bytes:

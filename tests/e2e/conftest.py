@@ -22,6 +22,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from chatapp.providers import provider_specs
+
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ADDRESS = re.compile(r"(http://\S+?)(/sign-in/\S+)")
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
@@ -55,7 +57,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`manage.py serve` on a free port, over a folder of its own."""
     folder = tmp_path_factory.mktemp("data")
     environment = {**os.environ, "DATA_DIR": str(folder), "HOST": "127.0.0.1", "PORT": "0"}
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "WORKSPACES_ROOT"):
+    keys = {spec.key_variable for spec in provider_specs().values()}
+    urls = {spec.url_variable for spec in provider_specs().values()}
+    for name in (*keys, *urls, "WORKSPACES_ROOT"):
         environment.pop(name, None)
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(

@@ -96,12 +96,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An HTTP error in the API's envelope."""
+    """An HTTP error in the API's envelope, or with a ``body`` as other servers word theirs."""
 
     status: int
     type: str
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
 
 
 Behaviour = Reply | Failure

@@ -1,7 +1,8 @@
 """A strict stand-in for Anthropic's HTTP API, served on a loopback port by a thread.
 
-It refuses what the real API refuses, measures tokens, models the prompt cache, and does what a
-test has scripted: one behaviour per request, in order, and sensible answers where none is left.
+OpenAI's chat completions are its other door, with the same script, window and tokenizer. It
+refuses what the real API refuses, measures tokens, models the prompt cache, and does what a test
+has scripted: one behaviour per request, in order, and sensible answers where none is left.
 """
 
 import asyncio
@@ -21,10 +22,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.standin import auto, thinking
+from tests.standin import auto, chat_door, thinking
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, Rest, ToolCall
 from tests.standin.diagnosis import Diagnosis
 from tests.standin.metering import PromptCache, measure
+from tests.standin.receiving import Received, key_of, read_json, received
 from tests.standin.rules import violations
 from tests.standin.writing import Written
 
@@ -36,17 +38,6 @@ PATIENCE = 60.0
 
 class ConnectionCut(Exception):
     """Ends a response in the middle, as a broken line does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """One request as it arrived, and why it was refused, if it was."""
-
-    path: str
-    body: Mapping[str, Any]
-    headers: Mapping[str, str]
-    problems: tuple[str, ...] = ()
-    raw: bytes = b""
 
 
 @dataclass(repr=False)
@@ -94,6 +85,10 @@ class Standin:
     def overflow(self) -> None:
         """Script the refusal of a prompt that is too long."""
         self.then(OVERFLOW)
+
+    def number(self) -> int:
+        """Return the number of the next answer."""
+        return next(self._numbers)
 
     @property
     def problems(self) -> list[str]:
@@ -143,32 +138,33 @@ class Standin:
             routes=[
                 Route("/v1/messages", self._messages, methods=["POST"]),
                 Route("/v1/messages/count_tokens", self._count, methods=["POST"]),
+                *chat_door.routes(self),
             ]
         )
 
     async def _count(self, request: Request) -> Response:
-        body, problems = await _json(request)
+        body, problems = await read_json(request)
         problems = problems or violations(body, strict=self.strict, counting=True)
-        self.counts.append(await _received(request, body, problems))
+        self.counts.append(await received(request, body, problems))
         failure = self._refusal(request, problems)
         if failure:
             return self._fail(failure)
         return JSONResponse({"input_tokens": await asyncio.to_thread(measure, body, self.factor)})
 
     async def _messages(self, request: Request) -> Response:
-        body, problems = await _json(request)
+        body, problems = await read_json(request)
         problems = problems or violations(body, strict=self.strict)
         if not problems:
             problems = self._misbound(request, body)
-        self.requests.append(await _received(request, body, problems))
+        self.requests.append(await received(request, body, problems))
         failure = self._refusal(request, problems)
-        behaviour = failure or self._next(body)
+        behaviour = failure or self.next(body)
         if isinstance(behaviour, Failure):
             return self._fail(behaviour)
         failure, usage = await asyncio.to_thread(self._meter, body)
         if failure:
             return self._fail(failure)
-        number = next(self._numbers)
+        number = self.number()
         written = Written(
             behaviour,
             f"msg_{number:06}",
@@ -184,11 +180,12 @@ class Standin:
             return StreamingResponse(_stream(written), 200, headers, "text/event-stream")
         return JSONResponse(written.message(), headers=headers)
 
-    def _next(self, body: Mapping[str, Any]) -> Behaviour:
+    def next(self, body: Mapping[str, Any]) -> Behaviour:
+        """Return what is scripted next, or what answers this request."""
         return self._script.popleft() if self._script else auto.answer(body)
 
     def _refusal(self, request: Request, problems: list[str]) -> Failure | None:
-        key = _key(request)
+        key = key_of(request)
         if not key:
             return NO_KEY
         if self.key is not None and key != self.key:
@@ -214,38 +211,13 @@ class Standin:
         return None, self.cache.usage(body)
 
     def _fail(self, failure: Failure) -> JSONResponse:
-        request_id = f"req_{next(self._numbers):06}"
+        request_id = f"req_{self.number():06}"
         error = {"type": failure.type, "message": failure.message}
         return JSONResponse(
             {"type": "error", "error": error, "request_id": request_id},
             failure.status,
             {"request-id": request_id, **failure.headers},
         )
-
-
-def _key(request: Request) -> str:
-    """Return the API key from either header that the API reads."""
-    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-    return request.headers.get("x-api-key") or bearer.strip()
-
-
-async def _received(request: Request, body: Mapping[str, Any], problems: list[str]) -> Received:
-    headers, raw = dict(request.headers), await request.body()
-    return Received(request.url.path, body, headers, tuple(problems), raw)
-
-
-async def _json(request: Request) -> tuple[dict[str, Any], list[str]]:
-    """Return the body and why it is no JSON: as in the real API, not NaN nor half a surrogate."""
-    try:
-        body = json.loads(await request.body(), parse_constant=_refuse)
-        json.dumps(body, ensure_ascii=False).encode()
-    except ValueError as error:
-        return {}, [f"The request body is not valid JSON: {error}"]
-    return (body, []) if isinstance(body, dict) else ({}, ["Input should be an object"])
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
 
 
 async def _stream(written: Written) -> AsyncIterator[str]:

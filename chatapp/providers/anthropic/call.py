@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import anthropic
 
-from chatapp.agent import events, pace
+from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest, SentRequest
 from chatapp.network.addresses import AddressRefused
@@ -20,10 +20,9 @@ from chatapp.providers.anthropic.errors import (
 from chatapp.providers.anthropic.reply import Reply
 from chatapp.providers.anthropic.request import RequestWriter, beta_headers, holds_thinking
 from chatapp.providers.failures import BROKE_OFF, DECLINED, Asked, no_reply
+from chatapp.providers.http import paced
 
 _JSON = {"content-type": "application/json"}
-# A read that brings as many events has more waiting.
-MANY = 50
 
 
 async def count(request: ModelRequest, writer: RequestWriter, to: Connection) -> int | None:
@@ -103,17 +102,10 @@ async def _receive(
         )
     reply.note_request(stream.response.headers.get("request-id"))
     async with stream:
-        events = wire.read_events(stream.response.aiter_bytes())
+        reads = wire.read_events(stream.response.aiter_bytes())
         try:
-            while True:
-                async with asyncio.timeout(eventless):
-                    said = await anext(events, None)
-                if said is None:
-                    return
+            async for said in paced(reads, eventless, lambda: reply.finished):
                 yield said
-                if not reply.finished and len(said) < MANY:
-                    # What comes meanwhile comes in one read, and costs as much as one event.
-                    await pace.tick()
         except wire.ErrorEvent as error:
             raise anthropic.APIStatusError(
                 f"{error.body}", response=stream.response, body=error.body

@@ -11,6 +11,7 @@ from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.network.addresses import Guard
 from chatapp.providers.anthropic.spec import SPEC
+from chatapp.providers.sealed import NO_KEY
 
 if TYPE_CHECKING:
     from chatapp.providers.anthropic.connection import Connection
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 SILENCE_SECONDS = 120.0
 # … but pings alone must not keep a call alive for ever.
 EVENTLESS_SECONDS = 900.0
-
-NO_KEY = "There is no API key for this profile. Enter one in Profiles."
 
 
 class AnthropicProvider:

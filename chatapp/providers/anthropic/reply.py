@@ -16,7 +16,6 @@ from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON, MOST_TOKENS
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
 # Events that are as good as one where several follow each other.
-_PIECES = (events.TextStreamed, events.OutputStreamed)
 
 log = logging.getLogger(__name__)
 
@@ -45,12 +44,7 @@ class Reply:
 
     def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
         """Take events in and yield what there is to tell of them; text in a row is one piece."""
-        told = itertools.chain.from_iterable(map(self.take, said))
-        for kind, group in itertools.groupby(told, type):
-            if kind in _PIECES:
-                yield kind("".join(one.text for one in group if isinstance(one, _PIECES)))
-            else:
-                yield from group
+        return events.joined(itertools.chain.from_iterable(map(self.take, said)))
 
     def take(self, event: object) -> Iterator[events.StreamEvent]:
         """Take one event in and yield what there is to tell of it.

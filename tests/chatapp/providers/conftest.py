@@ -2,9 +2,10 @@
 
 import pytest
 
-from chatapp.agent.ports import Model
+from chatapp.agent.ports import Provider
 from chatapp.providers.anthropic.provider import AnthropicProvider
-from tests.chatapp.providers.requests import SECRET_KEY
+from chatapp.providers.openai.provider import OpenAIProvider
+from tests.chatapp.providers.doors import DOORS, Door
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
@@ -14,5 +15,27 @@ __all__ = ["anthropic_standin"]
 @pytest.fixture
 def claude(anthropic_standin: Standin) -> AnthropicProvider:
     """A provider that talks to the stand-in through the real SDK."""
-    model = Model("claude-opus-5-5", context_window=200_000, max_output=1_000)
-    return AnthropicProvider(model, api_key=SECRET_KEY, base_url=anthropic_standin.url)
+    provider = DOORS[0].provider(anthropic_standin)
+    assert isinstance(provider, AnthropicProvider)
+    return provider
+
+
+@pytest.fixture
+def gpt(anthropic_standin: Standin) -> OpenAIProvider:
+    """Another, through the other door."""
+    provider = DOORS[1].provider(anthropic_standin)
+    assert isinstance(provider, OpenAIProvider)
+    return provider
+
+
+@pytest.fixture(params=DOORS, ids=lambda door: door.name)
+def door(request: pytest.FixtureRequest) -> Door:
+    """Each vendor's door in turn."""
+    found: Door = request.param
+    return found
+
+
+@pytest.fixture
+def provider(door: Door, anthropic_standin: Standin) -> Provider:
+    """A provider behind the door."""
+    return door.provider(anthropic_standin)

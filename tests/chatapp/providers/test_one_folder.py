@@ -15,7 +15,9 @@ from chatapp.models import Profile
 from chatapp.providers import provider_specs
 
 ROOT = Path(__file__).parents[3]
-VENDORS = re.compile(r"(?i)anthropic|claude|openai|gpt-|gemini|mistral|[\"']offline[\"']")
+VENDORS = re.compile(
+    r"(?i)anthropic|claude|openai|gpt-|gemini|mistral|groq|ollama|llama.?cpp|openrouter|cerebras|vllm|[\"']offline[\"']"
+)
 # "offline" is also how the page says that it has no connection.
 CONNECTION = {"static/js/socket.js", "static/js/connection.js", "chatapp/templatetags/scripts.py"}
 

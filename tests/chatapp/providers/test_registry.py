@@ -22,7 +22,7 @@ def test_every_name_gives_a_provider_that_retries(name: str) -> None:
 
 def test_an_unknown_name_is_named() -> None:
     """The error says which names there are."""
-    with pytest.raises(UnknownProvider, match="no provider 'nobody'; there are anthropic, offline"):
+    with pytest.raises(UnknownProvider, match="nobody'; there are anthropic, offline, openai"):
         create_provider("nobody", model=MODEL, api_key="", base_url="")
 
 
@@ -34,7 +34,7 @@ def test_the_sdk_is_not_imported_until_a_call_is_made() -> None:
         "from chatapp.providers import create_provider, provider_specs\n"
         "for name in provider_specs():\n"
         "    create_provider(name, model=Model('m', 1, 1), api_key='k', base_url='')\n"
-        "print(sorted({'anthropic', 'django', 'tiktoken'} & set(sys.modules)))\n"
+        "print(sorted({'anthropic', 'django', 'openai', 'tiktoken'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"

@@ -1,0 +1,144 @@
+"""Messages as chat completions have them; a message here may be several there.
+
+Tool results become messages of their own, which hold text only: their images follow in one of
+the user's. Reasoning is not sent back. What the API has no word for is named in brackets.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import condense
+from chatapp.providers.openai.traits import Traits
+
+Json = dict[str, Any]
+
+LONGEST_NAME = 64
+LONGEST_ID = 40
+SHORT_ID = 9
+ERROR = "Error: "
+NO_IMAGES = "[An image, which this model cannot see]"
+IMAGES_OF_TOOLS = "[Images from the tool results above]"
+
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_THINKING = ("thinking", "redacted_thinking")
+
+
+def to_chat(message: condense.Message, traits: Traits) -> list[Json]:
+    """Return a message as the API takes it: a reply as one, a user's as results and the rest."""
+    if message.role == "assistant":
+        return [_reply(message, traits)]
+    return [*_of_user(message, traits)]
+
+
+def fit_name(name: str) -> str:
+    """Return a tool's name as the API takes it."""
+    return _NOT_IN_NAMES.sub("_", name)[:LONGEST_NAME] or "_"
+
+
+def _reply(message: condense.Message, traits: Traits) -> Json:
+    texts = [text for block in message.blocks if (text := _said(block))]
+    reply: Json = {"role": "assistant", "content": "\n\n".join(texts)}
+    calls = [_call(block, traits) for block in message.tool_uses]
+    return {**reply, "content": reply["content"] or None, "tool_calls": calls} if calls else reply
+
+
+def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
+    arguments = json.dumps(block.input, ensure_ascii=False)
+    call = {
+        "id": _fit_id(block.id, traits),
+        "type": "function",
+        "function": {"name": fit_name(block.name), "arguments": arguments},
+    }
+    # Some servers sign their calls there, and want the signature back.
+    extra = block.extra.get("extra_content")
+    return {**call, "extra_content": extra} if extra and traits.call_extras else call
+
+
+def _of_user(message: condense.Message, traits: Traits) -> Iterator[Json]:
+    results = [_result(block, traits) for block in message.tool_results]
+    inside = [image for block in message.tool_results for image in _images(block)]
+    shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside, traits)] if inside else []
+    rest = (one for one in message.blocks if not isinstance(one, condense.ToolResultBlock))
+    content = _content([*shown, *_parts(rest, traits)])
+    if results and content and not traits.user_after_tool and isinstance(content, str):
+        results[-1]["content"] += f"\n\n{content}"
+        content = ""
+    yield from results
+    if content or not results:
+        yield {"role": "user", "content": content}
+
+
+def _result(block: condense.ToolResultBlock, traits: Traits) -> Json:
+    content = block.content or ""
+    texts = (
+        [content] if isinstance(content, str) else [text for one in content if (text := _said(one))]
+    )
+    text = "\n\n".join(texts)
+    return {
+        "role": "tool",
+        "tool_call_id": _fit_id(block.tool_use_id, traits),
+        "content": f"{ERROR}{text}" if block.is_error else text,
+    }
+
+
+def _images(block: condense.ToolResultBlock) -> list[condense.Block]:
+    if not isinstance(block.content, tuple):
+        return []
+    return [one for one in block.content if isinstance(one, condense.ImageBlock)]
+
+
+def _parts(blocks: Iterable[condense.Block], traits: Traits) -> list[Json]:
+    parts = []
+    for block in blocks:
+        if isinstance(block, condense.ImageBlock):
+            parts.append(_image(block) if traits.images else {"type": "text", "text": NO_IMAGES})
+        elif text := _said(block):
+            parts.append({"type": "text", "text": text})
+    return parts
+
+
+def _image(block: condense.ImageBlock) -> Json:
+    match block.source:
+        case {"type": "base64", "media_type": str(kind), "data": str(data)}:
+            return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+        case {"type": "url", "url": str(url)}:
+            return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "text", "text": NO_IMAGES}
+
+
+def _content(parts: Sequence[Json]) -> str | list[Json]:
+    """Return text as text, which every server takes; a list only where there is an image."""
+    if all(part["type"] == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts)
+    return [*parts]
+
+
+def _said(block: condense.Block) -> str:
+    """Return what a block says in words, "" where it says nothing to this API."""
+    match block:
+        case condense.TextBlock(text):
+            return text
+        case condense.OpaqueBlock(data):
+            return _named(data)
+    return ""
+
+
+def _named(data: Mapping[str, Any]) -> str:
+    kind = data.get("type")
+    match data.get("source"):
+        case {"type": "text", "data": str(text)}:
+            return text
+        case {"type": "base64", "media_type": "text/plain", "data": str(coded)}:
+            return base64.b64decode(coded).decode(errors="replace")
+    return "" if kind in _THINKING or not isinstance(kind, str) else f"[{kind}]"
+
+
+def _fit_id(id_: str, traits: Traits) -> str:
+    """Return a call's id; the same one always becomes the same."""
+    if traits.any_ids and len(id_) <= LONGEST_ID:
+        return id_
+    return hashlib.sha256(id_.encode()).hexdigest()[: LONGEST_ID if traits.any_ids else SHORT_ID]

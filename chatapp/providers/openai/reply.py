@@ -1,0 +1,214 @@
+"""Put a streamed reply together, chunk by chunk, whatever a server sends."""
+
+import itertools
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.ports import UNOBSERVED
+from chatapp.providers import wire
+from chatapp.providers.openai.facts import usage_of
+from chatapp.providers.openai.thinking import ThinkTags
+from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON
+
+Data = Mapping[Any, Any]
+
+_REASONS = {
+    "stop": "end_turn",
+    "eos": "end_turn",
+    "length": "max_tokens",
+    "model_length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+    "safety": "refusal",
+}
+# Servers have two names for the model's reasoning.
+_REASONING = ("reasoning_content", "reasoning")
+
+
+@dataclass(slots=True)
+class _Text:
+    """A block of "text" or "thinking" while it is written."""
+
+    kind: str
+    pieces: list[str] = field(default_factory=list)
+
+    def block(self) -> condense.Block | None:
+        text = "".join(self.pieces)
+        if not text.strip():
+            return None
+        if self.kind == "text":
+            return condense.TextBlock(text)
+        return condense.OpaqueBlock({"type": "thinking", "thinking": text.strip("\n")})
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call while it is written."""
+
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def block(self) -> condense.Block | None:
+        if not self.name:
+            return None
+        input_ = wire.decode_input("".join(self.pieces))
+        return condense.ToolUseBlock(self.id, self.name, input_, self.extra)
+
+
+class Reply:
+    """What one stream has said so far."""
+
+    def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
+        """Begin with nothing; ``learned`` is told what is said about the call itself."""
+        self._learned = learned
+        self._tags = ThinkTags()
+        self._written: list[_Text | _Call] = []
+        self._calls: dict[object, _Call] = {}
+        self.usage = condense.Usage()
+        self.started = False
+        self.shown = False
+        self.finished = False
+        self.stop_reason = ""
+
+    def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
+        """Take chunks in and yield what there is to tell of them; text in a row is one piece."""
+        return events.joined(itertools.chain.from_iterable(map(self.take, said)))
+
+    def take(self, chunk: object) -> Iterator[events.StreamEvent]:
+        """Take one chunk in and yield what there is to tell of it; anything odd says nothing."""
+        if not isinstance(chunk, Mapping):
+            self.finished = self.finished or (self.started and chunk == wire.DONE)
+            return
+        if isinstance(chunk.get("choices"), list):
+            if not self.started and isinstance(name := chunk.get("id"), str):
+                self._learned(reply_id=name[:LONGEST_NAME])
+            self.started = True
+        match chunk.get("choices"):
+            case [{"delta": dict(said), **choice}, *_] | [{"message": dict(said), **choice}, *_]:
+                yield from self._said(said)
+                self._end(choice.get("finish_reason"))
+            case [{"finish_reason": str(reason)}, *_]:
+                self._end(reason)
+        if usage := usage_of(chunk):
+            self.usage = usage
+            yield events.UsageReported(usage)
+
+    def end(self) -> Iterator[events.StreamEvent]:
+        """Take in that nothing more comes, and yield what was held back."""
+        for kind, text in self._tags.end():
+            yield from self._write(kind, text)
+
+    def completed(self) -> events.ReplyCompleted:
+        """Return the whole reply as an event."""
+        made = (one.block() for one in self._written)
+        content = tuple(block for block in made if block is not None)
+        reason = self.stop_reason or "end_turn"
+        if reason == "end_turn" and any(isinstance(one, condense.ToolUseBlock) for one in content):
+            reason = "tool_use"
+        return events.ReplyCompleted(content, reason, self.usage)
+
+    def note_request(self, name: object) -> None:
+        """Take the name that the vendor gave to the request."""
+        if isinstance(name, str):
+            self._learned(request_id=name[:LONGEST_NAME])
+
+    def _end(self, reason: object) -> None:
+        if isinstance(reason, str) and reason:
+            self.finished = True
+            self.stop_reason = _REASONS.get(reason.lower(), reason[:LONGEST_REASON])
+
+    def _said(self, said: Data) -> Iterator[events.StreamEvent]:
+        for name in _REASONING:
+            if isinstance(thought := said.get(name), str) and thought:
+                yield from self._write("thinking", thought)
+                break
+        yield from self._content(said.get("content"))
+        if isinstance(refusal := said.get("refusal"), str):
+            yield from self._write("text", refusal)
+        calls = said.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, Mapping):
+                yield from self._call(call)
+
+    def _content(self, content: object) -> Iterator[events.StreamEvent]:
+        match content:
+            case str():
+                for kind, text in self._tags.take(content):
+                    yield from self._write(kind, text)
+            case [*parts]:
+                for part in parts:
+                    yield from self._part(part)
+
+    def _part(self, part: object) -> Iterator[events.StreamEvent]:
+        """Take in a piece of content as some servers send it, thinking apart from text."""
+        match part:
+            case {"type": "text", "text": str(text)}:
+                yield from self._write("text", text)
+            case {"type": "thinking", "thinking": str(text)}:
+                yield from self._write("thinking", text)
+            case {"type": "thinking", "thinking": [*inner]}:
+                texts = (one.get("text") for one in inner if isinstance(one, Mapping))
+                thought = "".join(one for one in texts if isinstance(one, str))
+                yield from self._write("thinking", thought)
+
+    def _write(self, kind: str, text: str) -> Iterator[events.StreamEvent]:
+        if not text:
+            return
+        last = self._written[-1] if self._written else None
+        if not isinstance(last, _Text) or last.kind != kind:
+            last = _Text(kind)
+            self._written.append(last)
+        last.pieces.append(text)
+        if kind == "text":
+            self.shown = True
+            yield events.TextStreamed(text)
+        else:
+            yield events.OutputStreamed(text)
+
+    def _call(self, said: Data) -> Iterator[events.StreamEvent]:
+        """Take in a piece of a tool call: its name once, its arguments piece by piece."""
+        if not isinstance(function := said.get("function"), Mapping):
+            return
+        call = self._find(said)
+        if isinstance(extra := said.get("extra_content"), Mapping):
+            call.extra["extra_content"] = dict(extra)
+        match function:
+            case {"name": str(name)} if name and not call.name:
+                call.name = name
+                self.shown = True
+                yield events.ToolUseStarted(call.id, name)
+        arguments = function.get("arguments")
+        if isinstance(arguments, Mapping):
+            arguments = json.dumps(arguments)
+        if isinstance(arguments, str) and arguments:
+            call.pieces.append(arguments)
+            yield events.OutputStreamed(arguments)
+
+    def _find(self, said: Data) -> _Call:
+        """Return the call a piece belongs to; one with another id at the same place is another."""
+        given, place = said.get("id"), said.get("index")
+        id_ = given if isinstance(given, str) else ""
+        if type(place) is not int:
+            place = self._unnumbered(said, id_)
+        call = self._calls.get(place)
+        if call is None or (id_ and call.id != id_):
+            call = _Call(id_ or f"call_{uuid.uuid4().hex[:24]}")
+            self._calls[place] = call
+            self._written.append(call)
+        return call
+
+    def _unnumbered(self, said: Data, id_: str) -> object:
+        """Return the place of a piece without a number: by its id, or the last, or a new one."""
+        match said.get("function"):
+            case {"name": str(name)} if name and not id_:
+                return len(self._calls)
+        return id_ or next(reversed(self._calls), 0)

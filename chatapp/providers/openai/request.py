@@ -1,0 +1,71 @@
+"""Write a request as chat completions take it, without what a server has refused."""
+
+from typing import Any
+
+import condense
+from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
+from chatapp.providers import wire
+from chatapp.providers.openai.blocks import fit_name, to_chat
+from chatapp.providers.openai.traits import Traits, adapted
+
+
+class RequestWriter:
+    """Writes the requests to one model; what it made of a message is kept for the next."""
+
+    def __init__(self, model: Model, *, own: bool = False) -> None:
+        """Write for ``model``; ``own`` says that it is at the vendor's own address."""
+        self.model = model
+        self._use(Traits(completion_limit=own))
+
+    def _use(self, traits: Traits) -> None:
+        self.traits = traits
+        self._plain = wire.Kept(condense.tools_to_text)
+        self._bytes = wire.Kept(self._encode)
+
+    def adapt(self, said: str) -> bool:
+        """Leave out from now on what a refusal is about; False where it is about nothing such."""
+        traits = adapted(self.traits, said)
+        if traits is None:
+            return False
+        self._use(traits)
+        return True
+
+    def write(self, request: ModelRequest) -> SentRequest:
+        """Return the request's bytes."""
+        messages = list(request.messages)
+        if not self.traits.tools:
+            messages = self._plain.of(messages)
+        fragments = self._bytes.of(messages)
+        system = request.system if request.system.strip() else ""
+        head = wire.opening({"model": self.model.name})
+        if system and self.traits.system_role:
+            head += wire.encode({"role": "system", "content": system}) + b","
+        elif system:
+            fragments[0] = self._encode(_with_system(messages[0], system))
+        return wire.join(head, messages, fragments, wire.ending(self._after(request.tools)))
+
+    def _encode(self, message: condense.Message) -> bytes:
+        return b",".join(map(wire.encode, to_chat(message, self.traits)))
+
+    def _after(self, tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
+        """Return what stands behind the messages."""
+        limit = "max_completion_tokens" if self.traits.completion_limit else "max_tokens"
+        after: dict[str, Any] = {limit: max(1, self.model.max_output), "stream": True}
+        if self.traits.streaming_usage:
+            after["stream_options"] = {"include_usage": True}
+        if tools and self.traits.tools:
+            after["tools"] = [_tool(spec) for spec in tools]
+        return after
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {
+        "name": fit_name(spec.name),
+        "description": spec.description,
+        "parameters": dict(spec.input_schema),
+    }
+    return {"type": "function", "function": function}
+
+
+def _with_system(message: condense.Message, system: str) -> condense.Message:
+    return message.with_content((condense.TextBlock(system), *message.blocks))

@@ -1,0 +1,279 @@
+"""What holds of every vendor, through its real SDK, against the strict stand-in."""
+
+import asyncio
+import hashlib
+from dataclasses import replace
+
+import pytest
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.ports import Model, Provider, SentRequest
+from tests.chatapp.providers.doors import Door
+from tests.chatapp.providers.requests import (
+    TOOLS,
+    assistant,
+    call,
+    listen,
+    reply,
+    request,
+    result,
+    text_of,
+    user,
+)
+from tests.standin.behaviours import (
+    UNAUTHORIZED,
+    Failure,
+    Gate,
+    Reply,
+    ToolCall,
+    rate_limited,
+)
+from tests.standin.server import Standin
+
+PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+
+
+async def test_text_comes_in_pieces_and_then_whole(
+    provider: Provider, anthropic_standin: Standin
+) -> None:
+    """The pieces are the whole, and the usage is known by then."""
+    anthropic_standin.reply("One two three four five six.")
+    *heard, last = await listen(provider, request("Hi", tools=TOOLS))
+    pieces = [one.text for one in heard if isinstance(one, events.TextStreamed)]
+    assert pieces
+    assert isinstance(last, events.ReplyCompleted)
+    assert "".join(pieces) == text_of(last.content) == "One two three four five six."
+    assert last.stop_reason == "end_turn"
+    assert last.usage.prompt > 0
+    assert last.usage.output > 0
+    assert events.UsageReported(last.usage) in heard
+    assert anthropic_standin.problems == []
+
+
+async def test_calls_of_tools_come_with_their_input(
+    provider: Provider, anthropic_standin: Standin
+) -> None:
+    """Each is told of when it begins; its input is whole at the end."""
+    calls = (ToolCall("read_file", {"path": "ä.txt"}), ToolCall("list_files", {}, id="mine"))
+    anthropic_standin.reply("Let me look.", tools=calls)
+    *heard, last = await listen(provider, request("Look", tools=TOOLS))
+    assert isinstance(last, events.ReplyCompleted)
+    told = [one for one in heard if isinstance(one, events.ToolUseStarted)]
+    text, *uses = last.content
+    assert text == condense.TextBlock("Let me look.")
+    assert [(one.name, one.input) for one in uses] == [  # type: ignore[union-attr]
+        ("read_file", {"path": "ä.txt"}),
+        ("list_files", {}),
+    ]
+    assert [(one.id, one.name) for one in told] == [(one.id, one.name) for one in uses]  # type: ignore[union-attr]
+    assert told[1].id == "mine"
+    assert last.stop_reason == "tool_use"
+
+
+@pytest.mark.parametrize("raw", ['{"path": "a', "[1]", "NaN", '"x"'])
+async def test_input_that_is_no_json_object_is_kept_and_can_be_sent_back(
+    provider: Provider, anthropic_standin: Standin, raw: str
+) -> None:
+    """The model is told that its call was wrong, and what it was."""
+    anthropic_standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
+    said = await reply(provider, request("Look", tools=TOOLS))
+    assert said.content == (condense.ToolUseBlock("x", "read_file", {"_unparsed": raw}),)
+    again = request("Look", assistant(*said.content), user(result("No.", "x", is_error=True)))
+    await reply(provider, replace(again, tools=TOOLS))
+    assert anthropic_standin.problems == []
+
+
+async def test_thinking_is_told_from_text(provider: Provider, anthropic_standin: Standin) -> None:
+    """It is counted as written, kept as a block of its own, and the next turn is answered."""
+    anthropic_standin.reply("So.", thinking="Hm. Well.")
+    *heard, last = await listen(provider, request("Why?"))
+    assert isinstance(last, events.ReplyCompleted)
+    thought, text = last.content
+    assert isinstance(thought, condense.OpaqueBlock)
+    assert (thought.data["type"], thought.data["thinking"]) == ("thinking", "Hm. Well.")
+    assert text == condense.TextBlock("So.")
+    unseen = [one.text for one in heard if isinstance(one, events.OutputStreamed)]
+    assert "".join(unseen) == "Hm. Well."
+    await reply(provider, request("Why?", assistant(*last.content), "Go on"))
+    assert anthropic_standin.problems == []
+
+
+async def test_a_whole_conversation_is_taken(
+    provider: Provider, anthropic_standin: Standin
+) -> None:
+    """Calls, results, errors, images beside them and inside, and what came after."""
+    image = condense.ImageBlock(PIXEL)
+    inside = condense.ToolResultBlock("b", (condense.TextBlock("Seen."), image))
+    history = (
+        user("Look", image),
+        assistant("Yes.", call("read_file", "a", path="x"), call("list_files", "b")),
+        user(result("Not there.", "a", is_error=True), inside, "And?"),
+        assistant("So."),
+        user("On", "and on"),
+    )
+    await reply(provider, request(*condense.shape_request(history), tools=TOOLS))
+    assert anthropic_standin.problems == []
+    raw = anthropic_standin.requests[0].raw.decode()
+    for words in ("Look", "Yes.", "read_file", "Not there.", "Seen.", "And?", "So.", "and on"):
+        assert words in raw
+    assert raw.count(PIXEL["data"]) == 2
+
+
+@pytest.mark.parametrize(("given", "told"), [("max_tokens", True), ("end_turn", False)])
+async def test_a_reply_that_was_cut_says_so(
+    provider: Provider, anthropic_standin: Standin, *, given: str, told: bool
+) -> None:
+    """Whatever the vendor calls it."""
+    anthropic_standin.reply("And so", stop_reason=given)
+    assert (await reply(provider, request("Hi"))).is_cut is told
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "retryable", "words"),
+    [
+        (UNAUTHORIZED, 401, False, "did not accept the API key. Check it in Profiles"),
+        (Failure(404, "not_found_error", "model: x"), 404, False, "does not know the model"),
+        (Failure(403, "permission_error", "No"), 403, False, "may not use"),
+        (Failure(402, "billing_error", "Pay"), 402, False, "cannot pay"),
+        (rate_limited(7), 429, True, "rate limit"),
+        (Failure(500, "api_error", "Internal"), 500, True, "problem of its own"),
+        (Failure(503, "api_error", "Away"), 503, True, "problem of its own"),
+        (Failure(400, "invalid_request_error", "top_k: bad"), 400, False, "top_k: bad"),
+    ],
+)
+async def test_refusals_become_sentences_and_facts(
+    provider: Provider,
+    anthropic_standin: Standin,
+    *,
+    behaviour: Failure,
+    status: int,
+    retryable: bool,
+    words: str,
+) -> None:
+    """The sentence is for people, the status for handlers, the request id for a bug report."""
+    anthropic_standin.then(behaviour)
+    with pytest.raises(ProviderError, match=words) as caught:
+        await listen(provider, request("Hi", tools=TOOLS))
+    error = caught.value
+    assert (error.status, error.retryable) == (status, retryable)
+    assert error.retry_after == (7 if status == 429 else None)
+    assert error.profile_at_fault is (status in {401, 403, 404})
+    assert "request id: req_" in error.details
+    assert behaviour.message in error.details
+
+
+async def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
+    provider: Provider, anthropic_standin: Standin
+) -> None:
+    """The server's numbers are in the sentence."""
+    anthropic_standin.window = 20
+    with pytest.raises(ContextOverflow, match="20"):
+        await listen(provider, request("word " * 30))
+
+
+@pytest.mark.parametrize(("text", "retryable"), [("", True), ("One two three four", False)])
+@pytest.mark.parametrize("broken", ["cut", "overloaded_error"])
+async def test_a_reply_that_breaks_off_is_retried_only_where_nothing_was_shown(
+    provider: Provider, anthropic_standin: Standin, *, broken: str, text: str, retryable: bool
+) -> None:
+    """What was seen would otherwise come twice."""
+    anthropic_standin.then(Reply(text, broken=broken))
+    with pytest.raises(ProviderError) as caught:
+        await listen(provider, request("Hi"))
+    assert caught.value.retryable is retryable
+    assert caught.value.status == (None if broken == "cut" else 529)
+
+
+async def test_a_server_that_cannot_be_reached_is_named(door: Door) -> None:
+    """Host and port, to see a mistake in them."""
+    model = Model(door.model, 200_000, 1_000)
+    provider = door.make(model, api_key="k", base_url="http://127.0.0.1:9")
+    with pytest.raises(ProviderError, match=r"could not be reached at 127\.0\.0\.1:9") as caught:
+        await listen(provider, request("Hi"))
+    assert caught.value.retryable
+    assert caught.value.profile_at_fault
+
+
+async def test_a_server_that_says_nothing_is_given_up(
+    door: Door, anthropic_standin: Standin
+) -> None:
+    """After as long as the provider allows for silence."""
+    anthropic_standin.reply("One two three four five", gate=Gate())
+    provider = door.provider(anthropic_standin, silence=0.05)
+    with pytest.raises(ProviderError, match="stopped answering"):
+        await listen(provider, request("Hi"))
+
+
+async def test_stopping_closes_the_connection(
+    provider: Provider, anthropic_standin: Standin
+) -> None:
+    """A call that nobody waits for any more is over at once, and the next one is served."""
+    anthropic_standin.reply("One two three four five", gate=Gate())
+    begun = asyncio.Event()
+
+    async def read() -> None:
+        async for _ in provider.stream(request("Hi")):
+            begun.set()
+
+    reading = asyncio.create_task(read())
+    await begun.wait()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert text_of((await reply(provider, request("Again"))).content) == "You said: Again"
+
+
+async def test_what_is_recorded_is_what_is_sent(
+    provider: Provider, anthropic_standin: Standin
+) -> None:
+    """Byte for byte, before it goes out, in its parts and as a digest; a failure sends nothing."""
+    recorded: list[SentRequest] = []
+    facts: dict[str, object] = {}
+
+    class Recorder:
+        async def sending(self, sent: SentRequest) -> None:
+            assert len(anthropic_standin.requests) == len(recorded)
+            recorded.append(sent)
+            if len(recorded) > 1:
+                raise ProviderError("The disk is full.")
+
+        def learned(self, **told: object) -> None:
+            facts.update(told)
+
+    asked = replace(request("Hi", assistant("You"), "there", tools=TOOLS), observer=Recorder())
+    await reply(provider, asked)
+    sent = recorded[0]
+    assert sent.body == anthropic_standin.requests[0].raw
+    assert sent.body == sent.head + b",".join(sent.fragments) + sent.tail
+    assert sent.digest == hashlib.sha256(sent.body).digest()
+    assert str(facts["request_id"]).startswith("req_")
+    assert facts["reply_id"]
+    with pytest.raises(ProviderError, match="disk"):
+        await listen(provider, asked)
+    assert len(anthropic_standin.requests) == 1
+
+
+async def test_a_second_call_reads_the_first_one_s_prompt_from_the_cache(
+    provider: Provider,
+) -> None:
+    """A growing conversation is cheap: nearly all of it is known."""
+    opening = user("word " * 3_000)
+    first = (await reply(provider, request(opening))).usage
+    second = (await reply(provider, request(opening, assistant("Yes."), user("And?")))).usage
+    assert first.cache_read == 0
+    assert first.prompt > 3_000
+    assert second.cache_read > 0.9 * second.prompt
+
+
+async def test_no_key_and_no_prompt_is_told_to_a_server_it_is_redirected_to(
+    door: Door, anthropic_standin: Standin
+) -> None:
+    """The error names the other address."""
+    elsewhere = Failure(307, "moved", "Moved", {"location": "https://elsewhere.example/v1"})
+    anthropic_standin.then(elsewhere)
+    with pytest.raises(ProviderError, match="another address") as caught:
+        await listen(door.provider(anthropic_standin), request("Hi"))
+    assert "elsewhere.example" in caught.value.details
+    assert not caught.value.retryable

@@ -1,0 +1,322 @@
+"""What servers of chat completions say, documented or not."""
+
+import json
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.providers import wire
+from chatapp.providers.openai.provider import OpenAIProvider
+from chatapp.providers.openai.reply import Reply
+from chatapp.providers.openai.thinking import ThinkTags
+from tests.chatapp.providers.requests import listen, reply, request
+from tests.standin.behaviours import Failure, Raw
+from tests.standin.behaviours import Reply as Scripted
+from tests.standin.server import Standin
+
+
+def delta(reason: str | None = None, **said: Any) -> dict[str, Any]:
+    """Return a chunk."""
+    return {"id": "c", "choices": [{"index": 0, "delta": said, "finish_reason": reason}]}
+
+
+def calls(*pieces: dict[str, Any]) -> dict[str, Any]:
+    """Return a chunk with pieces of tool calls."""
+    return delta(tool_calls=[*pieces])
+
+
+def heard(*chunks: Any) -> tuple[list[events.StreamEvent], events.ReplyCompleted]:
+    """Return what a stream of these chunks tells, and the whole reply."""
+    said = Reply()
+    told = [event for chunk in chunks for event in said.take(chunk)]
+    return [*told, *said.end()], said.completed()
+
+
+def uses(whole: events.ReplyCompleted) -> list[tuple[str, str, Any]]:
+    """Return the calls of a reply."""
+    blocks = (one for one in whole.content if isinstance(one, condense.ToolUseBlock))
+    return [(block.id, block.name, block.input) for block in blocks]
+
+
+def function(name: str = "", arguments: Any = "") -> dict[str, Any]:
+    """Return the function of a piece of a call."""
+    return {"function": {**({"name": name} if name else {}), "arguments": arguments}}
+
+
+CALLS: list[tuple[str, list[dict[str, Any]], list[tuple[str, str, Any]]]] = [
+    (
+        "in turns",
+        [
+            calls({"index": 0, "id": "a", **function("x", "")}),
+            calls({"index": 1, "id": "b", **function("y", "")}),
+            calls({"index": 0, **function(arguments='{"p"')}, {"index": 1, **function("", "{}")}),
+            calls({"index": 0, **function(arguments=":1}")}),
+        ],
+        [("a", "x", {"p": 1}), ("b", "y", {})],
+    ),
+    (
+        "all at one place",
+        [
+            calls({"index": 0, "id": "a", **function("x", "{}")}),
+            calls({"index": 0, "id": "b", **function("y", "{}")}),
+        ],
+        [("a", "x", {}), ("b", "y", {})],
+    ),
+    (
+        "without a place",
+        [
+            calls({"id": "a", **function("x", '{"p":')}),
+            calls(function("", "2}")),
+            calls({"id": "b", **function("y", "{}")}),
+        ],
+        [("a", "x", {"p": 2}), ("b", "y", {})],
+    ),
+    (
+        "name and id in each piece",
+        [
+            calls({"index": 0, "id": "a", **function("x", '{"p":')}),
+            calls({"index": 0, "id": "a", **function("x", "3}")}),
+        ],
+        [("a", "x", {"p": 3})],
+    ),
+    (
+        "arguments as an object",
+        [calls({"index": 0, "id": "a", **function("x", {"p": 4})})],
+        [("a", "x", {"p": 4})],
+    ),
+    (
+        "arguments null, and the call whole",
+        [calls({"index": 0, "id": "a", "type": "function", **function("x", None)})],
+        [("a", "x", {})],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"), [one[1:] for one in CALLS], ids=[one[0] for one in CALLS]
+)
+def test_calls_come_in_whatever_pieces(
+    chunks: list[dict[str, Any]], expected: list[tuple[str, str, Any]]
+) -> None:
+    """As the API documents it, and as other servers do."""
+    told, whole = heard(*chunks)
+    assert uses(whole) == expected
+    started = [(one.id, one.name) for one in told if isinstance(one, events.ToolUseStarted)]
+    assert started == [(id_, name) for id_, name, _ in expected]
+    assert whole.stop_reason == "tool_use"
+
+
+def test_calls_without_ids_get_ids_of_their_own() -> None:
+    """Two of them in one piece are two."""
+    _, whole = heard(calls(function("x", "{}"), function("y", "{}")))
+    (first, x, _), (second, y, _) = uses(whole)
+    assert (x, y) == ("x", "y")
+    assert first != second
+
+
+def test_what_a_server_signs_its_calls_with_goes_back_to_it() -> None:
+    """Some refuse a call that comes back without."""
+    signed = {"google": {"thought_signature": "abc"}}
+    _, whole = heard(calls({"index": 0, "id": "a", "extra_content": signed, **function("x", "{}")}))
+    assert whole.content[0] == condense.ToolUseBlock("a", "x", {}, {"extra_content": signed})
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_reasoning_is_thinking(name: str) -> None:
+    """Whatever the field is called; where both are there, they say the same."""
+    told, whole = heard(
+        delta(**{name: "Hm. "}),
+        delta(reasoning="Well.", reasoning_content="Well."),
+        delta(content="So."),
+    )
+    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm. Well."})
+    assert whole.content == (thought, condense.TextBlock("So."))
+    assert told[:2] == [events.OutputStreamed("Hm. "), events.OutputStreamed("Well.")]
+
+
+def test_content_in_parts_is_read() -> None:
+    """As Mistral's reasoning models write it."""
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    _, whole = heard(delta(content=[thinking]), delta(content=[{"type": "text", "text": "So."}]))
+    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
+    assert whole.content == (thought, condense.TextBlock("So."))
+
+
+def split(pieces: Iterable[str]) -> tuple[str, str]:
+    """Return the thinking and the text of content in pieces."""
+    tags = ThinkTags()
+    told = [one for piece in pieces for one in tags.take(piece)] + [*tags.end()]
+    return tuple(
+        "".join(text for kind, text in told if kind == which) for which in ("thinking", "text")
+    )  # type: ignore[return-value]
+
+
+@given(st.lists(st.integers(0, 40), max_size=6))
+def test_tags_are_found_wherever_the_stream_is_cut(places: list[int]) -> None:
+    """What stands between them is thinking, and neither tag is seen."""
+    said = "\n<think>\nHm </thin. <b>\n</think>\n\nSo <think>."
+    cuts = [0, *sorted(places), len(said)]
+    pieces = [said[one:other] for one, other in pairwise(cuts)]
+    assert split(pieces) == ("\nHm </thin. <b>\n", "So <think>.")
+
+
+@pytest.mark.parametrize("said", ["So <think>x</think>", "<b>So</b>", "<thin", " ", "<think", "a"])
+def test_a_tag_that_does_not_begin_the_reply_is_text(said: str) -> None:
+    """Somebody may ask about it."""
+    assert split(said) == ("", said)
+
+
+def test_thinking_that_never_ends_is_thinking() -> None:
+    """The reply was cut before there was any text."""
+    assert split(["<think>", "Hm. </th"]) == ("Hm. </th", "")
+
+
+USAGES: list[tuple[dict[str, Any], condense.Usage]] = [
+    ({"usage": {"prompt_tokens": 9, "completion_tokens": 2}}, condense.Usage(9, 2)),
+    (
+        {
+            "usage": {
+                "prompt_tokens": 9,
+                "completion_tokens": 2,
+                "prompt_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 3},
+            }
+        },
+        condense.Usage(1, 2, 5, 3),
+    ),
+    ({"x_groq": {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}}, condense.Usage(9, 2)),
+    ({"usage": {"prompt_tokens": -1, "completion_tokens": True}}, condense.Usage()),
+    ({"usage": {"prompt_tokens": 2**40, "completion_tokens": "2"}}, condense.Usage()),
+    ({"usage": "much"}, condense.Usage()),
+    ({"usage": None}, condense.Usage()),
+]
+
+
+@pytest.mark.parametrize(("given_", "expected"), USAGES, ids=str)
+def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true(
+    given_: dict[str, Any], expected: condense.Usage
+) -> None:
+    """With the last piece, after it, in a field of the vendor's own, or not at all."""
+    told, whole = heard(delta(content="Hi"), delta("stop"), {"choices": [], **given_}, wire.DONE)
+    assert whole.usage == expected
+    reports = [one for one in told if isinstance(one, events.UsageReported)]
+    assert len(reports) == (expected != condense.Usage())
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("stop", "end_turn"),
+        ("length", "max_tokens"),
+        ("model_length", "max_tokens"),
+        ("tool_calls", "tool_use"),
+        ("STOP", "end_turn"),
+        ("weather", "weather"),
+    ],
+)
+def test_reasons_to_end_have_one_name(reason: str, expected: str) -> None:
+    """An unknown one is kept."""
+    assert heard(delta(content="Hi"), delta(reason))[1].stop_reason == expected
+
+
+async def test_what_was_filtered_is_declined(
+    gpt: OpenAIProvider, anthropic_standin: Standin
+) -> None:
+    """An empty reply would look like a fault of the page."""
+    anthropic_standin.reply(stop_reason="refusal")
+    with pytest.raises(ProviderError, match="declined"):
+        await listen(gpt, request("Hi"))
+
+
+async def test_an_error_in_the_stream_is_the_one_it_is(
+    gpt: OpenAIProvider, anthropic_standin: Standin
+) -> None:
+    """Also where the answer began as a success."""
+    said = {"code": 400, "type": "exceed_context_size_error", "message": "exceeds the context size"}
+    raw = Raw(f"data: {json.dumps({'error': said})}\n\n")
+    anthropic_standin.then(Scripted("One two three four", extra=(raw,)))
+    with pytest.raises(ContextOverflow):
+        await listen(gpt, request("Hi"))
+
+
+async def test_comments_and_empty_events_say_nothing(
+    gpt: OpenAIProvider, anthropic_standin: Standin
+) -> None:
+    """Gateways send them to keep a connection."""
+    raw = Raw(': PROCESSING\n\ndata:\n\nevent: ping\n\ndata: {"choices": []}\r\n\r\n')
+    anthropic_standin.then(Scripted("One two three four", extra=(raw,)))
+    assert (await reply(gpt, request("Hi"))).content == (condense.TextBlock("One two three four"),)
+
+
+ODD: list[Any] = [
+    [],
+    7,
+    {"choices": "none"},
+    {"choices": [7]},
+    {"choices": [{"delta": 7}]},
+    {"choices": [{"delta": {"content": 7, "tool_calls": [7, {"function": 7}], "reasoning": []}}]},
+    {"choices": [{"delta": {"tool_calls": {"a": 1}, "content": [7, {"type": "thinking"}]}}]},
+    {"id": 7, "choices": [{"finish_reason": 7}]},
+    {"usage": [], "choices": None},
+]
+
+
+@pytest.mark.parametrize("chunk", ODD, ids=str)
+def test_what_is_not_as_documented_says_nothing(chunk: Any) -> None:
+    """The rest of the reply is kept."""
+    _, whole = heard(delta(content="So"), chunk, delta(content="."), delta("stop"))
+    assert whole.content == (condense.TextBlock("So."),)
+
+
+async def read(*pieces: bytes) -> list[object]:
+    """Return what a body in these pieces says."""
+
+    async def body() -> Any:
+        for piece in pieces:
+            yield piece
+
+    return [chunk async for said in wire.read_chunks(body()) for chunk in said]
+
+
+@given(st.lists(st.integers(0, 60), max_size=8))
+async def test_events_are_told_apart_wherever_the_body_is_cut(places: list[int]) -> None:
+    """With either line's end, over several lines, and with characters that only look like one."""
+    events = (
+        'data: {"a": "ä\u2028"}\n',
+        'data: {\ndata: "b": 1}\r\n\r',
+        ":x\n",
+        "data: [DONE]\n",
+        "data: 1\n",
+    )
+    said = "\n".join(events).encode()
+    cuts = [0, *sorted(places), len(said)]
+    pieces = [said[one:other] for one, other in pairwise(cuts)]
+    assert await read(*pieces) == [{"a": "ä\u2028"}, {"b": 1}, wire.DONE]
+
+
+async def test_a_server_that_does_not_stream_is_understood(
+    gpt: OpenAIProvider, anthropic_standin: Standin
+) -> None:
+    """One object is all it says, and may be an error."""
+    whole = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}
+    anthropic_standin.then(Failure(200, "", "", body=whole))
+    assert (await reply(gpt, request("Hi"))).content == (condense.TextBlock("Hi"),)
+    full = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "too long"}}
+    anthropic_standin.then(Failure(200, "", "", body=full))
+    with pytest.raises(ContextOverflow):
+        await listen(gpt, request("Hi"))
+
+
+def test_an_end_without_a_reason_is_no_end() -> None:
+    """Unless the stream says that it is done."""
+    said = Reply()
+    [*said.take(delta(content="Half"))]
+    assert not said.finished
+    [*said.take(wire.DONE)]
+    assert said.finished

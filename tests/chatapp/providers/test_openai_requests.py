@@ -1,0 +1,310 @@
+"""What goes out through the other door, and what is left out where a server refuses it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import condense
+from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.agent.ports import Model
+from chatapp.providers.openai.blocks import ERROR, to_chat
+from chatapp.providers.openai.provider import OpenAIProvider
+from chatapp.providers.openai.reply import Reply
+from chatapp.providers.openai.request import RequestWriter
+from chatapp.providers.openai.traits import Traits
+from tests.chatapp.providers.requests import (
+    TOOLS,
+    assistant,
+    call,
+    listen,
+    reply,
+    request,
+    result,
+    text_of,
+    user,
+)
+from tests.standin.behaviours import Failure
+from tests.standin.chat_rules import violations
+from tests.standin.server import Standin
+
+PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+CALLED = (
+    user("Go"),
+    assistant(call("read_file", "toolu_0123456789", path="x")),
+    user(result("ok", "toolu_0123456789"), "And?"),
+)
+
+
+async def test_a_request_holds_what_the_api_needs_and_no_more(
+    gpt: OpenAIProvider, anthropic_standin: Standin
+) -> None:
+    """Model, limit, prompt, tools, and that the usage is to be told in the stream."""
+    await reply(gpt, request("One", assistant("Two"), "Three", tools=TOOLS))
+    body = anthropic_standin.requests[0].body
+    assert [message["role"] for message in body["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert (body["model"], body["max_tokens"], body["stream"]) == ("gpt-6.1-sol", 1_000, True)
+    assert body["stream_options"] == {"include_usage": True}
+    assert [tool["function"]["name"] for tool in body["tools"]] == [spec.name for spec in TOOLS]
+    assert anthropic_standin.requests[0].headers["authorization"].startswith("Bearer sk-secret")
+
+
+def test_the_vendor_s_own_address_has_another_name_for_the_limit() -> None:
+    """Its newer models refuse the old one, which most other servers know alone."""
+    written = RequestWriter(Model("gpt-6.1-sol", 9_000, 50), own=True).write(request("Hi"))
+    assert json.loads(written.body)["max_completion_tokens"] == 50
+
+
+async def test_a_server_without_a_key_is_sent_none(anthropic_standin: Standin) -> None:
+    """Neither an empty one nor that of the server's environment."""
+    model = Model("m", 9_000, 50)
+    await reply(
+        OpenAIProvider(model, api_key="", base_url=anthropic_standin.url + "/v1"), request("Hi")
+    )
+    assert "authorization" not in anthropic_standin.requests[0].headers
+
+
+async def test_the_vendor_itself_is_not_called_without_a_key() -> None:
+    """It would only refuse."""
+    with pytest.raises(ProviderError, match="no API key"):
+        await listen(OpenAIProvider(Model("m", 9_000, 50), api_key=""), request("Hi"))
+
+
+LACKS: list[tuple[int, Any, str]] = [
+    (400, {"error": "registry.ollama.ai/library/gemma:2b does not support tools"}, "tools"),
+    (
+        404,
+        {"error": {"message": "No endpoints found that support tool use.", "code": 404}},
+        "tools",
+    ),
+    (
+        400,
+        {"message": '"auto" tool choice requires --enable-auto-tool-choice to be set', "code": 400},
+        "tools",
+    ),
+    (500, {"error": {"code": 500, "message": "tools param requires --jinja flag"}}, "tools"),
+    (
+        422,
+        {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]},
+        "streaming_usage",
+    ),
+    (400, {"error": {"message": "Unrecognized argument: stream_options"}}, "streaming_usage"),
+    (500, {"error": {"code": 500, "message": "System role not supported"}}, "system_role"),
+    (400, {"error": {"message": "Developer instruction is not enabled for m"}}, "system_role"),
+    (
+        400,
+        {
+            "error": {
+                "message": "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                "Use 'max_completion_tokens' instead."
+            }
+        },
+        "completion_limit",
+    ),
+    (
+        400,
+        {
+            "object": "error",
+            "message": "Tool call id was toolu_0123456789 but must be a-z, A-Z, 0-9, "
+            "with a length of 9.",
+        },
+        "any_ids",
+    ),
+    (
+        400,
+        {"object": "error", "message": "Unexpected role 'user' after role 'tool'"},
+        "user_after_tool",
+    ),
+    (500, {"error": {"message": "image input is not supported - provide the mmproj"}}, "images"),
+    (404, {"error": {"message": "No endpoints found that support image input"}}, "images"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "trait"), LACKS, ids=str)
+async def test_what_a_server_lacks_is_left_out_of_the_next_request(
+    gpt: OpenAIProvider, anthropic_standin: Standin, *, status: int, body: Any, trait: str
+) -> None:
+    """In the words of the servers that say so; the turn goes on, and nothing is asked twice."""
+    anthropic_standin.then(Failure(status, "", "", body=body))
+    image = condense.ImageBlock(PIXEL)
+    history = (user(image, "Go"), *CALLED[1:])
+    said = await reply(gpt, request(*history, tools=TOOLS))
+    assert "You said" in text_of(said.content) or "tool answered" in text_of(said.content)
+    await reply(gpt, request(*history, tools=TOOLS))
+    _, taken, next_ = anthropic_standin.requests
+    assert taken.raw == next_.raw
+    assert anthropic_standin.problems == []
+    lacks = {
+        "tools": "tools" not in taken.body and b"tool_calls" not in taken.raw,
+        "streaming_usage": "stream_options" not in taken.body,
+        "system_role": taken.body["messages"][0]["role"] == "user" and b"kind" in taken.raw,
+        "completion_limit": "max_completion_tokens" in taken.body,
+        "any_ids": b"tool_calls" in taken.raw and b"toolu" not in taken.raw,
+        "user_after_tool": taken.body["messages"][-1]["role"] == "tool",
+        "images": b"image_url" not in taken.raw,
+    }
+    assert [name for name, holds in lacks.items() if holds] == [trait]
+
+
+async def test_a_refusal_of_something_else_is_told(
+    gpt: OpenAIProvider, anthropic_standin: Standin
+) -> None:
+    """Once, and in the server's words."""
+    anthropic_standin.then(Failure(400, "", "", body={"message": "seed: Too small."}))
+    with pytest.raises(ProviderError, match="refused the request: seed: Too small"):
+        await listen(gpt, request("Hi"))
+    assert len(anthropic_standin.requests) == 1
+
+
+OVERFLOWS: list[tuple[int, Any]] = [
+    (
+        400,
+        {
+            "error": {
+                "code": 400,
+                "message": "request (5000 tokens) exceeds the available context size (4096 tokens)",
+                "type": "exceed_context_size_error",
+                "n_prompt_tokens": 5000,
+                "n_ctx": 4096,
+            }
+        },
+    ),
+    (
+        400,
+        {
+            "object": "error",
+            "message": "This model's maximum context length is 4096 tokens. However, you requested "
+            "5000 tokens (4000 in the messages, 1000 in the completion).",
+            "type": "BadRequestError",
+            "code": 400,
+        },
+    ),
+    (400, {"error": "Trying to keep the first 5000 tokens when context the overflows."}),
+    (413, {"error": {"message": "Request too large for model", "type": "tokens"}}),
+    (
+        400,
+        {
+            "error": {
+                "message": "Please reduce the length of the messages or completion. Current length "
+                "is 5000 while limit is 4096",
+                "type": "invalid_request_error",
+                "code": "context_length_exceeded",
+            }
+        },
+    ),
+    (400, [{"error": {"code": 400, "message": "The input token count (9) exceeds the maximum"}}]),
+    (
+        400,
+        {
+            "object": "error",
+            "message": "Prompt contains 9 tokens and 0 draft tokens, too large for model with 8 "
+            "maximum context length",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), OVERFLOWS, ids=str)
+async def test_every_server_s_word_for_a_full_window_is_understood(
+    gpt: OpenAIProvider, anthropic_standin: Standin, status: int, body: Any
+) -> None:
+    """None of them is taken for a part of the API that is missing."""
+    anthropic_standin.then(Failure(status, "", "", body=body))
+    with pytest.raises(ContextOverflow):
+        await listen(gpt, request("Hi", tools=TOOLS))
+    assert len(anthropic_standin.requests) == 1
+
+
+async def test_an_empty_account_is_no_rate_limit(
+    gpt: OpenAIProvider, anthropic_standin: Standin
+) -> None:
+    """Waiting does not fill it."""
+    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    anthropic_standin.then(Failure(429, "", "", body=body))
+    with pytest.raises(ProviderError, match="cannot pay") as caught:
+        await listen(gpt, request("Hi"))
+    assert not caught.value.retryable
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8).filter(str.strip)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
+    max_leaves=4,
+)
+NAMES = st.from_regex(r"[a-zA-Z0-9_-]{1,64}", fullmatch=True)
+IDS = st.from_regex(r"[a-zA-Z0-9_-]{1,40}", fullmatch=True)
+CALLS = st.lists(
+    st.builds(condense.ToolUseBlock, IDS, NAMES, st.dictionaries(TEXTS, JSON, max_size=2)),
+    max_size=3,
+    unique_by=lambda block: block.id,
+)
+
+
+@given(text=st.none() | TEXTS, calls=CALLS)
+def test_a_reply_that_is_sent_back_is_the_one_that_came(
+    text: str | None, calls: list[condense.ToolUseBlock]
+) -> None:
+    """Its text, its calls, their ids and their input, whatever JSON that is."""
+    said = (*([condense.TextBlock(text)] if text else []), *calls)
+    (sent,) = to_chat(condense.Message("assistant", said), Traits())
+    heard = Reply()
+    [*heard.take({"choices": [{"message": sent, "finish_reason": "stop"}]})]
+    [*heard.end()]
+    assert heard.completed().content == said
+
+
+MESSAGES = st.lists(
+    st.builds(
+        condense.Message,
+        st.sampled_from(("user", "assistant")),
+        st.lists(
+            st.builds(condense.TextBlock, st.text(max_size=4))
+            | st.builds(condense.ToolUseBlock, st.text(max_size=3), st.text(max_size=3), JSON)
+            | st.builds(
+                condense.ToolResultBlock, st.text(max_size=3), st.none() | TEXTS, st.booleans()
+            )
+            | st.just(condense.ToolResultBlock("a", (condense.ImageBlock(PIXEL),)))
+            | st.just(condense.ImageBlock(PIXEL))
+            | st.just(condense.OpaqueBlock({"type": "thinking", "thinking": "x", "signature": "s"}))
+            | st.just(condense.OpaqueBlock({"type": "hologram", "data": "x"})),
+            max_size=4,
+        ).map(tuple),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(messages=MESSAGES, tools=st.booleans(), system_role=st.booleans(), short=st.booleans())
+def test_whatever_was_said_becomes_a_request_that_is_taken(
+    messages: list[condense.Message], *, tools: bool, system_role: bool, short: bool
+) -> None:
+    """Any history, whoever wrote it: no orphan, no empty message, no id that is too long."""
+    writer = RequestWriter(Model("m", 9_000, 50))
+    traits = Traits(tools=tools, system_role=system_role, any_ids=not short)
+    writer._use(traits)
+    body = json.loads(writer.write(request(*condense.shape_request(messages), tools=TOOLS)).body)
+    assert violations(body) == []
+
+
+def test_a_tool_s_failure_is_said_in_its_result() -> None:
+    """The API has no other place for it."""
+    (sent,) = to_chat(user(result("No such file.", is_error=True)), Traits())
+    assert sent == {"role": "tool", "tool_call_id": "call_1", "content": f"{ERROR}No such file."}
+
+
+def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
+    """A call costs what is new in it."""
+    writer = RequestWriter(Model("m", 9_000, 50))
+    history = [user("1"), assistant("2"), user("3")]
+    first = writer.write(request(*history))
+    second = writer.write(request(*history, assistant("4"), user("5")))
+    assert all(one is other for one, other in zip(first.fragments, second.fragments, strict=False))
