@@ -56,6 +56,7 @@ from .messages import (
     content_from_api,
     content_to_api,
 )
+from .metrics import Metrics, Outcome, Score
 from .prompts import (
     BESIDE_LEDGER,
     CONDENSE,
@@ -191,9 +192,11 @@ __all__ = [
     "Kit",
     "Ledger",
     "Message",
+    "Metrics",
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
+    "Outcome",
     "Pairing",
     "PerProfile",
     "Plan",
@@ -206,6 +209,7 @@ __all__ = [
     "Report",
     "Resolver",
     "Role",
+    "Score",
     "Situation",
     "Strategy",
     "Summarizer",
