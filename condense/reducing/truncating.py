@@ -9,6 +9,7 @@ from condense.errors import NothingToCondense
 from condense.history import TRUNCATION_TEXT
 from condense.history.boundaries import unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
+from condense.prompts import summary_preface
 from condense.reducing.base import ByRule, Kit, Strategy, make_reduction
 from condense.reducing.carrying import carry_newest
 from condense.reducing.pinned import carried_pins
@@ -72,7 +73,9 @@ class _Marking:
         unread = self.situation.effective[unread_tail(self.situation.effective) :]
         dropped = tell_unread([message for message in unread if message in hidden], self.gauge)
         text = TextBlock(TRUNCATION_TEXT.format(count=len(hidden)))
-        written = (text, *facts, *dropped.blocks)
+        # As a summary's: what is copied there was asked for before, and is no request.
+        preface = (TextBlock(summary_preface()),) if facts else ()
+        written = (text, *preface, *facts, *dropped.blocks)
         request = Addition()
         if unread or not facts:
             request = self._newest_request(hidden, facts, written)

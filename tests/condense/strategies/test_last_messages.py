@@ -27,7 +27,7 @@ async def test_all_but_the_last_twenty_are_hidden() -> None:
     made = await keep("last_messages", [user("Fix it"), call(), result(), *chat(20)])
     assert made.hidden == ("m1", "m2", "m3")
     assert (made.kind, made.strategy, made.cost) == ("truncated", "last_messages", 0)
-    facts = parse_ledger(texts(made.message)[1])
+    facts = parse_ledger(texts(made.message)[2])
     assert facts is not None
     assert [one.path for one in facts.files] == ["a.py"]
 

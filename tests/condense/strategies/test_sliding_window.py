@@ -16,6 +16,7 @@ from condense import (
     load_strategy,
     parse_ledger,
     plan_truncation,
+    summary_preface,
     truncate,
 )
 from condense.strategies.sliding_window import SlidingWindow
@@ -63,10 +64,11 @@ async def test_the_marker_says_how_many_and_stands_where_the_last_one_stood() ->
 
 
 async def test_the_marker_carries_the_facts_of_what_it_hides() -> None:
-    """No model is needed to know which files were touched."""
+    """No model is needed to know which files were touched; they are history, and no request."""
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     made = await reduce([user("Fix it"), *steps, *chat(2)])
-    facts = parse_ledger(texts(made.message)[1])
+    assert texts(made.message)[1] == summary_preface()
+    facts = parse_ledger(texts(made.message)[2])
     assert facts is not None
     assert "src/a0.py" in str(facts.files)
 
@@ -76,7 +78,7 @@ async def test_a_second_marker_carries_the_facts_of_the_first() -> None:
     steps = [m for n in range(6) for m in (call(f"t{n}", f"src/a{n}.py"), result(f"t{n}"))]
     first = await reduce([user("Fix it"), *steps, *chat(2)])
     made = await reduce([user("Fix it"), first.message, *chat(9)])
-    facts = parse_ledger(texts(made.message)[1])
+    facts = parse_ledger(texts(made.message)[2])
     assert facts is not None
     assert "src/a0.py" in str(facts.files)
 
