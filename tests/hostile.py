@@ -41,6 +41,8 @@ _REPEATED = (
     "*** Update File: ", "## Ledger ~\n", "exit code 1 ", "Traceback (most recent call last):\n",
     "must ", "never. ", "sk-", "bearer ", '"x-api-key": "', "exceed", "exceed the ", "exceeds ",
     "message", "maximum ", "token", "input tokens ", "context too ", "context length a ", "per ",
+    "user ", "user: ", "<feedback>", '"a"="b', '"a": "', "[…]\n", "1) a? ", "instead of a. ", "。",
+    "？", "we will 5 %. ", "A1-", "make | ", "FAIL ", "0 failed ", "** ", "\\n",
 )  # fmt: skip
 _MISSED = (
     Hostile(".", after="x"), Hostile("-", after="x"), Hostile(" ", "[ ] a", "x"),

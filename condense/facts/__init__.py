@@ -5,29 +5,33 @@ that stands beside or instead of a summary, and :func:`parse_ledger` reads that 
 later condensation carries the facts on as they are.
 """
 
+import math
 from collections.abc import Sequence
 
 from condense.facts.asking import names_in, said
 from condense.facts.calls import Call, read_calls
 from condense.facts.failing import error_line
 from condense.facts.ledger import Failure, FileUse, Ledger, Request, Run, Todo
-from condense.facts.notebook import REQUEST, Notebook
+from condense.facts.notebook import Notebook
 from condense.facts.paths import is_edit, touched_paths
-from condense.facts.plain import one_line, plain_text
+from condense.facts.plain import estimate, one_line, plain_text
 from condense.facts.reading import ledger_of, parse_ledger
-from condense.facts.selection import choose, fit
+from condense.facts.selection import choose
 from condense.facts.shell import command_of, head_of, is_lookup
+from condense.facts.spending import fit
 from condense.facts.text import render
-from condense.messages import Message, TextBlock
-from condense.tokens import CharacterCounter, TokenCounter
+from condense.messages import Content, Message, TextBlock
+from condense.tokens import TokenCounter
 
 # A twenty-fifth of the window of Claude's models, 200,000 tokens.
 BUDGET = 8_000
 SHARE = 0.04
+# A ledger is to take no more than a tenth of what it newly stands for, the most that the summaries
+# of chats may; but half a percent of such a window can be spared in any case.
+OF_HIDDEN, LEAST = 0.1, 1_000
 
 __all__ = [
     "BUDGET",
-    "REQUEST",
     "SHARE",
     "Call",
     "Failure",
@@ -64,7 +68,7 @@ def ledger(
     """Return the facts of hidden messages as one text block, or none where there are none.
 
     The ledger of a summary or marker among them is carried on as it is. Without a counter four
-    characters are a token.
+    bytes are a token.
     """
     text = render(gather(hidden, budget_tokens=budget_tokens, counter=counter))
     return (TextBlock(text),) if text else ()
@@ -76,9 +80,23 @@ def gather(
     budget_tokens: int = BUDGET,
     counter: TokenCounter | None = None,
 ) -> Ledger:
-    """Return the facts worth keeping whose text takes ``budget_tokens`` at most."""
-    # Half the budget at four characters a token: one request must not crowd out all the rest.
-    notebook = Notebook(min(REQUEST, max(0, 2 * budget_tokens)))
+    """Return the facts worth keeping whose text takes ``budget_tokens`` at most.
+
+    Where that is more than a tenth of what they stand for, users' words are cut to what they tell.
+    """
+    notebook = Notebook()
     notebook.read(hidden)
-    chosen = choose(notebook.ledger(), len(plain_text(hidden)))
-    return fit(chosen, budget_tokens, counter or CharacterCounter())
+    carried = [message for message in hidden if ledger_of(message)]
+    size = estimate(plain_text(hidden))
+    known = estimate(plain_text(carried))
+    chosen, named = choose(notebook.ledger(size - known), notebook.identifiers)
+    wanted = known + max(LEAST, OF_HIDDEN * (size - known))
+    return fit(chosen, named, budget_tokens, counter or _Estimate(), wanted=wanted)
+
+
+class _Estimate:
+    """Counts texts by their bytes."""
+
+    def count(self, content: Content) -> int:
+        """Return about how many tokens a text takes."""
+        return math.ceil(estimate(str(content)))

@@ -13,7 +13,11 @@ Outcome = Literal["ok", "failed", "refused", "unknown"]
 
 # What agents answer where the user said no.
 _REFUSED = re.compile(
-    r"\s*(?:The )?user (?:doesn't want|does not want|rejected|denied|declined)", re.IGNORECASE
+    r"\s*(?:\[[^\]\n]{0,60}\]\s)?(?:Reason: )?(?:The )?user (?:has )?"
+    r"(?:doesn't want|does not want|rejected|denied|declined|refused)"
+    r"|[^\n]{0,80}\b(?:rejected|denied|declined|refused|cancell?ed) by (?:the )?user\b"
+    r'|\s*\{\s*"status":\s*"(?:denied|rejected|declined|refused)"',
+    re.IGNORECASE,
 )
 _EXIT_CODE = re.compile(
     r"^\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.I

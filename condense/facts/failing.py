@@ -1,10 +1,18 @@
-"""What an error says, in one line."""
+"""What went wrong and is not mended yet."""
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 
+from condense.facts.aims import Aim, aims_of, settles
+from condense.facts.calls import Call
+from condense.facts.ledger import Failure
 from condense.facts.plain import one_line
+from condense.facts.shell import hides_failure, is_lookup
 
 MESSAGE = 120  # characters
+# Calls after which an error that nobody came back to is taken for settled in another way.
+STALE = 50
 _TAGS = re.compile(r"</?\w+>")
 _NOISE = re.compile(r"^\W*+(?:exit code:? \d+|traceback \(most recent call last\):)?\W*+$", re.I)
 _TELLING = re.compile(
@@ -12,6 +20,19 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _SEARCHED = 20_000  # characters of an answer that are looked at
+# How test runners, compilers and shells say that something failed, or went well.
+_FAILED = re.compile(
+    r"^\s?(?:FAIL|--- FAIL|ERROR|E  |error(?:\[\w+\])?:|fatal:|panic:|npm ERR!|Traceback)"
+    r"|^make(?:\[\d+\])?: \*\*\*"
+    r"|(?<!\d)[1-9]\d{0,5} (?:failed|failing|failures?|errors?)\b|exit (?:status|code):? [1-9]"
+    r"|: (?:error|fatal error): |command not found|No such file or directory",
+    re.MULTILINE,
+)
+_WELL = re.compile(
+    r"^ok\b|\bPASS(?:ED)?\b|\bpassed\b|\b0 (?:errors?|issues|failed|failures|problems)\b"
+    r"|\bsuccess|\bsucceeded|\bBUILD SUCCESS|\bfinished\b|\bup to date\b|✓|✔|^[^\w\n]{0,9}done\b",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 def error_line(answer: str) -> str:
@@ -23,3 +44,62 @@ def error_line(answer: str) -> str:
     if "Traceback (most recent call last)" in answer:
         return one_line(lines[-1], MESSAGE)
     return one_line(next((line for line in lines if _TELLING.search(line)), lines[0]), MESSAGE)
+
+
+def judged(command: str, call: Call) -> Call:
+    """Return the call as its output tells it went, where the exit code tells of another part."""
+    if call.outcome != "ok" or not hides_failure(command) or is_lookup(command):
+        return call
+    said = call.answer[-_SEARCHED:]
+    if _FAILED.search(said):
+        return replace(call, outcome="failed")
+    return call if _WELL.search(said) else replace(call, outcome="unknown")
+
+
+class Failures:
+    """Errors by what they are of, until the same thing goes well or is long past."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._open: dict[str, Failure] = {}
+        self._at: dict[str, int] = {}
+        self._aims: dict[str, frozenset[Aim]] = {}
+        self._calls = 0
+
+    def carry(self, earlier: Iterable[Failure]) -> None:
+        """Take over the failures of an earlier ledger, oldest first."""
+        for failure in earlier:
+            self._note(failure)
+
+    def settle(self, subject: str, call: Call) -> None:
+        """Note a failure, or that an earlier one of the same subject is over."""
+        if call.outcome == "ok":
+            self._open.pop(subject, None)
+        elif call.outcome == "failed" and (line := error_line(call.answer)):
+            self._note(Failure(subject, line))
+
+    def settle_run(self, head: str, command: str, call: Call) -> None:
+        """Note how a command went, and what else that settles."""
+        aims = aims_of(command)
+        if call.outcome == "ok":
+            failed = {subject: self._aims.get(subject) for subject in self._open}
+            for subject, known in failed.items():
+                if settles(aims, aims_of(subject) if known is None else known):
+                    del self._open[subject]
+        if call.outcome == "ok" or not is_lookup(command):
+            self._aims[head] = aims
+            self.settle(head, call)
+
+    def count(self) -> None:
+        """Count a call: errors grow old by calls."""
+        self._calls += 1
+
+    def newest(self) -> tuple[Failure, ...]:
+        """Return the failures that are not stale, newest first."""
+        fresh = (f for f in self._open.values() if self._calls - self._at[f.subject] < STALE)
+        return tuple(reversed([*fresh]))
+
+    def _note(self, failure: Failure) -> None:
+        self._open.pop(failure.subject, None)
+        self._open[failure.subject] = failure
+        self._at[failure.subject] = self._calls

@@ -8,19 +8,28 @@ Mark = Literal["", "!", "?"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The first characters of what the user said, and how many ``more`` there were."""
+    """What the user said, word for word; where words are left out stands ``[…]``.
+
+    ``to`` is what a short answer answers, or the call that words in its result are about.
+    ``replaced`` quotes later words that say they take the place of some of these.
+    """
 
     text: str
-    more: int = 0
+    to: str = ""
+    replaced: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """A file, and how often it was edited and read; neither where every try failed."""
+    """A file, how often it was edited and read, and the identifiers that calls named with it.
+
+    Neither was done where every try failed.
+    """
 
     path: str
     edits: int = 0
     reads: int = 0
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,9 @@ class Todo:
 class Ledger:
     """Facts copied from hidden messages; ``done`` counts the to-do items that are ticked off.
 
-    ``names`` are URLs and identifiers of the user's that stand nowhere else in the ledger.
+    ``statements`` are sentences of replies that state a result, a decision or a promise.
+    ``identifiers`` stand in tool calls that name no file; ``names`` are URLs and identifiers of
+    the user's that stand nowhere else in the ledger.
     """
 
     requests: tuple[Request, ...] = ()
@@ -66,4 +77,6 @@ class Ledger:
     failures: tuple[Failure, ...] = ()
     todos: tuple[Todo, ...] = ()
     done: int = 0
+    statements: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
     names: tuple[str, ...] = ()

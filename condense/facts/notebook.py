@@ -1,25 +1,26 @@
 """Collects facts from messages in reading order, going on from an earlier ledger."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
-from condense.facts.asking import names_in, said
+from condense.facts import asking, shell
+from condense.facts.answering import words_in
 from condense.facts.calls import Call, read_calls
-from condense.facts.failing import error_line
-from condense.facts.ledger import Failure, FileUse, Ledger, Mark, Request, Run
+from condense.facts.failing import Failures, judged
+from condense.facts.identifiers import Identifiers
+from condense.facts.ledger import FileUse, Ledger, Mark, Run
 from condense.facts.paths import is_edit, touched_paths
-from condense.facts.plain import one_line
+from condense.facts.plain import leaves, one_line
 from condense.facts.reading import ledger_of
-from condense.facts.shell import command_of, families_of, head_of, is_lookup
+from condense.facts.requests import Requests
+from condense.facts.stating import Statements
 from condense.facts.text import ARROW
 from condense.facts.todos import TodoList
 from condense.facts.tree import by_folder
 from condense.messages import Message
 
-REQUEST = 1_500  # characters of each request, verbatim
-# Calls after which an error that nobody came back to is taken for settled in another way.
-STALE = 50
+SUBJECT = 100  # characters of a tool's name and first argument
 NAMES = 200  # more names than any ledger shows
 _MARKS: dict[str, Mark] = {"ok": "", "failed": "!", "refused": "?", "unknown": "?"}
 
@@ -27,18 +28,17 @@ _MARKS: dict[str, Mark] = {"ok": "", "failed": "!", "refused": "?", "unknown": "
 class Notebook:
     """Facts so far; each kind by what identifies a fact, the newest last."""
 
-    def __init__(self, request_limit: int = REQUEST) -> None:
+    def __init__(self) -> None:
         """Begin with nothing known."""
-        self.request_limit = request_limit
-        self.requests: dict[str, Request] = {}
+        self.requests = Requests()
         self.files: dict[str, FileUse] = {}
         self.runs: dict[str, Run] = {}
-        self.failures: dict[str, Failure] = {}
-        self.families: dict[str, frozenset[str]] = {}
-        self.failed_at: dict[str, int] = {}
-        self.calls = 0
+        self.failures = Failures()
+        self.statements = Statements()
+        self.identifiers = Identifiers()
         self.names: dict[str, None] = {}
         self.todos = TodoList()
+        self._reply = ""
 
     def read(self, messages: Sequence[Message]) -> None:
         """Note the facts of messages, and go on from the ledgers of summaries and markers."""
@@ -48,15 +48,15 @@ class Notebook:
         for message in messages:
             if earlier := ledger_of(message):
                 self.carry(earlier)
-            elif text := said(message):
-                self.hear(text)
+            else:
+                self.hear(message)
             for call in calls.pop(message.id, ()):
                 self.watch(call)
 
     def carry(self, earlier: Ledger) -> None:
         """Take over facts as they are; one that is known already counts once."""
+        self.requests.carry(reversed(earlier.requests))
         for request in reversed(earlier.requests):
-            _renew(self.requests, request.text, request)
             self._note_names(request.text)
         for name in reversed(earlier.names):
             _renew(self.names, name, None)
@@ -65,47 +65,53 @@ class Notebook:
         for run in reversed(earlier.runs):
             known = self.runs.get(run.head, run)
             _renew(self.runs, run.head, replace(run, times=max(run.times, known.times)))
-        for failure in reversed(earlier.failures):
-            _renew(self.failures, failure.subject, failure)
-            self.failed_at[failure.subject] = self.calls
+        self.failures.carry(reversed(earlier.failures))
+        self.statements.carry(reversed(earlier.statements))
+        self.identifiers.carry(_identified(earlier))
         self.todos.carry(earlier.todos, earlier.done)
 
-    def hear(self, text: str) -> None:
-        """Note what the user said."""
-        kept = text[: self.request_limit]
-        _renew(self.requests, kept, Request(kept, len(text) - len(kept)))
-        self._note_names(text)
+    def hear(self, message: Message) -> None:
+        """Note what the user said, or a reply stated."""
+        if message.role == "assistant":
+            self._reply = message.text or self._reply
+            self.statements.hear(message)
+        elif text := asking.said(message):
+            self.requests.hear(text, reply=self._reply)
+            self._note_names(text)
 
     def watch(self, call: Call) -> None:
-        """Note what a tool was called for, and how that went."""
-        self.calls += 1
+        """Note what a tool was called for, how that went, and what a person said to it."""
+        self.failures.count()
         self.todos.follow(call)
+        for words, about in words_in(call):
+            self.requests.hear(words, to=about)
+            self._note_names(words)
         paths = touched_paths(call)
-        command = "" if paths else command_of(call)
+        command = "" if paths else shell.command_of(call)
+        self.identifiers.note(call, paths[0] if len(paths) == 1 else "")
         for path in paths:
             self._touch(path, call)
         if command.strip():
             self._run(command, call)
         elif not paths:
-            self._settle(one_line(call.name, REQUEST), call)
+            first = next(iter(leaves(call.arguments)), "")
+            self.failures.settle(_subject(one_line(f"{call.name} {first}".strip(), SUBJECT)), call)
 
-    def ledger(self) -> Ledger:
-        """Return all that is known, newest first."""
+    def ledger(self, hidden: float) -> Ledger:
+        """Return all that is known but identifiers of so many ``hidden`` tokens, newest first."""
         return Ledger(
-            requests=tuple(reversed(self.requests.values())),
+            requests=self.requests.newest(),
             files=by_folder(reversed(self.files.values())),
             runs=tuple(reversed(self.runs.values())),
-            failures=tuple(f for f in reversed(self.failures.values()) if self._is_fresh(f)),
+            failures=self.failures.newest(),
             todos=tuple(self.todos.open.values()),
             done=self.todos.done,
+            statements=self.statements.newest(hidden),
             names=tuple(reversed(self.names))[:NAMES],
         )
 
-    def _is_fresh(self, failure: Failure) -> bool:
-        return self.calls - self.failed_at.get(failure.subject, 0) < STALE
-
     def _note_names(self, text: str) -> None:
-        for name in reversed(names_in(text)):
+        for name in reversed(asking.names_in(text)):
             _renew(self.names, name, None)
 
     def _touch(self, path: str, call: Call) -> None:
@@ -117,34 +123,29 @@ class Notebook:
             known = replace(known, reads=known.reads + 1)
         _renew(self.files, path, known)
         if changes or call.outcome == "ok":
-            self._settle(path, call)
+            self.failures.settle(_subject(path), call)
 
     def _run(self, command: str, call: Call) -> None:
-        head, families = head_of(command), families_of(command)
-        times = self.runs[head].times + 1 if head in self.runs else 1
-        _renew(self.runs, head, Run(head, times, _MARKS[call.outcome]))
-        if call.outcome == "ok":
-            self._resolve(families)
-        if call.outcome == "ok" or not is_lookup(command):
-            self.families[head] = families
-            self._settle(head, call)
+        head, done = shell.head_of(command), judged(command, call)
+        known = self.runs.get(head)
+        mark = _MARKS[done.outcome]
+        if done.outcome != call.outcome and done.outcome == "unknown":
+            # It ended well, and says nothing of what went wrong before.
+            mark = known.mark if known else ""
+        _renew(self.runs, head, Run(head, known.times + 1 if known else 1, mark))
+        self.failures.settle_run(_subject(head), command, done)
 
-    def _settle(self, subject: str, call: Call) -> None:
-        """Note a failure, or that an earlier one of the same subject is over."""
-        # Also at its end, where it would begin the arrow that ends a subject in the text.
-        subject = subject.replace(ARROW.strip(), "=>")
-        if call.outcome == "ok":
-            self.failures.pop(subject, None)
-        elif call.outcome == "failed" and (line := error_line(call.answer)):
-            _renew(self.failures, subject, Failure(subject, line))
-            self.failed_at[subject] = self.calls
 
-    def _resolve(self, families: frozenset[str]) -> None:
-        """Forget failures of commands of the same kind as one that went well."""
-        failed = {subject: self.families.get(subject) for subject in self.failures}
-        for subject, known in failed.items():
-            if families & (families_of(subject) if known is None else known):
-                del self.failures[subject]
+def _subject(text: str) -> str:
+    """Return what failed; also at its end, it holds no arrow as ends it in the ledger's text."""
+    return text.replace(ARROW.strip(), "=>")
+
+
+def _identified(earlier: Ledger) -> Iterator[tuple[str, str]]:
+    """Yield the identifiers of a ledger, each with its file."""
+    for file in earlier.files:
+        yield from ((name, file.path) for name in file.names)
+    yield from ((name, "") for name in earlier.identifiers)
 
 
 def _renew[Key: Hashable, Value](facts: dict[Key, Value], key: Key, value: Value) -> None:
@@ -155,5 +156,5 @@ def _renew[Key: Hashable, Value](facts: dict[Key, Value], key: Key, value: Value
 
 def _fuller(file: FileUse, known: FileUse | None) -> FileUse:
     if known is None:
-        return file
+        return replace(file, names=())
     return FileUse(file.path, max(file.edits, known.edits), max(file.reads, known.reads))

@@ -6,6 +6,7 @@ from typing import Any
 
 from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 
+BYTES_PER_TOKEN = 4
 # Anything a reader may take for the end of a line, and what no line should hold.
 _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]+")
 
@@ -24,6 +25,15 @@ def result_text(result: ToolResultBlock) -> str:
     return result.content or ""
 
 
+def estimate(text: str) -> float:
+    """Return about how many tokens a text takes, without a vocabulary.
+
+    Four bytes are a token: vocabularies are made of bytes, so this holds for any script, where
+    characters differ by a factor of three.
+    """
+    return len(text.encode(errors="replace")) / BYTES_PER_TOKEN
+
+
 def one_line(text: str, limit: int) -> str:
     """Return the text without line breaks, cut to ``limit`` characters with an ellipsis."""
     flat = _BREAKS.sub(" ", text[: 2 * limit])
@@ -36,21 +46,22 @@ def _texts(block: Block) -> Iterator[str]:
             yield text
         case ToolUseBlock(_, name, input_):
             yield name
-            yield from _leaves(input_)
+            yield from leaves(input_)
         case ToolResultBlock():
             yield result_text(block)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def leaves(value: Any) -> Iterator[str]:
+    """Yield all that a call's arguments say."""
     match value:
         case str():
             yield value
         case dict():
             for item in value.values():
-                yield from _leaves(item)
+                yield from leaves(item)
         case list() | tuple():
             for item in value:
-                yield from _leaves(item)
+                yield from leaves(item)
         case None:
             return
         case _:

@@ -12,11 +12,17 @@ from condense.facts.text import (
     END,
     FAILURES,
     FILES,
+    GAP,
     HEADING,
+    IDENTIFIED,
+    IDENTIFIERS,
     INSIDE,
     NAMES,
+    REPLACED,
     REQUESTS,
     RUNS,
+    STATEMENTS,
+    TO,
     TODOS,
 )
 from condense.facts.tree import read_files
@@ -24,9 +30,10 @@ from condense.messages import Message, TextBlock
 
 _HEAD = re.compile(rf"{re.escape(HEADING)} (~+)\n")
 _TODO = re.compile(r"(\S*) \[([ -])\] (.*)")
-_MORE = re.compile(r"\+(\d{1,12}) characters")
+# Ledgers written before the gap was marked said so above the request.
+_MORE = re.compile(r"\+\d{1,12} characters")
 _DONE = re.compile(TODOS.format(r"(\d{1,12})"))
-_ROOT = re.compile(rf"{FILES}(?:{INSIDE}(.*))?")
+_ROOT = re.compile(rf"{FILES}(?:{IDENTIFIED})?(?:{INSIDE}(.*))?")
 _MARKS: dict[str, Mark] = {"": "", "!": "!", "?": "?"}
 
 
@@ -64,13 +71,15 @@ def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
         return replace(ledger, files=read_files(facts, root[1] or ""))
     if done := _DONE.fullmatch(title):
         return replace(ledger, todos=_read(facts, _todo), done=int(done[1]))
-    if title == RUNS:
-        return replace(ledger, runs=tuple(map(_run, facts)))
-    if title == FAILURES:
-        return replace(ledger, failures=_read(facts, _failure))
-    if title == NAMES:
-        return replace(ledger, names=tuple(facts))
-    return replace(ledger, requests=_requests(rest, fence)) if title == REQUESTS else ledger
+    read: dict[str, Callable[[], Ledger]] = {
+        RUNS: lambda: replace(ledger, runs=tuple(map(_run, facts))),
+        FAILURES: lambda: replace(ledger, failures=_read(facts, _failure)),
+        STATEMENTS: lambda: replace(ledger, statements=tuple(facts)),
+        IDENTIFIERS: lambda: replace(ledger, identifiers=tuple(" ".join(facts).split())),
+        NAMES: lambda: replace(ledger, names=tuple(facts)),
+        REQUESTS: lambda: replace(ledger, requests=_requests(rest, fence)),
+    }
+    return read[title]() if title in read else ledger
 
 
 def _read[Fact](lines: Sequence[str], read_line: Callable[[str], Fact | None]) -> tuple[Fact, ...]:
@@ -93,11 +102,27 @@ def _todo(line: str) -> Todo | None:
 
 
 def _requests(lines: Sequence[str], fence: str) -> tuple[Request, ...]:
-    """Split at the fences: each stands alone or says how much of the request is missing."""
-    starts = [index for index, line in enumerate(lines) if line.startswith(fence)]
-    requests = []
-    for start, end in pairwise((*starts, len(lines))):
-        more = _MORE.fullmatch(lines[start], len(fence))
-        text = "\n".join(lines[start + 1 : end])
-        requests.append(Request(text, int(more[1]) if more else 0))
-    return tuple(requests)
+    """Split at the bare fences; a fence with words below one tells of the request."""
+    notes = (f"{fence}{TO}", f"{fence}{REPLACED}")
+    starts = [
+        index
+        for index, line in enumerate(lines)
+        if line.startswith(fence) and not line.startswith(notes)
+    ]
+    return tuple(
+        _request(lines[start:end], fence) for start, end in pairwise((*starts, len(lines)))
+    )
+
+
+def _request(lines: Sequence[str], fence: str) -> Request:
+    notes = {TO: "", REPLACED: ""}
+    words = []
+    for line in lines[1:]:
+        if line.startswith(fence):
+            label = TO if line.startswith(TO, len(fence)) else REPLACED
+            notes[label] = line[len(fence) + len(label) :]
+        else:
+            words.append(line)
+    if _MORE.fullmatch(lines[0], len(fence)):
+        words.append(GAP)
+    return Request("\n".join(words), notes[TO], notes[REPLACED])

@@ -1,117 +1,54 @@
 """Choose the facts that are worth their room."""
 
-import math
-from collections.abc import Callable, Iterator
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
-from condense.facts.ledger import FileUse, Ledger, Run
+from condense.facts.identifiers import MOST, Identifiers
+from condense.facts.ledger import Ledger, Run
 from condense.facts.shell import is_lookup
-from condense.facts.text import (
-    failure_line,
-    render,
-    request_lines,
-    run_line,
-    todo_line,
-)
-from condense.tokens import TokenCounter
+from condense.facts.text import render
 
-# What share of a scarce budget each kind of fact may fill before the others get their turn.
-SHARES = {
-    "requests": 0.45,
-    "files": 0.2,
-    "runs": 0.15,
-    "failures": 0.1,
-    "todos": 0.05,
-    "names": 0.05,
-}
-
-
-def _file_line(file: FileUse) -> str:
-    return f"{file.edits}/{file.reads} {file.path}"
-
-
-_LINES: dict[str, Callable[[Any], str]] = {
-    "requests": request_lines,
-    "files": _file_line,
-    "runs": run_line,
-    "failures": failure_line,
-    "todos": todo_line,
-    "names": str,
-}
-# Measured at 2,000 cuts through recorded sessions: of commands with a short head every sixth runs
-# again, however old they are; of long ones every fourth that was repeated, every tenth that ran
-# lately, hardly any other. Long ones that only look something up are done with after a few others.
-ACTED_LATELY, LOOKED_LATELY, LOOKED_SHORTLY_LATELY = 16, 6, 40  # commands
+# Of the commands that recorded sessions ran again, 96.5 % are among the last 35. Those that only
+# look something up are done with sooner; as for results, the last ten matter. What is as short as
+# ``make test``, or ran more than once, comes again however old it is.
+ACTED, LOOKED, OLDER = 35, 10, 35  # commands
 SHORT_HEAD = 32  # characters
-# Other commands fill a ledger up to this share of the hidden text. Where everything else leaves
-# them less than ``LEAST`` of it, the ledger is not small without them either: then it gets enough
-# of them, some 400 tokens, to know what ran.
-FILL, LEAST, ENOUGH = 0.0102, 200, 1_500  # the latter two in characters
 MAX_FAILURES = 5
 MAX_NAMES = 6
+Named = Sequence[tuple[str, str]]  # identifiers, weightiest first, each with its file or ""
 
 
-def choose(ledger: Ledger, hidden_size: int) -> Ledger:
-    """Return the ledger without what can be left out; ``hidden_size`` is in characters."""
-    needed = tuple(run for place, run in enumerate(ledger.runs) if _runs_again(place, run))
-    chosen = replace(ledger, runs=needed, failures=ledger.failures[:MAX_FAILURES], names=())
+def choose(ledger: Ledger, identifiers: Identifiers) -> tuple[Ledger, Named]:
+    """Return the ledger without what can be left out, and the identifiers to stand in it."""
+    runs = tuple(_needed(ledger.runs))
+    chosen = replace(ledger, runs=runs, failures=ledger.failures[:MAX_FAILURES], names=())
     visible = "\n".join((render(chosen), *(file.path for file in ledger.files)))
     names = [name for name in ledger.names if name not in visible]
-    chosen = replace(chosen, names=tuple(names[:MAX_NAMES]))
-    left = hidden_size * FILL - len(render(replace(chosen, runs=())))
-    room = left if left >= LEAST else ENOUGH
-    return replace(chosen, runs=tuple(_filled(ledger.runs, needed, room)))
+    unseen = (pair for pair in identifiers.weightiest() if pair[0] not in visible)
+    named = tuple(itertools.islice(unseen, MOST))
+    return replace(chosen, names=tuple(names[:MAX_NAMES])), named
 
 
-def _runs_again(place: int, run: Run) -> bool:
-    is_short = len(run.head) <= SHORT_HEAD
-    if is_lookup(run.head):
-        return place < (LOOKED_SHORTLY_LATELY if is_short else LOOKED_LATELY)
-    return is_short or run.times > 1 or place < ACTED_LATELY
-
-
-def _filled(runs: tuple[Run, ...], needed: tuple[Run, ...], room: float) -> Iterator[Run]:
-    """Yield the needed commands, and the newest others for which they leave room."""
-    kept = frozenset(needed)
-    room -= sum(map(_room_of, needed))
+def _needed(runs: tuple[Run, ...]) -> Iterator[Run]:
+    """Yield the newest commands, and those older ones that are likely to run again."""
+    acted = looked = older = 0
     for run in runs:
-        if run not in kept:
-            if _room_of(run) > room:
-                continue
-            room -= _room_of(run)
-        yield run
+        looks, is_short = is_lookup(run.head), len(run.head) <= SHORT_HEAD
+        recent = looked < LOOKED if looks and not is_short else acted + looked < ACTED
+        comes_again = not looks and (is_short or run.times > 1) and older < OLDER
+        looked, acted = looked + looks, acted + (not looks)
+        if recent or comes_again:
+            older += not recent
+            yield run
 
 
-def _room_of(run: Run) -> int:
-    return len(run_line(run)) + 1
-
-
-def fit(ledger: Ledger, budget: int, counter: TokenCounter) -> Ledger:
-    """Return the newest facts of each kind whose text takes ``budget`` tokens at most."""
-    facts = sorted(_costs(ledger, counter), key=lambda fact: fact[0])
-    count = len(facts)
-    while count >= 0:
-        fitting = _taken(ledger, facts[:count])
-        tokens = counter.count(render(fitting))
-        if tokens <= budget:
-            return fitting
-        count = min(count - 1, math.floor(count * (0.5 + 0.5 * budget / tokens)))
-    return Ledger()
-
-
-def _costs(ledger: Ledger, counter: TokenCounter) -> Iterator[tuple[float, str, Any]]:
-    """Yield each fact with what its kind takes up to here, in proportion to its share."""
-    for kind, share in SHARES.items():
-        taken = 0.0
-        for fact in getattr(ledger, kind):
-            taken += (counter.count(_LINES[kind](fact)) + 1) / share
-            yield taken, kind, fact
-
-
-def _taken(ledger: Ledger, facts: list[tuple[float, str, Any]]) -> Ledger:
-    kinds: dict[str, list[Any]] = {kind: [] for kind in SHARES}
-    for _, kind, fact in facts:
-        kinds[kind].append(fact)
-    chosen: dict[str, Any] = {kind: tuple(taken) for kind, taken in kinds.items()}
-    return replace(ledger, **chosen)
+def with_identifiers(ledger: Ledger, named: Named) -> Ledger:
+    """Return the ledger with identifiers beside their files; those without one stand alone."""
+    by_file: defaultdict[str, list[str]] = defaultdict(list)
+    known = {file.path for file in ledger.files}
+    for name, path in named:
+        by_file[path if path in known else ""].append(name)
+    files = (replace(file, names=tuple(by_file.get(file.path, ()))) for file in ledger.files)
+    return replace(ledger, files=tuple(files), identifiers=tuple(by_file.get("", ())))

@@ -5,8 +5,9 @@ line of a fact. So no fact can end the ledger or open a section. A section's tit
 lines are to be read.
 """
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from condense.facts.ledger import Failure, Ledger, Request, Run, Todo
 from condense.facts.tree import common_root, file_lines
@@ -14,12 +15,16 @@ from condense.facts.tree import common_root, file_lines
 HEADING = "## Ledger"
 INTRO = "Copied from hidden messages, newest first."
 FENCE = "~"
-FILES, INSIDE = "files, edits/reads", ", in "
+FILES, IDENTIFIED, INSIDE = "files, edits/reads", ", identifiers", ", in "
 RUNS = "commands, times (!failed ?unknown)"
 FAILURES = "errors"
 TODOS = "to do, {} done"
+STATEMENTS = "stated in replies"
+IDENTIFIERS = "identifiers in other calls"
 NAMES = "named by the user"
 REQUESTS = "user messages"
+TO, REPLACED = "re: ", "replaced by: "  # below the fence of a request
+GAP = "[…]"  # stands where words of a request are left out
 END = "end"
 ARROW = " ⇒ "
 COUNTED_RUN = re.compile(r"(\d{1,12})([!?]?) (.*)")
@@ -30,27 +35,36 @@ def render(ledger: Ledger) -> str:
     """Return the text of a ledger, empty where there is nothing to say."""
     if ledger == Ledger():
         return ""
-    fence = _fence(ledger)
-    lines = [f"{HEADING} {fence}", INTRO]
-    for title, section in _sections(ledger, fence):
-        lines += (f"{fence} {title}", *section)
-    return "\n".join((*lines, f"{fence} {END}"))
+    sections = [*_sections(ledger)]
+    requests = ledger.requests
+    lines = itertools.chain.from_iterable(lines for _, lines in sections)
+    fence = _fence(itertools.chain(lines, (request.text for request in requests)))
+    if requests:
+        sections.append((REQUESTS, [request_lines(request, fence) for request in requests]))
+    parts = [f"{HEADING} {fence}", INTRO]
+    for title, told in sections:
+        parts += (f"{fence} {title}", *told)
+    return "\n".join((*parts, f"{fence} {END}"))
 
 
-def _sections(ledger: Ledger, fence: str) -> Iterator[tuple[str, list[str]]]:
+def _sections(ledger: Ledger) -> Iterator[tuple[str, list[str]]]:
     if ledger.files:
         root = common_root(file.path for file in ledger.files)
-        yield f"{FILES}{INSIDE if root else ''}{root}", [*file_lines(ledger.files, root)]
+        identified = IDENTIFIED if any(file.names for file in ledger.files) else ""
+        title = f"{FILES}{identified}{INSIDE if root else ''}{root}"
+        yield title, [*file_lines(ledger.files, root)]
     if ledger.runs:
         yield RUNS, [run_line(run) for run in ledger.runs]
     if ledger.failures:
         yield FAILURES, [failure_line(failure) for failure in ledger.failures]
     if ledger.todos or ledger.done:
         yield TODOS.format(ledger.done), [todo_line(todo) for todo in ledger.todos]
+    if ledger.statements:
+        yield STATEMENTS, list(ledger.statements)
+    if ledger.identifiers:
+        yield IDENTIFIERS, [" ".join(ledger.identifiers)]
     if ledger.names:
         yield NAMES, list(ledger.names)
-    if ledger.requests:
-        yield REQUESTS, [request_lines(request, fence) for request in ledger.requests]
 
 
 def run_line(run: Run) -> str:
@@ -74,15 +88,13 @@ def todo_line(todo: Todo) -> str:
 
 
 def request_lines(request: Request, fence: str = FENCE) -> str:
-    """Return the fence, with the number of characters left out, and the request below it."""
-    more = f"+{request.more} characters" if request.more else ""
-    return f"{fence}{more}\n{request.text}"
+    """Return the fence, what the request answers and what replaces it, and its words below."""
+    notes = ((TO, request.to), (REPLACED, request.replaced))
+    head = [fence, *(f"{fence}{label}{note}" for label, note in notes if note)]
+    return "\n".join((*head, request.text))
 
 
-def _fence(ledger: Ledger) -> str:
-    """Return more tildes than any line of a fact begins with."""
-    texts = [*(request.text for request in ledger.requests), *ledger.names]
-    texts += [*map(run_line, ledger.runs), *(file.path for file in ledger.files)]
-    texts += [*map(failure_line, ledger.failures), *map(todo_line, ledger.todos)]
-    runs = (len(run) for text in texts for run in _LEADING_TILDES.findall(text))
+def _fence(lines: Iterable[str]) -> str:
+    """Return more tildes than any of the lines begins with."""
+    runs = (len(run) for line in lines for run in _LEADING_TILDES.findall(line))
     return "~" * max(len(FENCE), 1 + max(runs, default=0))

@@ -17,7 +17,8 @@ _CHECKBOX = re.compile(
     r"^[^\S\n]*+(?:[-*][^\S\n]++|\d++\.[^\S\n]++)?\[([ xX~-])\][^\S\n]++(.+)$", re.MULTILINE
 )
 _NUMBER = re.compile(r"#(\w+)")
-_TOOL = re.compile(r"task|todo", re.IGNORECASE)
+_TOOL = re.compile(r"task|todo|plan", re.IGNORECASE)
+_LIST = re.compile(r"todos?|tasks|items|plan|steps", re.IGNORECASE)
 
 
 class TodoList:
@@ -27,6 +28,7 @@ class TodoList:
         """Begin with an empty list."""
         self.open: dict[str, Todo] = {}
         self.done = 0
+        self._ticked: dict[str, str] = {}
 
     def carry(self, todos: Iterable[Todo], done: int) -> None:
         """Take over a list as an earlier ledger had it; an empty one says nothing."""
@@ -38,31 +40,44 @@ class TodoList:
         """Apply a call, if it is about a to-do list and went well."""
         if call.outcome != "ok":
             return
-        items = _whole_list(call.arguments)
+        items = _whole_list(call)
         if items is not None:
             self._replace(items)
         elif _TOOL.search(call.name):
             self._change(call)
 
     def _replace(self, items: list[tuple[str, str]]) -> None:
-        self.open, self.done = {}, 0
+        self.open, self.done, self._ticked = {}, 0, {}
         for number, (text, status) in enumerate(items, start=1):
             self._put(str(number), text, status)
 
     def _put(self, id_: str, text: str, status: str) -> None:
         if status.lower() in _DONE:
             self.done += 1
+            self._ticked[id_] = text
+            self.open.pop(id_, None)
         else:
             self.open[id_] = Todo(id_, one_line(text, TEXT), status.lower() in _ACTIVE)
 
     def _change(self, call: Call) -> None:
-        arguments = call.arguments
-        id_, status = _id_in(arguments), arguments.get("status")
-        if id_ in self.open and isinstance(status, str):
-            self._put(id_, self.open.pop(id_).text, status)
-        elif isinstance(subject := arguments.get("subject"), str) and not id_:
+        id_, status = _id_in(call.arguments), call.arguments.get("status")
+        subject = call.arguments.get("subject")
+        text = subject if isinstance(subject, str) else ""
+        if id_ in self.open:
+            known = self.open[id_]
+            self._put(id_, text or known.text, str(status or ("active" if known.active else "")))
+        elif id_ and isinstance(status, str):
+            self._reopen(id_, text, status)
+        elif text and not id_:
             number = _NUMBER.search(call.answer)
-            self._put(number[1] if number else str(len(self.open) + self.done + 1), subject, "")
+            self._put(number[1] if number else str(len(self.open) + self.done + 1), text, "")
+
+    def _reopen(self, id_: str, text: str, status: str) -> None:
+        """Put an item back that was ticked off; an earlier ledger only counted those of its own."""
+        is_ticked = id_ in self._ticked or self.done > len(self._ticked)
+        if is_ticked and status.lower() not in _DONE:
+            self.done -= 1
+            self._put(id_, text or self._ticked.pop(id_, f"#{id_}"), status)
 
 
 def _id_in(arguments: Mapping[str, Any]) -> str:
@@ -70,11 +85,14 @@ def _id_in(arguments: Mapping[str, Any]) -> str:
     return "".join(str(value).split())[:TEXT]
 
 
-def _whole_list(arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
-    """Return texts and states where an argument is a to-do list."""
-    for value in arguments.values():
+def _whole_list(call: Call) -> list[tuple[str, str]] | None:
+    """Return texts and states where an argument is a to-do list; an empty one clears the list."""
+    arguments = call.arguments
+    for key, value in arguments.items():
         if isinstance(value, list) and value and all(map(_is_item, value)):
             return [(_text_of(item), str(item["status"])) for item in value]
+        if value in ([], "") and _LIST.fullmatch(key) and _TOOL.search(call.name):
+            return []
         if isinstance(value, str) and len(arguments) == 1 and _CHECKBOX.match(value):
             return [(text, box) for box, text in _CHECKBOX.findall(value)]
     return None

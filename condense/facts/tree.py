@@ -1,7 +1,7 @@
 """Paths as lines: what files have in common is written once.
 
 A line that ends with a slash is a folder; names without a slash below it are the files in it. Any
-other line is a whole path, as seen from the common folder in the section's title.
+other line is a whole path, as seen from the common folder in the section's title, or absolute.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from condense.facts.ledger import FileUse
 
 HERE = "./"  # before a path that is not below the common folder, nor absolute
+TAB = "\t"  # between a path, which holds none, and the identifiers named with it
 _COUNTED = re.compile(r"(\d{1,12})/(\d{1,12}) (.+)")
 _MIN_SAVING = 8  # characters; less is not worth a common folder
 
@@ -51,24 +52,28 @@ def file_lines(files: Iterable[FileUse], root: str) -> Iterator[str]:
     """Yield the lines of files that come folder by folder."""
     for group in _groups(files):
         folder = _folder(group[0].path)
-        if folder and len(group) > 1:
+        if folder not in ("", root) and len(group) > 1:
             yield _seen_from(root, folder)
-            yield from (_counted(file, file.path.removeprefix(folder)) for file in group)
+            yield from (file_line(file, file.path.removeprefix(folder)) for file in group)
         else:
-            yield from (_counted(file, _seen_from(root, file.path)) for file in group)
+            yield from (file_line(file, _seen_from(root, file.path)) for file in group)
 
 
 def _seen_from(root: str, path: str) -> str:
+    """Return a path that can't be taken for a name in the folder of the line before."""
     shown = path.removeprefix(root)
-    is_plain = "/" in shown and (not root or shown != path)
-    return shown if is_plain or path.startswith("/") else HERE + shown
+    if path.startswith("/"):
+        # What lies directly in the common folder, or would look absolute, is written whole.
+        return shown if "/" in shown and not shown.startswith(("/", HERE)) else path
+    return shown if "/" in shown and not (root or shown.startswith(HERE)) else HERE + shown
 
 
-def _counted(file: FileUse, shown: str) -> str:
-    """Return ``edits/reads path``; a file read once needs no numbers."""
+def file_line(file: FileUse, shown: str) -> str:
+    """Return ``edits/reads path`` and identifiers; a file read once needs no numbers."""
+    named = f"{TAB}{' '.join(file.names)}" if file.names else ""
     if (file.edits, file.reads) == (0, 1) and not _COUNTED.fullmatch(shown):
-        return shown
-    return f"{file.edits}/{file.reads} {shown}"
+        return f"{shown}{named}"
+    return f"{file.edits}/{file.reads} {shown}{named}"
 
 
 def read_files(lines: Sequence[str], root: str) -> tuple[FileUse, ...]:
@@ -78,10 +83,11 @@ def read_files(lines: Sequence[str], root: str) -> tuple[FileUse, ...]:
         if line.endswith("/"):
             folder = _whole(line, root)
             continue
-        found = _COUNTED.fullmatch(line)
-        edits, reads, shown = found.groups() if found else ("0", "1", line)
+        told, _, named = line.partition(TAB)
+        found = _COUNTED.fullmatch(told)
+        edits, reads, shown = found.groups() if found else ("0", "1", told)
         path = _whole(shown, root) if "/" in shown else folder + shown
-        files.append(FileUse(path, int(edits), int(reads)))
+        files.append(FileUse(path, int(edits), int(reads), tuple(named.split())))
     return tuple(files)
 
 

@@ -18,8 +18,13 @@ LEDGER = """## Ledger ~
 {0}
 ~ to do, 1 done
 {0}
+~ stated in replies
+{0}
+~ identifiers in other calls
+{0}
 ~ user messages
 ~
+~re: {0}
 {0}
 ~ end"""
 
@@ -48,6 +53,16 @@ def worked(text: str) -> list[Message]:
     ]
 
 
+def answered(text: str) -> list[Message]:
+    """Return results in which a person may speak, as answers and refusals."""
+    return [
+        *done(text, "ask", question="Which?"),
+        *done(f"The user said {text}", "exit_plan", plan=text),
+        *done(f"The user denied it {text}", "bash", failed=True, command="make"),
+        *done(f'{{"status": "denied", "x": "{text}', "ask", question="Which?"),
+    ]
+
+
 def counted(text: str) -> None:
     """Count the text's tokens as every counter does."""
     for counter in (condense.PromptCounter(), condense.TiktokenCounter()):
@@ -69,6 +84,7 @@ def judged(text: str) -> None:
 DOORS: dict[str, Callable[[str], object]] = {
     "ledger of words": lambda text: condense.ledger(said(text)),
     "ledger of work": lambda text: condense.ledger(worked(text)),
+    "ledger of answers": lambda text: condense.ledger(answered(text)),
     "receipt of words": lambda text: condense.receipt(said(text), text),
     "receipt of work": lambda text: condense.receipt(worked(text), text[::-1]),
     "parse_ledger": lambda text: condense.parse_ledger(LEDGER.format(text)),

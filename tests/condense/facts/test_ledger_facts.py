@@ -18,11 +18,70 @@ def test_what_the_user_said_is_there_word_for_word_newest_first() -> None:
     assert facts.requests == (Request("second"), Request("  first\n\n\tthing "))
 
 
-def test_a_long_request_is_cut_at_1500_characters_and_says_so() -> None:
-    """Its beginning is verbatim."""
-    text = "".join(f"word{n} " for n in range(400))
-    facts = told(Session().says(text))
-    assert facts.requests == (Request(text[:1500], len(text) - 1500),)
+def test_prose_and_plans_stay_whole_up_to_some_2000_tokens() -> None:
+    """Of longer ones beginning and end, where the question may be; a gap stands between."""
+    plan = "# Plan\n\n" + "".join(f"{n}. Change module{n} so that it works.\n" for n in range(180))
+    assert told(Session().says(plan)).requests == (Request(plan),)
+    longer = plan * 3 + "Does that make sense?"
+    (request,) = told(Session().says(longer)).requests
+    head, gap, tail = request.text.partition("\n[…]\n")
+    assert gap
+    assert longer.startswith(head)
+    assert longer.endswith(tail)
+    assert 1_900 < len(request.text) / 4 < 2_010
+
+
+def test_of_a_pasted_log_beginning_and_end_stay() -> None:
+    """What a machine printed is no prose, in or below what the user says about it."""
+    log = "".join(f"2026-01-0{n % 9} 12:00:0{n % 7} worker{n} handled /a/{n}\n" for n in range(400))
+    (request,) = told(Session().says(f"It fails, see\n{log}Why is that?")).requests
+    assert request.text.startswith("It fails, see\n2026")
+    assert request.text.endswith("Why is that?")
+    assert len(request.text) < 3_000
+
+
+def test_a_text_counts_by_its_tokens_in_any_script() -> None:
+    """A Chinese character is nearly a token, a Latin one a quarter."""
+    text = "请把这个模块改成新的接口,保持原来的行为不变。" * 150
+    (request,) = told(Session().says(text)).requests
+    assert len(text) * 0.7 < 2 * len(request.text) < len(text) * 1.7
+
+
+@pytest.mark.parametrize(
+    ("answer", "to"),
+    [
+        ("yes", "Which of them shall I take?"),
+        ("B)", "B) Rewrite the parser / Which of them shall I take?"),
+        ("do 2", "2. **Wait** / Which of them shall I take?"),
+        ("why?", ""),
+        ("Take the first one, but keep the old name as an alias.", ""),
+    ],
+)
+def test_a_short_answer_keeps_its_question(answer: str, to: str) -> None:
+    """And the options that it names; what asks itself, or says enough, needs none."""
+    asked = (
+        "I see:\nA) Patch it\nB) Rewrite the parser\n2. **Wait**\n\nWhich of them shall I take?\n"
+    )
+    facts = told(Session().says("Go").replies(asked).says(answer))
+    assert facts.requests[0] == Request(answer, to)
+
+
+def test_words_that_replace_others_mark_what_they_replace() -> None:
+    """In any language that says so."""
+    session = Session().says("Use SQLite for the database.").says("Name it Fjord.")
+    session.says("Actually, use Postgres instead of SQLite for the database.")
+    by_text = {request.text: request.replaced for request in told(session).requests}
+    assert by_text == {
+        "Use SQLite for the database.": (
+            "Actually, use Postgres instead of SQLite for the database."
+        ),
+        "Name it Fjord.": "",
+        "Actually, use Postgres instead of SQLite for the database.": "",
+    }
+    chinese = (
+        Session().says("端口必须是8080。").says("日志写到文件。").says("端口不再是8080,改成9090。")
+    )
+    assert [bool(one.replaced) for one in told(chinese).requests] == [False, False, True]
 
 
 def test_a_request_said_twice_is_told_once_at_its_newest_place() -> None:
@@ -178,19 +237,22 @@ def test_todo_lists_in_markdown_and_item_by_item_are_understood() -> None:
 
 def test_names_are_told_that_stand_in_the_part_that_was_cut_off() -> None:
     """What a request says itself is not told twice."""
-    text = "Use MyClass. " + "filler " * 300 + "See https://example.org/x and ABC-123."
+    words = "filler " * 3_000
+    text = f"Use MyClass. {words}See https://example.org/x and ABC-123. {words}"
     assert set(told(Session().says(text)).names) == {"https://example.org/x", "ABC-123"}
 
 
 def test_facts_are_carried_on_over_any_number_of_condensations() -> None:
     """Word for word, and a file goes on being counted."""
-    text = "Keep\nall\n~ of this " + "x" * 1600
+    text = "Keep\nall\n~ of this " + "x" * 16_000
     hidden: list[Message] = Session().says(text).edits("/p/a.py").runs("make test").messages
+    first = gather(hidden).requests
     for number in range(4):
         made = summary(TextBlock("Model's words."), *ledger(hidden), id_=f"s{number}")
         hidden = [made, *Session().edits("/p/a.py").messages]
     facts = gather(hidden)
-    assert facts.requests == (Request(text[:1500], len(text) - 1500),)
+    assert facts.requests == first
+    assert facts.requests[0].text.startswith("Keep\nall\n~ of this xxx")
     assert facts.files == (FileUse("/p/a.py", 5, 0),)
     assert facts.runs == (Run("make test"),)
 
@@ -272,17 +334,21 @@ def test_a_small_budget_keeps_something_of_everything() -> None:
     assert facts.requests[0].text.startswith("39 ")
 
 
-def test_commands_fill_a_small_ledger_and_stand_whole_in_one_that_is_not() -> None:
-    """What the user said is not made shorter by leaving out what ran."""
-    lookups = [f"grep -rn 'some_longer_name_{number}' src/app/module" for number in range(12)]
+def test_the_last_commands_stay_and_of_lookups_the_last_ten() -> None:
+    """Of the last 35, all that does something; it may have to be done again."""
+    session = Session()
+    for number in range(50):
+        session.runs(f"grep -rn 'some_longer_name_{number}' src/app/module")
+        session.runs(f"kubectl apply --filename deployments/stage-{number}.yaml")
+    heads = [run.head for run in told(session).runs]
+    assert sum(head.startswith("grep") for head in heads) == 10
+    assert heads[0] == "kubectl apply --filename deployments/stage-49.yaml"
+    assert sum(head.startswith("kubectl") for head in heads) == 18
 
-    def kept(request: str, answer: str) -> int:
-        session = Session().says(request)
-        for command in lookups:
-            session.runs(command, answer)
-        return len(told(session).runs)
 
-    few = kept("Look.", "found " * 600)
-    assert few < len(lookups)
-    assert few < kept("Look.", "found " * 1_200)
-    assert kept("word " * 250, "found " * 600) == len(lookups)
+@pytest.mark.parametrize("key", ["command", "cmd", "code", "query", "script", "sql"])
+def test_what_an_interpreter_or_a_database_runs_is_a_command(key: str) -> None:
+    """Not only what a shell does."""
+    assert told(Session().calls("tool", **{key: "UPDATE t SET a = 1"})).runs == (
+        Run("UPDATE t SET a = 1"),
+    )

@@ -1,0 +1,68 @@
+"""Sentences, and what in them tells something, in any script."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from condense.facts.cues import DECISIONS, PROMISES, REPLACEMENTS, RULES, Cues
+from condense.facts.plain import estimate, one_line
+
+SENTENCE = 300  # characters; a longer one is cut, it is no rule but a text
+_LABEL = 3  # characters: "1." begins a sentence, it is none
+# What ends a sentence by Unicode's property Sentence_Terminal, in the scripts that chats are mostly
+# written in. Where words are set apart by spaces, one has to follow.
+_END = re.compile(r"[.!?…؟۔।॥։።][\"'”’»)\]*_]*+(?=\s)|[。！？｡．][」』”’）]*+|\n")
+_WORD = re.compile(r"\w+")
+# A number with what makes it one to keep: a currency, a unit, a date, a time, decimals, or that it
+# is long; and codes of letters and digits, as in BK-48213.
+_MEASURED = re.compile(
+    r"[$€£¥₹₩₽]\s?\d|\d\s?[%‰°€£¥₹₩₽$]|\d[.,:/-]\d|\d{3}"
+    r"|\b(?=[A-Z-]{0,12}\d)[A-Z\d]{1,12}-?[A-Z\d]{2,12}\b"
+)
+_COUNTED = re.compile(r"\d")
+_SAYS_NOTHING = 3  # tokens, as in "I will."
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences and lines of a text, without space around them."""
+    start = 0
+    for end in _END.finditer(text):
+        sentence = text[start : end.end()].strip()
+        if len(sentence) > _LABEL or end[0] == "\n":
+            start = end.end()
+            if sentence:
+                yield sentence
+    if rest := text[start:].strip():
+        yield rest
+
+
+def is_rule(sentence: str) -> bool:
+    """Whether the sentence says what must be, or must not."""
+    return _says(RULES, sentence)
+
+
+def replaces(sentence: str) -> bool:
+    """Whether the sentence says that something takes the place of something else."""
+    return _says(REPLACEMENTS, sentence)
+
+
+@lru_cache(1_000)
+def weight(sentence: str) -> int:
+    """Return how much the sentence states: figures, codes, decisions, promises; 0 for none."""
+    if estimate(sentence) <= _SAYS_NOTHING:
+        return 0
+    measured, counted = _MEASURED.search(sentence), _COUNTED.search(sentence)
+    found = 2 * bool(measured) + bool(counted and not measured)
+    return found + 2 * _says(PROMISES, sentence) + 2 * _says(DECISIONS, sentence)
+
+
+def short(sentence: str) -> str:
+    """Return the sentence on one line, cut where it is a text of its own."""
+    return one_line(sentence, SENTENCE)
+
+
+def _says(cues: Cues, sentence: str) -> bool:
+    folded = sentence.casefold().replace("’", "'")
+    return any(part in folded for part in cues.parts) or not cues.words.isdisjoint(
+        _WORD.findall(folded)
+    )
