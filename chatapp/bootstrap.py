@@ -1,7 +1,7 @@
 """The composition root: builds everything a turn works with from rows and settings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.conf import settings
@@ -59,15 +59,10 @@ def ladder_for(preferences: Preferences) -> list[condense.Strategy]:
     ]
 
 
-def condenser_for(
-    summarizer: condense.Summarizer,
-    log: condense.CondensationLog,
-    preferences: Preferences,
-    workspace: Path,
-) -> condense.Condenser:
-    """Return the condenser as user and server want it: its strategies, and hooks around them."""
-    strategies, hooks = ladder_for(preferences), hooks_for(workspace)
-    return condense.Condenser(summarizer, COUNTER, strategies, hooks=hooks, log=log)
+def configuration_for(run: Run, workspace: Path) -> condense.Configuration:
+    """Return how a run condenses, as user and server want it: with strategies and hooks."""
+    strategies, hooks = ladder_for(run.preferences), hooks_for(workspace)
+    return replace(run.configuration, strategies=strategies, hooks=hooks)
 
 
 def hooks_for(workspace: Path) -> condense.Hooks:
@@ -112,7 +107,7 @@ def assemble(run: Run, audience: Audience) -> Parts:
     summarizer = ProviderSummarizer(provider, journal, audience)
     keeper = Keeper(
         run,
-        condenser=condenser_for(summarizer, log, run.preferences, workspace),
+        condenser=configuration_for(run, workspace).condenser(summarizer, COUNTER, log=log),
         log=log,
         journal=journal,
         toolbox=toolbox,

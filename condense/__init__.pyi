@@ -10,6 +10,7 @@ from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
 from .condenser.shortcut import Condensed, condense
+from .configuration import Configuration
 from .errors import (
     CannotFit,
     CondenseError,
@@ -70,6 +71,7 @@ from .prompts import (
 )
 from .receipts import Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
+from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
     INTERRUPTED,
     inject_synthetic_results,
@@ -172,6 +174,7 @@ __all__ = [
     "CondenseError",
     "Condensed",
     "Condenser",
+    "Configuration",
     "Content",
     "CutChunk",
     "DidNotShrink",
@@ -209,6 +212,7 @@ __all__ = [
     "Report",
     "Resolver",
     "Role",
+    "RooSettings",
     "Score",
     "Situation",
     "Strategy",
@@ -268,6 +272,7 @@ __all__ = [
     "pair_calls",
     "parse_ledger",
     "plan_truncation",
+    "read_roo_settings",
     "receipt",
     "register_prompt",
     "register_strategy",

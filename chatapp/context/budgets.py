@@ -23,17 +23,19 @@ def warm_up() -> None:
 
 def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
     """Return the window, the reserve and the threshold in force for a profile."""
+    return configuration_for(profile, preferences).budget(
+        profile.context_window, profile.output_limit, profile=profile.name
+    )
+
+
+def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
+    """Return what user and server want of condensing, but for what it is made of."""
     own = condense.PerProfile({profile.name: profile.threshold})
-    everywhere = condense.Fixed(preferences.threshold)
-    return condense.with_threshold(window_of(profile), (own, everywhere), profile=profile.name)
-
-
-def window_of(profile: Profile) -> condense.Budget:
-    """Return a profile's window and reserve, with the server's buffer."""
-    return condense.Budget(
-        window=profile.context_window,
-        max_output=profile.output_limit,
+    return condense.Configuration(
+        thresholds=(own, condense.Fixed(preferences.threshold)),
         buffer=settings.CONDENSE_BUFFER / 100,
+        automatic=preferences.auto_condense,
+        prompt=preferences.condensing_prompt,
     )
 
 

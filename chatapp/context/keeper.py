@@ -114,15 +114,13 @@ class Keeper:
         self, history: Sequence[condense.Message], trigger: condense.Trigger
     ) -> condense.Situation:
         run, manual = self.run, trigger is condense.Trigger.MANUAL
-        return condense.Situation(
-            effective=tuple(history),
-            tokens=await self._measure(history),
-            budget=run.budget,
+        return run.configuration.situation(
+            history,
+            await self._measure(history),
+            run.budget,
             trigger=trigger,
             system=run.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            automatic=run.preferences.auto_condense,
-            prompt=run.preferences.condensing_prompt,
             focus=run.focus,
             model=run.profile.model,
             environment=self._describe_environment,

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.context.budgets import budget_for
+from chatapp.context import budgets
 from chatapp.models import Conversation, Preferences, Profile, Turn
 
 
@@ -19,9 +19,14 @@ class Terms:
     system: str = SYSTEM_PROMPT
 
     @cached_property
+    def configuration(self) -> condense.Configuration:
+        """What user and server want of condensing."""
+        return budgets.configuration_for(self.profile, self.preferences)
+
+    @cached_property
     def budget(self) -> condense.Budget:
-        """The window, the reserve and the thresholds in force."""
-        return budget_for(self.profile, self.preferences)
+        """The window, the reserve and the threshold in force."""
+        return budgets.budget_for(self.profile, self.preferences)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.context import budgets
-from chatapp.models import Profile
+from chatapp.models import Preferences, Profile
 
 if TYPE_CHECKING:
     ProfileModelForm = forms.ModelForm[Profile]
@@ -59,7 +59,7 @@ class ThresholdChoice(ProfileModelForm):
         profile = self.instance
         if not profile.context_window:
             return None
-        budget = budgets.window_of(profile)
+        budget = budgets.budget_for(profile, Preferences())
         return {"window": profile.context_window, "allowed": max(0, int(budget.allowed))}
 
     def clean(self) -> dict[str, Any]:

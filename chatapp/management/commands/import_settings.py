@@ -1,0 +1,102 @@
+"""``manage.py import_settings FILE``: Roo Code's settings become those of a user."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, override
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+import condense
+from chatapp import services
+from chatapp.forms import PreferencesForm, ThresholdChoice
+from chatapp.forms.thresholds import INHERITED, OWN
+from chatapp.models import Preferences, Profile
+
+
+class Command(BaseCommand):
+    """Read what Roo Code exported, set what it says of condensing, and say what was not used."""
+
+    help = "Import the condensing settings of Roo Code: a JSON file that it exported."
+
+    @override
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="JSON file")
+        parser.add_argument("--user", help="whose settings; default: the server's owner")
+
+    @override
+    @transaction.atomic
+    def handle(self, *, file: Path, user: str | None, **_options: Any) -> None:
+        found = _read(file)
+        preferences = services.preferences_of(_user(user))
+        said = [*self._preferences(preferences, found), *self._profiles(preferences, found)]
+        for note in found.notes:
+            self.stderr.write(note)
+        for line in said or ["There was nothing to import."]:
+            self.stdout.write(line)
+
+    def _preferences(self, preferences: Preferences, found: condense.RooSettings) -> Iterator[str]:
+        """Save what holds everywhere through the form that people use, and say what was set."""
+        threshold = None if found.threshold is None else round(found.threshold)
+        wishes = {
+            "auto_condense": found.automatic,
+            "threshold": threshold,
+            "condensing_prompt": found.prompt,
+        }
+        given = {name: value for name, value in wishes.items() if value is not None}
+        shown = PreferencesForm(instance=preferences)
+        stored = {name: shown[name].value() for name in shown.fields}
+        form = PreferencesForm({**stored, **given}, instance=preferences)
+        if not form.is_valid():
+            raise CommandError(_first_problem(form))
+        form.save()
+        for name, value in given.items():
+            told = "own text" if name == "condensing_prompt" and value else value
+            yield f"{shown[name].label}: {told if told != '' else 'default'}"
+
+    def _profiles(self, preferences: Preferences, found: condense.RooSettings) -> Iterator[str]:
+        """Set the threshold of each profile that has the same name here."""
+        profiles = {profile.name: profile for profile in preferences.owner.profiles.all()}
+        for name, percent in found.profiles.items():
+            if name not in profiles:
+                self.stderr.write(f"There is no profile {name!r}: its threshold is not used.")
+                continue
+            yield _set_threshold(profiles[name], percent)
+
+
+def _set_threshold(profile: Profile, percent: float) -> str:
+    inherits = percent == condense.INHERIT
+    sent = {"mode": INHERITED} if inherits else {"mode": OWN, "own_threshold": round(percent)}
+    form = ThresholdChoice(sent, instance=profile)
+    if not form.is_valid():
+        raise CommandError(_first_problem(form))
+    profile.save(update_fields=["threshold"])
+    return f"Threshold of {profile.name}: {'inherited' if inherits else profile.threshold}"
+
+
+def _read(file: Path) -> condense.RooSettings:
+    try:
+        return condense.read_roo_settings(json.loads(file.read_text("utf-8")))
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise CommandError(f"{file} is no JSON: {error}") from error
+    except condense.CondenseError as error:
+        raise CommandError(str(error)) from error
+
+
+def _user(name: str | None) -> Any:
+    if name is None:
+        return services.prepare_owner()
+    user = get_user_model().objects.filter(username=name).first()
+    if user is None:
+        raise CommandError(f"There is no user {name!r}.")
+    return user
+
+
+def _first_problem(form: PreferencesForm | ThresholdChoice) -> str:
+    name, problems = next(iter(form.errors.items()))
+    return f"{name}: {problems[0]}"
