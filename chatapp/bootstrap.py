@@ -18,11 +18,11 @@ from chatapp.context.keeper import Keeper
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
+from chatapp.context.toolboxes import toolbox_for
 from chatapp.models import Conversation, Preferences, Profile
 from chatapp.models.accounts import KeySource, server_key, server_url
 from chatapp.network.addresses import Guard
 from chatapp.providers import create_provider
-from chatapp.tools import WorkspaceToolbox
 
 HooksFor = Callable[[Path], condense.Hooks]
 
@@ -99,7 +99,7 @@ def assemble(run: Run, audience: Audience) -> Parts:
     """Build the parts for a run; ``audience`` is told what they do."""
     provider = provider_for(run.profile)
     workspace = workspace_of(run.conversation)
-    toolbox = WorkspaceToolbox(workspace)
+    toolbox = toolbox_for(workspace)
     scale = Scale.read(run.conversation, run.profile)
     saver = Saver(audience)
     journal = StoredJournal(run, scale, saver)

@@ -144,7 +144,7 @@ class AgentLoop:
         started = time.monotonic()
         outcome = await self._outcome(call)
         seconds = time.monotonic() - started
-        self._results.append(condense.ToolResultBlock(call.id, outcome.text, outcome.is_error))
+        self._results.append(outcome.answer(call))
         self.audience.publish(events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds))
         await finish(self.journal.close_tool(number, outcome))
 

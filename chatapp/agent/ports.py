@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.errors import ToolError
 
 
 class Purpose(enum.StrEnum):
@@ -16,17 +17,42 @@ class Purpose(enum.StrEnum):
     SUMMARY = "summary"
 
 
+class Access(enum.StrEnum):
+    """What a tool does to the world outside the conversation."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+
+
+class Policy(enum.StrEnum):
+    """Whether a tool may run: always, when a person says so each time, or never."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model is told about it.
 
-    ``tally`` tells people what was done: once, and ``{count}`` times to different things.
+    ``tally`` tells people what was done: once, and ``{count}`` times to different things. Unless
+    the tool names a ``policy``, reading is allowed and anything else is asked about.
     """
 
     name: str
     description: str
     input_schema: Mapping[str, Any]
     tally: tuple[str, str] | None = None
+    access: Access = Access.READ
+    policy: Policy | None = None
+
+    @property
+    def default_policy(self) -> Policy:
+        """Whether it may run where nobody has said anything about it."""
+        return self.policy or (Policy.ALLOW if self.access is Access.READ else Policy.ASK)
 
     def to_api(self) -> dict[str, Any]:
         """Return the tool in the Messages API's shape."""
@@ -151,10 +177,43 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a tool answered; ``text`` goes to the model."""
+    """What a tool answered; ``text`` goes to the model, and ``images`` after it."""
 
     text: str
     is_error: bool = False
+    images: tuple[condense.ImageBlock, ...] = ()
+
+    def answer(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
+        """Return it as the result of a call."""
+        text = condense.TextBlock(self.text)
+        content: condense.Content = (text, *self.images) if self.images else self.text
+        return condense.ToolResultBlock(call.id, content, self.is_error)
+
+
+class Line(Protocol):
+    """What a call that runs may say to those who watch, and ask."""
+
+    def show(self, output: str) -> None:
+        """Show the end of what it has put out so far; returns at once."""
+        ...
+
+    async def ask(self, question: str, answers: Sequence[str], /) -> str:
+        """Return what a person answers; waits as long as it takes."""
+        ...
+
+
+class NoLine:
+    """Nobody watches."""
+
+    def show(self, output: str) -> None:
+        """Let it go."""
+
+    async def ask(self, _question: str, _answers: Sequence[str]) -> str:
+        """Refuse: there is nobody."""
+        raise ToolError("There is nobody here who could be asked.")
+
+
+NO_LINE = NoLine()
 
 
 class Toolbox(Protocol):
@@ -165,7 +224,9 @@ class Toolbox(Protocol):
         """The tools the model may call."""
         ...
 
-    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
+    ) -> ToolOutcome:
         """Run one call; every failure comes back as an outcome with ``is_error``."""
         ...
 

@@ -10,7 +10,7 @@ import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
 from chatapp.providers import provider_spec
-from chatapp.tools import WorkspaceToolbox
+from chatapp.tools import tool_specs
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
 COUNTER: condense.TokenCounter = condense.PromptCounter()
@@ -53,9 +53,8 @@ class Overhead:
 
 
 @functools.cache
-def overhead_for(provider: str) -> Overhead:
+def overhead_for(provider: str, tools: tuple[str, ...]) -> Overhead:
     """Return what system prompt and tools weigh for a provider's models."""
-    tools = condense.count_tools([spec.to_api() for spec in WorkspaceToolbox.specs], COUNTER)
-    return Overhead(
-        COUNTER.count(SYSTEM_PROMPT), tools + provider_spec(provider).tool_prompt_tokens
-    )
+    specs = tool_specs()
+    size = condense.count_tools([specs[name].to_api() for name in tools], COUNTER)
+    return Overhead(COUNTER.count(SYSTEM_PROMPT), size + provider_spec(provider).tool_prompt_tokens)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.db import models
 
 import condense
-from chatapp.context import budgets
+from chatapp.context import budgets, toolboxes
 from chatapp.models import Conversation, ModelCall, Profile
 from chatapp.models.prepared import prepared
 
@@ -63,7 +63,7 @@ class Scale:
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
         calls = _latest_calls(conversation=conversation.pk, model=profile.model)
         return cls(
-            budgets.overhead_for(profile.provider).total,
+            budgets.overhead_for(profile.provider, toolboxes.offered()).total,
             _calibrate(calls),
             conversation.measured_tokens,
             conversation.measured_seq or 0,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.context import budgets, sizes
+from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.runs import Terms
 from chatapp.context.thresholds import Threshold
 from chatapp.live.forecast import Forecast, forecast
@@ -89,7 +89,7 @@ def _segments(
     used: int, history: Sequence[condense.Message], profile: Profile, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
-    overhead = budgets.overhead_for(profile.provider)
+    overhead = budgets.overhead_for(profile.provider, toolboxes.offered())
     summaries = sizes.sum_tokens([one for one in history if one.is_summary])
     estimates = {
         "system": (_("System prompt"), overhead.system),

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 import condense
-from chatapp.context import budgets
+from chatapp.context import budgets, toolboxes
 from chatapp.models import Conversation, Profile, store
 from chatapp.providers import keyless_spec
 from chatapp.services.accounts import preferences_of
@@ -58,7 +58,7 @@ def _find_profile(owner: User, tokens: int) -> Profile:
     profiles = [default] if default else []
     profiles += Profile.objects.filter(owner=owner).order_by("context_window")
     for profile in profiles:
-        overhead = budgets.overhead_for(profile.provider).total
+        overhead = budgets.overhead_for(profile.provider, toolboxes.offered()).total
         if not budgets.budget_for(profile, preferences).exceeds(tokens + overhead):
             return profile
     return _make_roomy_profile(owner)

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from chatapp.context.thresholds import CONDENSES, TRUNCATES
-from chatapp.tools import WorkspaceToolbox
+from chatapp.tools import tool_specs
 
 register = template.Library()
 
@@ -89,7 +89,7 @@ def script_texts() -> SafeString:
 
 def tallies() -> dict[str, dict[str, str]]:
     """Return for each tool what several of its calls have done."""
-    found = {spec.name: spec.tally for spec in WorkspaceToolbox.specs if spec.tally}
+    found = {spec.name: spec.tally for spec in tool_specs().values() if spec.tally}
     return {
         f"tally.{name}": {"one": _(one), "other": _(other)} for name, (one, other) in found.items()
     }

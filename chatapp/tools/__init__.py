@@ -1,25 +1,35 @@
-"""The agent's tools: they read the files of one conversation's workspace and nothing else.
+"""The agent's tools: each works with the one thing that it names, and reaches nothing else.
 
 Each tool is a file with the same three things in it: ``Arguments``, ``SPEC`` and ``run``. A file of
-this folder that has a ``SPEC`` is a tool; nothing else names it.
+this folder that has a ``SPEC`` is a tool; nothing else names it. The type of what ``run`` takes
+first says what the tool works with: the workspace's files, or a port of ``ports``. One that writes
+has a ``preview`` too, which says what would change.
 """
 
 import asyncio
+import functools
+import inspect
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, get_type_hints
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import ToolOutcome, ToolSpec
+from chatapp.agent.ports import NO_LINE, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments
 from chatapp.tools.workspace import Workspace, quote
+from chatapp.tools.writable import WritableWorkspace
 
-__all__ = ["WorkspaceToolbox"]
+__all__ = ["WorkspaceToolbox", "tool_specs"]
 
 _logger = logging.getLogger(__name__)
+
+# What a tool may ask for, by its type, made for one call.
+Offers = Mapping[type[Any], Callable[[Line], Any]]
+_NOTHING: Offers = {}
+_UNTOLD: Mapping[str, Policy] = {}
 
 
 class _Tool(Protocol):
@@ -31,7 +41,8 @@ class _Tool(Protocol):
     @property
     def Arguments(self) -> type[Any]: ...  # noqa: N802 - a class of the file
 
-    def run(self, workspace: Workspace, arguments: Any, /) -> str: ...
+    @property
+    def run(self) -> Callable[[Any, Any], str | ToolOutcome | Awaitable[str | ToolOutcome]]: ...
 
 
 def _find_tools() -> Iterator[_Tool]:
@@ -41,27 +52,66 @@ def _find_tools() -> Iterator[_Tool]:
             yield cast(_Tool, module)
 
 
-_TOOLS = tuple(_find_tools())
+_TOOLS = {tool.SPEC.name: tool for tool in _find_tools()}
+
+
+def tool_specs() -> dict[str, ToolSpec]:
+    """Return all tools that there are, by name."""
+    return {name: tool.SPEC for name, tool in _TOOLS.items()}
+
+
+@functools.cache
+def _asked_for(name: str) -> type[Any]:
+    """Return what a tool works with."""
+    first = next(iter(inspect.signature(_TOOLS[name].run).parameters))
+    asked: type[Any] = get_type_hints(_TOOLS[name].run)[first]
+    return asked
 
 
 class WorkspaceToolbox:
-    """The tools for the folder ``root``; implements the loop's Toolbox."""
+    """The tools for the folder ``root``; implements the loop's Toolbox.
 
-    specs: tuple[ToolSpec, ...] = tuple(tool.SPEC for tool in _TOOLS)
+    ``offers`` are the ports besides the folder; ``policies`` say by name which tools may run.
+    """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self, root: Path, *, offers: Offers = _NOTHING, policies: Mapping[str, Policy] = _UNTOLD
+    ) -> None:
         """Open nothing yet: the folder is looked at when a tool runs."""
-        self._workspace = Workspace(root)
-        self._tools = {tool.SPEC.name: tool for tool in _TOOLS}
+        self._workspace = WritableWorkspace(root)
+        self._offers: Offers = {
+            Workspace: lambda _line: self._workspace,
+            WritableWorkspace: lambda _line: self._workspace,
+            **offers,
+        }
+        self._policies = policies
+        self._tools = {name: tool for name, tool in _TOOLS.items() if self._is_offered(name)}
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools the model may call."""
+        return tuple(tool.SPEC for tool in self._tools.values())
+
+    def _is_offered(self, name: str) -> bool:
+        return self.policy(name) is not Policy.DENY and _asked_for(name) in self._offers
+
+    def policy(self, name: str) -> Policy:
+        """Return whether a tool may run, has to be asked for, or may not."""
+        tool = _TOOLS.get(name)
+        default = tool.SPEC.default_policy if tool else Policy.ALLOW
+        return self._policies.get(name, default)
 
     def holds(self, path: str) -> bool:
         """Whether the tools could read this path now; asks the disk."""
         return self._workspace.holds(path)
 
-    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
+    ) -> ToolOutcome:
         """Run one call in a thread; every failure comes back as an outcome with ``is_error``."""
         try:
-            return ToolOutcome(await asyncio.to_thread(self._run, name, arguments))
+            said = await self._run(name, arguments, line)
+            return ToolOutcome(said) if isinstance(said, str) else said
         except ToolError as error:
             return ToolOutcome(str(error), is_error=True)
         except Exception:
@@ -69,8 +119,25 @@ class WorkspaceToolbox:
             _logger.exception("A tool failed: %s", quote(name))
             return ToolOutcome("The tool failed unexpectedly; the server's log says more.", True)
 
-    def _run(self, name: str, arguments: Mapping[str, Any]) -> str:
+    async def _run(self, name: str, arguments: Mapping[str, Any], line: Line) -> str | ToolOutcome:
+        tool = self._find(name)
+        parsed = parse_arguments(tool.Arguments, arguments)
+        given = self._offers[_asked_for(name)](line)
+        if inspect.iscoroutinefunction(tool.run):
+            return cast("str | ToolOutcome", await tool.run(given, parsed))
+        return cast("str | ToolOutcome", await asyncio.to_thread(tool.run, given, parsed))
+
+    def _find(self, name: str) -> _Tool:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f"There is no tool {quote(name)}. Tools: {', '.join(self._tools)}.")
-        return tool.run(self._workspace, parse_arguments(tool.Arguments, arguments))
+        return tool
+
+    async def preview(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return what a call would change, "" where it can't be told; raise ToolError."""
+        tool = self._find(name)
+        parsed = parse_arguments(tool.Arguments, arguments)
+        show = getattr(tool, "preview", None)
+        if show is None:
+            return ""
+        return cast(str, await asyncio.to_thread(show, self._workspace, parsed))

@@ -1,11 +1,12 @@
-"""Reads a text file, or some lines of it, with line numbers."""
+"""Reads a text file, or some lines of it, with line numbers; a PDF's text, and images."""
 
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import ToolSpec
+from chatapp.agent.ports import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.workspace import Workspace, quote
+from chatapp.tools.media import image_of, is_pdf, pdf_text
+from chatapp.tools.workspace import Workspace, as_text, quote, show_size
 
 # One call's share of the context: lines, characters in all, and characters of one line.
 MAX_LINES = 2_000
@@ -25,18 +26,25 @@ class Arguments:
 SPEC = ToolSpec(
     name="read_file",
     description=(
-        "Read a UTF-8 text file; each line comes with its number and a tab before it. "
-        f"One call returns at most {MAX_LINES:,} lines or {MAX_TEXT:,} characters and says how "
-        "to read on."
+        "Read a text file (UTF-8), the text of a PDF, or an image. Each line comes with its number "
+        f"and a tab before it. One call returns at most {MAX_LINES:,} lines or {MAX_TEXT:,} "
+        "characters and says how to read on."
     ),
     input_schema=schema_of(Arguments),
     tally=("Read {count} file", "Read {count} files"),
 )
 
 
-def run(workspace: Workspace, arguments: Arguments) -> str:
-    """Return the numbered lines, and a note when there are more."""
-    lines = workspace.read_text(arguments.path).removesuffix("\n").split("\n")
+def run(workspace: Workspace, arguments: Arguments) -> str | ToolOutcome:
+    """Return the numbered lines, and a note when there are more; an image as it is."""
+    data = workspace.read_bytes(arguments.path)
+    if image := image_of(data):
+        return ToolOutcome(f"The image has {show_size(len(data))}.", images=(image,))
+    text = pdf_text(data) if is_pdf(data) else as_text(arguments.path, data)
+    return _lines(text.removesuffix("\n").split("\n"), arguments)
+
+
+def _lines(lines: list[str], arguments: Arguments) -> str:
     if lines == [""]:
         return "The file is empty."
     first, last = _choose(arguments, len(lines))

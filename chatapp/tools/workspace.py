@@ -15,7 +15,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
@@ -49,6 +49,7 @@ _REASONS = {
     errno.ENODEV: "{} is neither a file nor a folder.",
     errno.ENXIO: "{} is neither a file nor a folder.",
 }
+_NO_OTHERS: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,11 @@ class Workspace:
 
     def __init__(self, root: Path) -> None:
         """Remember where the folder is."""
-        self._root = root
+        self.root = root
 
     def read_bytes(self, path: str) -> bytes:
         """Return a whole file of at most ``MAX_FILE`` bytes."""
-        with _explained(path), self._opened(path) as found:
+        with explained(path), self._opened(path) as found:
             info = os.fstat(found)
             if stat.S_ISDIR(info.st_mode):
                 raise ToolError(f"{quote(path)} is a folder, not a file.")
@@ -90,23 +91,20 @@ class Workspace:
 
     def read_text(self, path: str) -> str:
         """Return a whole text file; lines end with a newline, whatever they ended with."""
-        data = self.read_bytes(path)
-        if not is_text(data):
-            raise ToolError(f"{quote(path)} is not a UTF-8 text file.")
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return as_text(path, self.read_bytes(path))
 
     def holds(self, path: str) -> bool:
         """Whether something below the root can be opened under this path."""
         try:
-            with _explained(path), self._opened(path):
+            with explained(path), self._opened(path):
                 return True
         except ToolError:
             return False
 
     def walk(self, path: str = ".", *, recursive: bool = True) -> Iterator[Entry]:
         """Yield what is in a folder and below, sorted by name; a file yields itself."""
-        with _explained(path):
-            here = "/".join(map(_written, self._locate(path)))
+        with explained(path):
+            here = "/".join(map(_written, self.locate(path)))
             with self._opened(path) as found:
                 info = os.fstat(found)
                 if stat.S_ISDIR(info.st_mode):
@@ -114,11 +112,11 @@ class Workspace:
                 else:
                     yield Entry(here, "file", info.st_size)
 
-    def _locate(self, path: str) -> tuple[str, ...]:
+    def locate(self, path: str) -> tuple[str, ...]:
         """Return the names that lead from the root to what the path means."""
         if len(path) > _MAX_PATH:
             raise ToolError(f"The path {quote(path)} is too long.")
-        root = self._root.resolve()
+        root = self.root.resolve()
         found = _resolve(root, path, _meant_by(path))
         if not os.path.lexists(found):
             # Nobody but these tools writes a name in this way.
@@ -128,10 +126,10 @@ class Workspace:
     @contextlib.contextmanager
     def _opened(self, path: str) -> Iterator[int]:
         """Open a file or folder below the root, following no link on the way."""
-        found = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        found = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            for part in self._locate(path):
-                inner = _open_in(found, part)
+            for part in self.locate(path):
+                inner = open_in(found, part)
                 os.close(found)
                 found = inner
             yield found
@@ -180,6 +178,13 @@ def show_size(size: int) -> str:
     return f"{size:,} GB"
 
 
+def as_text(path: str, data: bytes) -> str:
+    """Return what a text file says, with plain newlines; raise ToolError for any other."""
+    if not is_text(data):
+        raise ToolError(f"{quote(path)} is not a UTF-8 text file.")
+    return data.decode("utf-8-sig").replace("\r\n", "\n")
+
+
 def is_text(data: bytes) -> bool:
     """Whether this is UTF-8 without NUL bytes."""
     if b"\0" in data:
@@ -191,7 +196,7 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def _open_in(folder: int, name: str) -> int:
+def open_in(folder: int, name: str) -> int:
     """Open a file or folder by its name in a folder; opening a device could start something."""
     mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
@@ -223,7 +228,7 @@ def _walk_into(folder: int, name: str, path: str, depth: int) -> Iterator[Entry]
         yield Entry(path, "folder", 0, closed=True)
         return
     try:
-        found = _open_in(folder, name)
+        found = open_in(folder, name)
     except OSError:
         yield Entry(path, "folder", 0, closed=True)
         return
@@ -239,12 +244,16 @@ def _kind_of(mode: int) -> str:
 
 
 @contextlib.contextmanager
-def _explained(path: str) -> Iterator[None]:
-    """Turn an error of the operating system into a sentence about the path as it was given."""
+def explained(path: str, reasons: Mapping[int, str] = _NO_OTHERS) -> Iterator[None]:
+    """Turn an error of the operating system into a sentence about the path as it was given.
+
+    These ``reasons`` go before those for reading.
+    """
     try:
         yield
     except OSError as error:
-        reason = _REASONS.get(error.errno or 0, "{} can't be read.")
+        number = error.errno or 0
+        reason = reasons.get(number) or _REASONS.get(number, "{} can't be used.")
         raise ToolError(reason.format(quote(path))) from error
     except (UnicodeError, ValueError, RecursionError) as error:
         raise ToolError(f"{quote(path)} is not a path.") from error

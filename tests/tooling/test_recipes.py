@@ -21,13 +21,13 @@ from chatapp.forms import PreferencesForm
 from chatapp.importers import list_formats, load_importer
 from chatapp.models import Profile
 from chatapp.providers import provider_specs
-from chatapp.tools import WorkspaceToolbox
+from chatapp.tools import WorkspaceToolbox, tool_specs
 
 folder = pathlib.Path("workspace"); folder.mkdir()
 (folder / "poem.txt").write_text("one\\ntwo\\n")
 outcome = asyncio.run(WorkspaceToolbox(folder).run("count_lines", {"path": "poem.txt"}))
 assert outcome.text == "2 lines" and not outcome.is_error, outcome
-assert "count_lines" in [spec.name for spec in WorkspaceToolbox.specs]
+assert "count_lines" in tool_specs()
 
 assert condense.load_strategy("hide_all").kind == "condensed"
 form = PreferencesForm()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from chatapp.agent import ports
-from chatapp.tools import WorkspaceToolbox, list_files
+from chatapp.tools import WorkspaceToolbox, list_files, tool_specs
+from chatapp.tools.ports import Person
 from chatapp.tools.workspace import Workspace
 
 PATIENCE = 60  # seconds
@@ -25,12 +26,41 @@ def toolbox(folder: Path) -> WorkspaceToolbox:
 def test_it_is_the_toolbox_that_the_loop_asks_for(toolbox: WorkspaceToolbox) -> None:
     """Checked by the type checker too."""
     box: ports.Toolbox = toolbox
-    assert [spec.name for spec in box.specs] == ["list_files", "read_file", "search_files"]
+    assert [spec.name for spec in box.specs] == [
+        "apply_diff",
+        "list_files",
+        "read_file",
+        "search_files",
+        "update_todo_list",
+        "write_file",
+    ]
+
+
+def test_a_tool_is_there_where_it_may_run_and_has_what_it_asks_for(folder: Path) -> None:
+    """What is denied is not offered, and no port means no tool."""
+    denied = {"write_file": ports.Policy.DENY, "apply_diff": ports.Policy.DENY}
+    box = WorkspaceToolbox(folder, policies=denied, offers={Person: lambda line: line})
+    assert [spec.name for spec in box.specs] == [
+        "ask_user",
+        "list_files",
+        "read_file",
+        "search_files",
+        "update_todo_list",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [("read_file", "allow"), ("write_file", "ask"), ("apply_diff", "ask"), ("ask_user", "allow")],
+)
+def test_reading_is_allowed_and_the_rest_is_asked_about(name: str, policy: str) -> None:
+    """Unless somebody decides otherwise."""
+    assert tool_specs()[name].default_policy == policy
 
 
 def test_the_model_is_told_what_each_argument_is(toolbox: WorkspaceToolbox) -> None:
     """The schema is what the check goes by."""
-    spec = toolbox.specs[1].to_api()
+    spec = tool_specs()["read_file"].to_api()
     schema = spec["input_schema"]
     assert schema["required"] == ["path"]
     assert schema["additionalProperties"] is False
@@ -54,7 +84,11 @@ async def test_a_call_gives_its_text(toolbox: WorkspaceToolbox) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("rm", {}, 'There is no tool "rm". Tools: list_files, read_file, search_files.'),
+        (
+            "rm",
+            {},
+            'There is no tool "rm". Tools: apply_diff, list_files, ',
+        ),
         ("", {}, 'There is no tool "".'),
         ("x\n" * 5_000, {}, "There is no tool"),
         ("read_file", {}, "The argument 'path' is missing."),

@@ -88,7 +88,7 @@ def test_a_link_that_is_put_there_after_the_check_leads_nowhere(
     root: Path, swapped: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between resolving a path and opening it, anything may be exchanged for a link."""
-    original = Workspace._locate
+    original = Workspace.locate
 
     def locate(workspace: Workspace, path: str) -> tuple[str, ...]:
         parts = original(workspace, path)
@@ -99,7 +99,7 @@ def test_a_link_that_is_put_there_after_the_check_leads_nowhere(
         return parts
 
     (root.parent / "secret" / "a.py").write_text("the secret")
-    monkeypatch.setattr(Workspace, "_locate", locate)
+    monkeypatch.setattr(Workspace, "locate", locate)
     with pytest.raises(ToolError):
         Workspace(root).read_text("src/a.py")
 

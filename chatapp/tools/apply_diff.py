@@ -1,0 +1,54 @@
+"""Changes parts of a text file: lines to find, and what comes in their place."""
+
+from dataclasses import dataclass
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import Access, ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.differences import show_difference
+from chatapp.tools.patches import SHAPE, apply_blocks, read_blocks
+from chatapp.tools.texts import TextFile, read_whole
+from chatapp.tools.writable import WritableWorkspace
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Which file to change, and how."""
+
+    path: str = argument("File to change, relative to the workspace.")
+    diff: str = argument(f"One or more blocks of this shape:\n{SHAPE}")
+
+
+SPEC = ToolSpec(
+    name="apply_diff",
+    description=(
+        "Change parts of a text file. Each block replaces lines, which must stand in the file once "
+        "or near start_line; differences in white space are tolerated. All blocks are applied, or "
+        "none."
+    ),
+    input_schema=schema_of(Arguments),
+    tally=("Changed {count} file", "Changed {count} files"),
+    access=Access.WRITE,
+)
+
+
+def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
+    """Return what would change, as a unified diff."""
+    before, after = _change(workspace, arguments)
+    return show_difference(arguments.path, before.text, after)
+
+
+def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
+    """Change the file and say so."""
+    before, after = _change(workspace, arguments)
+    if after == before.text:
+        raise ToolError("The blocks replace lines by the same lines, so nothing was changed.")
+    workspace.write_bytes(arguments.path, before.encode(after))
+    count = len(read_blocks(arguments.diff))
+    return f"Applied {count} {'block' if count == 1 else 'blocks'}."
+
+
+def _change(workspace: WritableWorkspace, arguments: Arguments) -> tuple[TextFile, str]:
+    blocks = read_blocks(arguments.diff)
+    before = read_whole(workspace, arguments.path)
+    return before, apply_blocks(before.text, blocks)

@@ -1,0 +1,41 @@
+"""Asks the person a question, and waits for the answer."""
+
+from dataclasses import dataclass
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.ports import Person
+
+# Characters of a question, suggested answers, and characters of one.
+MAX_QUESTION = 2_000
+MAX_ANSWERS = 6
+MAX_ANSWER = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What to ask, and what might be answered."""
+
+    question: str = argument("The question, in full.")
+    answers: str = argument("Suggested answers, one a line.", default="")
+
+
+SPEC = ToolSpec(
+    name="ask_user",
+    description=(
+        "Ask the user where you can't go on without a decision or a fact that no file has. They "
+        "choose a suggested answer or write their own."
+    ),
+    input_schema=schema_of(Arguments),
+    tally=("Asked once", "Asked {count} times"),
+)
+
+
+async def run(person: Person, arguments: Arguments) -> str:
+    """Return what the person says."""
+    question = arguments.question.strip()
+    if not question or len(question) > MAX_QUESTION:
+        raise ToolError(f"A question has 1 to {MAX_QUESTION:,} characters.")
+    answers = [line.strip()[:MAX_ANSWER] for line in arguments.answers.splitlines()]
+    return await person.ask(question, [*filter(None, answers)][:MAX_ANSWERS])

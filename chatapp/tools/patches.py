@@ -1,0 +1,226 @@
+"""Search and replace by lines: where a block stands in a text, or what of it does not.
+
+A block is looked for as it is written first. Where it stands nowhere, trailing space is left out
+of account, then the indentation, then any white space; the replacement takes on the indentation
+that the text has. All of a patch is applied, or nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from chatapp.agent.errors import ToolError
+
+_SEARCH, _MIDDLE, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+_START = re.compile(r":start_line:\s*(\d{1,9})\s*")
+_ESCAPED = re.compile(r"\\(<<<<<<<|=======|>>>>>>>|-------|:start_line:)")
+_SPACE = re.compile(r"\s+")
+
+MAX_BLOCKS = 200
+# Comparisons made to find what is most like a block that was not found.
+MAX_COMPARED = 2_000_000
+
+SHAPE = (
+    f"{_SEARCH}\n:start_line:N (optional)\n-------\nlines as they are\n{_MIDDLE}\n"
+    f"lines as they shall be\n{_REPLACE}"
+)
+
+Lines = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines to find, lines to put there, and the line near which they stand, if it is known."""
+
+    search: tuple[str, ...]
+    replace: tuple[str, ...]
+    near: int | None = None
+
+
+def read_blocks(patch: str) -> list[Block]:
+    """Return the blocks of a patch; raise ToolError where it has another shape."""
+    lines = iter(patch.replace("\r\n", "\n").split("\n"))
+    blocks: list[Block] = []
+    for line in lines:
+        if line.strip() == _SEARCH:
+            blocks.append(_read_block(lines, len(blocks) + 1))
+        elif line.strip():
+            raise ToolError(f"Expected {_SEARCH!r}. A block looks like this:\n{SHAPE}")
+    if not 0 < len(blocks) <= MAX_BLOCKS:
+        raise ToolError(f"A patch has 1 to {MAX_BLOCKS} blocks. A block looks like this:\n{SHAPE}")
+    return blocks
+
+
+def _read_block(lines: Iterator[str], number: int) -> Block:
+    search = _until(lines, _MIDDLE, number)
+    near, at = None, 0
+    if search and (found := _START.fullmatch(search[0])):
+        near, at = int(found[1]), 1
+    if search[at : at + 1] == ["-------"]:
+        at += 1
+    replace = _until(lines, _REPLACE, number)
+    return Block(_unescaped(search[at:]), _unescaped(replace), near)
+
+
+def _until(lines: Iterator[str], end: str, number: int) -> list[str]:
+    found: list[str] = []
+    for line in lines:
+        if line.rstrip() == end:
+            return found
+        if line.rstrip() in {_SEARCH, _MIDDLE, _REPLACE}:
+            break
+        found.append(line)
+    raise ToolError(
+        f"Block {number} has no line {end!r} in its place. Write a line of the file that looks "
+        f"like a mark with a backslash before it. A block looks like this:\n{SHAPE}"
+    )
+
+
+def _unescaped(lines: Lines) -> tuple[str, ...]:
+    return tuple(line[1:] if _ESCAPED.match(line) else line for line in lines)
+
+
+def apply_blocks(text: str, blocks: Sequence[Block]) -> str:
+    """Return the text with every block replaced; raise ToolError that says which did not match."""
+    lines = text.split("\n")
+    shift = 0
+    for number, block in enumerate(blocks, start=1):
+        near = block.near and block.near + shift
+        at, count, replacement = _place(lines, block, near, f"Block {number} of {len(blocks)}")
+        lines[at : at + count] = replacement
+        shift += len(replacement) - count
+    return "\n".join(lines)
+
+
+def _place(
+    lines: list[str], block: Block, near: int | None, name: str
+) -> tuple[int, int, Sequence[str]]:
+    """Return where a block stands, how many lines it takes, and what comes there."""
+    if not block.search:
+        return _insertion(lines, block, near, name)
+    for plain, fit in _WAYS:
+        found = list(_find(lines, block.search, plain))
+        if found:
+            at = _choose(found, near, name)
+            fitted = fit(lines[at : at + len(block.search)], block)
+            return at, len(block.search), fitted
+    raise ToolError(f"{name} does not match, and nothing was changed. {_closest(lines, block)}")
+
+
+def _insertion(
+    lines: list[str], block: Block, near: int | None, name: str
+) -> tuple[int, int, Sequence[str]]:
+    if lines == [""]:
+        return 0, 0, block.replace
+    if near is None or not 1 <= near <= len(lines):
+        raise ToolError(
+            f"{name} has no lines to look for. Give :start_line: with a line from 1 to "
+            f"{len(lines):,} before which the new lines come."
+        )
+    return near - 1, 0, block.replace
+
+
+def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> Iterator[int]:
+    """Yield the places, from 0, where the wanted lines stand."""
+    sought, here = [plain(line) for line in wanted], [plain(line) for line in lines]
+    at = -1
+    for _ in here:
+        try:
+            at = here.index(sought[0], at + 1)
+        except ValueError:
+            return
+        if here[at : at + len(sought)] == sought:
+            yield at
+
+
+def _choose(found: list[int], near: int | None, name: str) -> int:
+    if near is not None:
+        return min(found, key=lambda at: (abs(at + 1 - near), at))
+    if len(found) == 1:
+        return found[0]
+    places = ", ".join(f"{at + 1:,}" for at in found[:10])
+    raise ToolError(
+        f"{name} matches {len(found):,} places: lines {places}. Nothing was changed. Take more "
+        "lines into the block, or say which with :start_line:."
+    )
+
+
+def _as_written(_there: Lines, block: Block) -> Lines:
+    return block.replace
+
+
+def _indented(there: Lines, block: Block) -> Lines:
+    """Return the replacement, moved as far as the text's lines are from those of the block."""
+    pairs = [
+        (_indent(wanted), _indent(line))
+        for line, wanted in zip(there, block.search, strict=True)
+        if line.strip()
+    ]
+    others = dict(reversed(pairs))
+    sought = [line for line in block.search if line.strip()]
+    written = [line for line in block.replace if line.strip()]
+    beside = iter(_aligned(sought, written))
+    return [
+        _moved(line, pairs[next(beside)], others) if line.strip() else line
+        for line in block.replace
+    ]
+
+
+def _aligned(sought: Lines, written: Lines) -> Iterator[int]:
+    """Yield for each new line the old one that it is, takes the place of, or comes after."""
+    old, new = [_squeezed(line) for line in sought], [_squeezed(line) for line in written]
+    for _, start, end, first, last in SequenceMatcher(None, old, new, False).get_opcodes():
+        for number in range(first, last):
+            yield max(0, min(start + number - first, end - 1))
+
+
+def _moved(line: str, beside: tuple[str, str], others: dict[str, str]) -> str:
+    """Return a line, indented as the text indents the one ``beside`` it, or one like it."""
+    own = _indent(line)
+    if not own.startswith(beside[0]):
+        base = max((one for one in others if own.startswith(one)), key=len, default=None)
+        beside = (own, own) if base is None else (base, others[base])
+    was, shall_be = beside
+    return shall_be + own[len(was) :] + line[len(own) :]
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _squeezed(line: str) -> str:
+    return _SPACE.sub(" ", line).strip()
+
+
+_WAYS = (
+    (str, _as_written),
+    (str.rstrip, _as_written),
+    (str.strip, _indented),
+    (_squeezed, _indented),
+)
+
+
+def _closest(lines: list[str], block: Block) -> str:
+    """Say which part of a text is most like a block, and where they part."""
+    here, sought = [_squeezed(line) for line in lines], [_squeezed(line) for line in block.search]
+    size = len(sought)
+    if len(here) * size > MAX_COMPARED:
+        return f"Line 1 of it is: {block.search[0][:200]!r}."
+    scores = (
+        (sum(map(str.__eq__, here[at : at + size], sought)), -at)
+        for at in range(max(1, len(here) - size + 1))
+    )
+    score, at = max(scores)
+    if not score:
+        return f"No line of it stands in the file. Line 1 of it is: {block.search[0][:200]!r}."
+    at = -at
+    differs = next(
+        one for one in range(size) if here[at + one : at + one + 1] != sought[one : one + 1]
+    )
+    there = lines[at + differs][:200] if at + differs < len(lines) else "(the end of the file)"
+    return (
+        f"Lines {at + 1:,} to {min(at + size, len(lines)):,} of the file are most like it "
+        f"({score} of {size} lines are the same). Line {at + differs + 1:,} differs: "
+        f"expected {block.search[differs][:200]!r}, found {there!r}."
+    )

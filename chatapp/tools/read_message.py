@@ -1,0 +1,41 @@
+"""Reads a message of this conversation whole, also one that the model does not see any more."""
+
+from dataclasses import dataclass
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.ports import History
+
+# Characters of one call.
+MAX_TEXT = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Which message, and from which character on."""
+
+    number: int = argument("The message's number, as search_history gives it.", minimum=1)
+    start: int = argument("First character to read.", default=0, minimum=0)
+
+
+SPEC = ToolSpec(
+    name="read_message",
+    description="Read an earlier message of this conversation whole, by its number.",
+    input_schema=schema_of(Arguments),
+    tally=("Read {count} message", "Read {count} messages"),
+)
+
+
+def run(history: History, arguments: Arguments) -> str:
+    """Return what the message says, and how to read on where it is long."""
+    text = history.read(arguments.number)
+    if text is None:
+        raise ToolError(f"This conversation has no message {arguments.number}.")
+    part = text[arguments.start : arguments.start + MAX_TEXT]
+    if not part:
+        raise ToolError(f"Message {arguments.number} has only {len(text):,} characters.")
+    reached = arguments.start + len(part)
+    if reached < len(text):
+        part += f"\n[{reached:,} of {len(text):,} characters. Read on with start={reached}.]"
+    return part

@@ -1,0 +1,40 @@
+"""Finds messages of this conversation that the model does not see any more."""
+
+from dataclasses import dataclass
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.ports import History
+
+MAX_WORDS = 500
+MAX_FOUND = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What to look for."""
+
+    query: str = argument("Words that the message has, or a question about it.")
+
+
+SPEC = ToolSpec(
+    name="search_history",
+    description=(
+        "Search the part of this conversation that is hidden behind summaries, by words; what "
+        "fits best comes first. Read a message whole with read_message."
+    ),
+    input_schema=schema_of(Arguments),
+    tally=("Searched the history once", "Searched the history {count} times"),
+)
+
+
+def run(history: History, arguments: Arguments) -> str:
+    """Return the best messages, each with its number and the place that fits."""
+    words = arguments.query.strip()
+    if not words or len(words) > MAX_WORDS:
+        raise ToolError(f"The argument 'query' must have 1 to {MAX_WORDS} characters.")
+    found = history.search(words, MAX_FOUND)
+    if not found:
+        return "No hidden message has these words. Try others that it might use."
+    return "\n\n".join(f"Message {one.seq} ({one.who}):\n{one.excerpt}" for one in found)

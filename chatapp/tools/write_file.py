@@ -1,0 +1,44 @@
+"""Writes a whole text file."""
+
+from dataclasses import dataclass
+
+from chatapp.agent.ports import Access, ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.differences import show_difference
+from chatapp.tools.texts import encode_like, read_if_there
+from chatapp.tools.writable import WritableWorkspace
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What to write, and where."""
+
+    path: str = argument("File to write, relative to the workspace.")
+    content: str = argument("The whole content of the file.")
+
+
+SPEC = ToolSpec(
+    name="write_file",
+    description=(
+        "Write a whole text file; folders are made as needed, and what was there is replaced. "
+        "Change a part of a long file with apply_diff instead."
+    ),
+    input_schema=schema_of(Arguments),
+    tally=("Wrote {count} file", "Wrote {count} files"),
+    access=Access.WRITE,
+)
+
+
+def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
+    """Return what would change, as a unified diff."""
+    before = read_if_there(workspace, arguments.path)
+    return show_difference(arguments.path, before.text if before else None, arguments.content)
+
+
+def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
+    """Write the file, with the line ends that it had, and say what was done."""
+    before = read_if_there(workspace, arguments.path)
+    data = encode_like(before, arguments.content)
+    replaced = workspace.write_bytes(arguments.path, data)
+    lines = len(arguments.content.splitlines())
+    return f"{'Replaced' if replaced else 'Made'} the file; it has {lines:,} lines."

@@ -1,0 +1,83 @@
+"""Files that are no text: images go to the model as images, of a PDF its text."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+import condense
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolOutcome
+from chatapp.tools import WorkspaceToolbox
+from chatapp.tools.media import MAX_IMAGE, pdf_text
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (PNG, "image/png"), (b"\xff\xd8\xff\xe0more", "image/jpeg"), (b"GIF89a..", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+    ],
+)  # fmt: skip
+async def test_an_image_is_given_as_an_image(folder: Path, data: bytes, kind: str) -> None:
+    """By what it is, whatever its name says."""
+    (folder / "picture.txt").write_bytes(data)
+    outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "picture.txt"})
+    (image,) = outcome.images
+    encoded = base64.b64encode(data).decode()
+    assert image.source == {"type": "base64", "media_type": kind, "data": encoded}
+    result = outcome.answer(condense.ToolUseBlock("1", "read_file", {}))
+    assert result.content == (condense.TextBlock(outcome.text), image)
+
+
+async def test_an_image_that_no_provider_takes_is_refused(folder: Path) -> None:
+    """Before a request fails by it."""
+    (folder / "a.png").write_bytes(PNG + bytes(MAX_IMAGE))
+    outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "a.png"})
+    assert outcome.is_error
+    assert "images up to 4 MB can be shown" in outcome.text
+
+
+def make_pdf(*texts: str) -> bytes:
+    """Return a PDF whose pages say these texts."""
+    streams = [f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode() for text in texts]
+    pages = [4 + 2 * number for number in range(len(texts))]
+    kids = " ".join(f"{page} 0 R" for page in pages)
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for page, stream in zip(pages, streams, strict=True):
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents %d 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>" % (page + 1)
+        )
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
+    body, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    head = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    end = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF"
+    return body + head + table + end % (len(objects) + 1, len(body))
+
+
+async def test_a_pdf_is_read_page_by_page(folder: Path) -> None:
+    """Its text has numbered lines, as any other."""
+    pytest.importorskip("pypdf")
+    (folder / "a.pdf").write_bytes(make_pdf("Hello there", "Second page"))
+    outcome = await WorkspaceToolbox(folder).run("read_file", {"path": "a.pdf"})
+    words = ("1\t[Page 1]", "2\tHello there", "3\t[Page 2]", "4\tSecond page")
+    assert outcome == ToolOutcome("\n".join(f"     {line}" for line in words))
+
+
+@pytest.mark.parametrize("data", [b"%PDF-1.4\nnonsense", make_pdf(""), make_pdf("x")[:200]])
+def test_a_pdf_without_text_is_refused_in_words(data: bytes) -> None:
+    """Damaged, or only pictures."""
+    pytest.importorskip("pypdf")
+    with pytest.raises(ToolError, match="This PDF"):
+        pdf_text(data)

@@ -1,0 +1,36 @@
+"""The to-do list: what is one, and that condensations know it as one."""
+
+from pathlib import Path
+
+import pytest
+
+import condense
+from chatapp.tools import WorkspaceToolbox
+from chatapp.tools.update_todo_list import read_items
+
+
+async def test_a_list_is_counted(folder: Path) -> None:
+    """Done, in progress and to do."""
+    todos = "[x] Read\n- [-] Write\n\n2. [ ] Test"
+    outcome = await WorkspaceToolbox(folder).run("update_todo_list", {"todos": todos})
+    assert outcome.text == "The list has 3 items; 1 are done."
+    assert read_items(todos) == [("x", "Read"), ("-", "Write"), (" ", "Test")]
+
+
+@pytest.mark.parametrize("todos", ["Read", "[?] Read", "[ ]", "[ ] x\n" * 101])
+async def test_what_is_no_list_is_refused(folder: Path, todos: str) -> None:
+    """With the line that is none."""
+    outcome = await WorkspaceToolbox(folder).run("update_todo_list", {"todos": todos})
+    assert outcome.is_error
+
+
+def test_a_condensation_keeps_the_list() -> None:
+    """The engine's ledger reads it out of the call, so a summary carries it."""
+    call = condense.ToolUseBlock("1", "update_todo_list", {"todos": "[x] Read\n[-] Write"})
+    history = [
+        condense.Message("user", "Do it."),
+        condense.Message("assistant", (call,)),
+        condense.Message("user", (condense.ToolResultBlock("1", "The list has 2 items."),)),
+    ]
+    (ledger,) = condense.ledger(history)
+    assert "Write" in ledger.text

@@ -1,0 +1,162 @@
+"""Writing: no path that a model can write leads out of the folder, and no file is half written."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatapp.agent.errors import ToolError
+from chatapp.tools import write_file
+from chatapp.tools.workspace import MAX_FILE
+from chatapp.tools.writable import WritableWorkspace
+
+
+@pytest.fixture
+def workspace(folder: Path) -> WritableWorkspace:
+    """A folder with a file, beside one that nobody may write."""
+    (folder / "a.txt").write_text("one\n")
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("secret")
+    return WritableWorkspace(folder)
+
+
+def write(workspace: WritableWorkspace, path: str, content: str = "new\n") -> str:
+    """Write a file as the model does."""
+    return write_file.run(workspace, write_file.Arguments(path, content))
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    """Return all files below a folder."""
+    files = (one for one in root.rglob("*") if one.is_file())
+    return {str(one.relative_to(root)): one.read_bytes() for one in files}
+
+
+def test_files_are_made_with_their_folders_and_replaced(workspace: WritableWorkspace) -> None:
+    """The result says which."""
+    assert write(workspace, "new/folder/b.txt") == "Made the file; it has 1 lines."
+    assert write(workspace, "a.txt", "1\n2\n") == "Replaced the file; it has 2 lines."
+    assert everything(workspace.root) == {"a.txt": b"1\n2\n", "new/folder/b.txt": b"new\n"}
+
+
+def test_a_file_keeps_its_permissions_and_its_line_ends(workspace: WritableWorkspace) -> None:
+    """A script stays one that can be run."""
+    script = workspace.root / "run.sh"
+    script.write_bytes(b"a\r\nb\r\n")
+    script.chmod(0o755)
+    write(workspace, "run.sh", "c\nd\n")
+    assert script.read_bytes() == b"c\r\nd\r\n"
+    assert stat.S_IMODE(script.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside/key", "..", "/etc/passwd", "a/../../outside/key", "%2e%2e/outside/key", "",
+        ".", "a.txt/b", "link/key", "link-to-key", "new\0.txt", "n" * 256, "n/" * 3_000, "a\nb",
+        ".git/hooks/pre-commit", "sub/.GIT/config", ".hg/hgrc", "fifo", "sub", " ", "a ",
+    ],
+)  # fmt: skip
+def test_no_path_leads_out_or_to_what_is_no_file(workspace: WritableWorkspace, path: str) -> None:
+    """Links, devices, version control, names that nobody can type: each is refused in words."""
+    root = workspace.root
+    (root / "sub").mkdir()
+    (root / "link").symlink_to(root.parent / "outside")
+    (root / "link-to-key").symlink_to(root.parent / "outside" / "key")
+    os.mkfifo(root / "fifo")
+    before = everything(root.parent)
+    with pytest.raises(ToolError) as refused:
+        write(workspace, path)
+    assert str(root) not in str(refused.value)
+    assert everything(root.parent) == before
+
+
+def test_a_link_within_the_folder_is_followed(workspace: WritableWorkspace) -> None:
+    """What it leads to is changed, and it stays a link."""
+    (workspace.root / "link").symlink_to("a.txt")
+    write(workspace, "link")
+    assert (workspace.root / "link").is_symlink()
+    assert (workspace.root / "a.txt").read_text() == "new\n"
+
+
+def test_a_link_put_in_place_of_a_folder_after_the_check_leads_nowhere(
+    workspace: WritableWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between resolving a path and opening it, anything may be exchanged for a link."""
+    root = workspace.root
+    (root / "sub").mkdir()
+    original = WritableWorkspace.locate
+
+    def locate(self: WritableWorkspace, path: str) -> tuple[str, ...]:
+        parts = original(self, path)
+        if (root / "sub").is_dir() and not (root / "sub").is_symlink():
+            (root / "sub").rename(root / "moved")
+            (root / "sub").symlink_to(root.parent / "outside")
+        return parts
+
+    monkeypatch.setattr(WritableWorkspace, "locate", locate)
+    with pytest.raises(ToolError):
+        workspace.write_bytes("sub/key", b"written")
+    assert (root.parent / "outside" / "key").read_text() == "secret"
+
+
+def test_a_file_of_another_folder_under_a_second_name_is_not_changed(
+    workspace: WritableWorkspace,
+) -> None:
+    """A hard link is replaced by a file of its own."""
+    os.link(workspace.root.parent / "outside" / "key", workspace.root / "second")
+    write(workspace, "second")
+    assert (workspace.root.parent / "outside" / "key").read_text() == "secret"
+    assert (workspace.root / "second").read_text() == "new\n"
+
+
+def test_what_is_too_large_or_no_text_is_refused(workspace: WritableWorkspace) -> None:
+    """The file stays as it was, and nothing lies beside it."""
+    for content in ("x" * (MAX_FILE + 1), "half a character: \ud800"):
+        with pytest.raises(ToolError):
+            write(workspace, "a.txt", content)
+    assert everything(workspace.root) == {"a.txt": b"one\n"}
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(
+    workspace: WritableWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers see the old file or the new one."""
+
+    def fail(*_args: object, **_named: object) -> None:
+        raise OSError(28, "full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(ToolError, match="no room left"):
+        write(workspace, "a.txt")
+    assert everything(workspace.root) == {"a.txt": b"one\n"}
+
+
+def test_the_difference_is_shown_before(workspace: WritableWorkspace) -> None:
+    """For a file that is there, and for a new one; nothing is written by it."""
+    arguments = write_file.Arguments("a.txt", "one\ntwo\n")
+    shown = write_file.preview(workspace, arguments)
+    assert shown.splitlines() == ["--- a.txt", "+++ a.txt", "@@ -1 +1,2 @@", " one", "+two"]
+    new = write_file.preview(workspace, write_file.Arguments("b.txt", "b\n"))
+    assert new.splitlines()[0] == "--- /dev/null"
+    assert everything(workspace.root) == {"a.txt": b"one\n"}
+
+
+@given(path=st.text(max_size=40))
+def test_whatever_a_path_is_nothing_outside_is_touched(
+    path: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Written or refused, in one sentence."""
+    root = tmp_path_factory.mktemp("any") / "workspace"
+    root.mkdir()
+    why = ""
+    try:
+        write(WritableWorkspace(root), path)
+    except ToolError as refused:
+        why = str(refused)
+    assert "\n" not in why
+    assert len(why) < 600
+    assert [one.name for one in root.parent.iterdir()] == ["workspace"]
