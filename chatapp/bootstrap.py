@@ -13,6 +13,7 @@ from chatapp.agent.ports import Audience, Model, Provider
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.attempts import StoredLog
 from chatapp.context.budgets import COUNTER
+from chatapp.context.gate import StoredGate
 from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper
 from chatapp.context.runs import Run
@@ -89,9 +90,10 @@ def workspace_of(conversation: Conversation) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What works on one run: the loop that answers, and the keeper that condenses."""
+    """What works on one run: the loop that answers, who lets tools run, and who condenses."""
 
     keeper: Keeper
+    gate: StoredGate
     loop: AgentLoop
 
 
@@ -99,7 +101,7 @@ def assemble(run: Run, audience: Audience) -> Parts:
     """Build the parts for a run; ``audience`` is told what they do."""
     provider = provider_for(run.profile)
     workspace = workspace_of(run.conversation)
-    toolbox = toolbox_for(workspace)
+    toolbox = toolbox_for(workspace, run.conversation, run.profile)
     scale = Scale.read(run.conversation, run.profile)
     saver = Saver(audience)
     journal = StoredJournal(run, scale, saver)
@@ -114,6 +116,7 @@ def assemble(run: Run, audience: Audience) -> Parts:
         provider=provider,
         scale=scale,
     )
+    gate = StoredGate(run, toolbox=toolbox, saver=saver, audience=audience)
     loop = AgentLoop(
         provider=provider,
         toolbox=toolbox,
@@ -122,5 +125,6 @@ def assemble(run: Run, audience: Audience) -> Parts:
         audience=audience,
         system=run.system,
         step_limit=run.preferences.step_limit,
+        gate=gate,
     )
-    return Parts(keeper, loop)
+    return Parts(keeper, gate, loop)

@@ -7,6 +7,7 @@
     ├── ToolError             a tool's answer to the model, flagged as an error
     ├── StepLimitReached      the turn used all the model calls it may make
     ├── LeftEarly             the turn was asked to end, and has come to a safe point
+    ├── LeftWaiting           … while a person was asked something, who may still answer
     └── TurnEnded             somebody else took the turn for dead and ended it
 
 An error carries what its handler needs, so that nobody parses a message.
@@ -70,6 +71,10 @@ class StepLimitReached(AgentError):
 
 class LeftEarly(AgentError):
     """The server is about to stop, and everything so far is stored."""
+
+
+class LeftWaiting(AgentError):
+    """The server is about to stop while a person is asked; the turn goes on once they answer."""
 
 
 class TurnEnded(AgentError):

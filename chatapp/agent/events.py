@@ -4,8 +4,9 @@
 """
 
 import itertools
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import condense
@@ -110,11 +111,35 @@ class StreamDiscarded:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool began to run."""
+    """A tool began to run, at ``since`` (Unix seconds); ``output`` is the end of what it said."""
 
     id: str
     name: str
     input: Any
+    output: str = ""
+    since: float = field(default_factory=time.time)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAsked:
+    """The turn waits for a person, about the call with this id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAnswered:
+    """The person has answered, and the turn goes on."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """A tool that runs has put something out; ``output`` is the end of it so far."""
+
+    id: str
+    output: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +191,10 @@ TurnEvent = (
     | MessageAppended
     | ContextChanged
     | StreamDiscarded
+    | PersonAsked
+    | PersonAnswered
     | ToolStarted
+    | ToolProgressed
     | ToolFinished
     | CondensingStarted
     | CondensingProgressed

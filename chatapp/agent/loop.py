@@ -1,23 +1,23 @@
 """The agent loop: model call, tool calls, results, model call … until nothing is left to do."""
 
 import asyncio
-import time
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.answering import Answering
 from chatapp.agent.calls import Call
-from chatapp.agent.errors import ContextOverflow, LeftEarly, StepLimitReached
+from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.agent.finishing import finish
 from chatapp.agent.ports import (
+    OPEN_GATE,
     Audience,
     ContextKeeper,
+    Gate,
     Journal,
     ModelRequest,
     Provider,
     Toolbox,
-    ToolOutcome,
 )
-from chatapp.agent.prompts import NOT_RUN_RESULT
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3
@@ -39,8 +39,11 @@ class AgentLoop:
         audience: Audience,
         system: str,
         step_limit: int,
+        gate: Gate = OPEN_GATE,
     ) -> None:
         """Take everything a turn works with; ``step_limit`` counts model calls."""
+        self.answering = Answering(toolbox=toolbox, gate=gate, journal=journal, audience=audience)
+        self.gate = gate
         self.provider = provider
         self.toolbox = toolbox
         self.journal = journal
@@ -49,24 +52,28 @@ class AgentLoop:
         self.system = system
         self.step_limit = step_limit
         self._history: tuple[condense.Message, ...] = ()
-        # Of the last reply's calls: the one that runs, and the results so far.
-        self._running: condense.ToolUseBlock | None = None
-        self._results: list[condense.ToolResultBlock] = []
         self._leaving = False
         self._step = 0
 
     def leave(self) -> None:
-        """End at the next safe point: once a reply and the results of its tools are stored."""
+        """End at the next safe point: once a reply and the results of its tools are stored.
+
+        A person who is asked something may take days, so that is one too.
+        """
         self._leaving = True
+        self.gate.leave()
 
     async def run(self) -> None:
-        """Work until the model calls no tool any more.
+        """Work until the model calls no tool any more; begin with calls that have no results yet.
 
         Raises ProviderError, StepLimitReached, LeftEarly or condense.CannotFit. However it ends, a
         cancellation included, what was written so far is stored first, and every call answered.
+        After LeftWaiting nothing is: whoever takes the turn up asks the same person again.
         """
         try:
             await self._work()
+        except LeftWaiting:
+            raise
         except BaseException:
             await finish(self._answer_rest())
             raise
@@ -74,6 +81,10 @@ class AgentLoop:
     async def _work(self) -> None:
         self._history = tuple(await self.journal.effective_history())
         self._tell_context()
+        if self._history and self._history[-1].tool_uses:
+            self.audience.publish(events.MessageAppended(self._history[-1]))
+            await self.answering.take_up(self._history[-1])
+            await self._answer()
         for step in range(1, self.step_limit + 1):
             if self._leaving:
                 raise LeftEarly
@@ -133,40 +144,14 @@ class AgentLoop:
 
     async def _answer(self) -> None:
         """Run the reply's tool calls, one after the other, and store their results."""
-        for call in self._history[-1].tool_uses:
-            await self._run_tool(call)
+        await self.answering.run(self._history[-1])
         await finish(self._answer_rest())
-
-    async def _run_tool(self, call: condense.ToolUseBlock) -> None:
-        number = await self.journal.open_tool(call)
-        self._running = call
-        self.audience.publish(events.ToolStarted(call.id, call.name, call.input))
-        started = time.monotonic()
-        outcome = await self._outcome(call)
-        seconds = time.monotonic() - started
-        self._results.append(outcome.answer(call))
-        self.audience.publish(events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds))
-        await finish(self.journal.close_tool(number, outcome))
-
-    async def _outcome(self, call: condense.ToolUseBlock) -> ToolOutcome:
-        if not isinstance(call.input, dict):
-            return ToolOutcome("The tool's input must be a JSON object.", is_error=True)
-        return await self.toolbox.run(call.name, call.input)
 
     async def _answer_rest(self) -> None:
         """Store the results of the last reply's calls; those that did not finish say so."""
-        calls = self._history[-1].tool_uses if self._history else ()
-        if not calls:
-            return
-        rest = map(self._interrupted, calls[len(self._results) :])
-        message = condense.Message(role="user", content=(*self._results, *rest))
-        stored = await self.journal.append(message)
-        self._results.clear()
-        self._tell_stored(stored)
-
-    def _interrupted(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
-        text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
-        return condense.ToolResultBlock(call.id, text, is_error=True)
+        if self._history and self._history[-1].tool_uses:
+            message = self.answering.close(self._history[-1])
+            self._tell_stored(await self.journal.append(message))
 
     def _tell_stored(self, message: condense.Message) -> None:
         self._history = (*self._history, message)

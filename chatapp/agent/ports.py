@@ -232,6 +232,52 @@ class Toolbox(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """Which call a person is asked about: message ``seq`` holds it at ``place``, from 0.
+
+    Its id does not name it: some servers give the same in every reply, or twice in one.
+    """
+
+    call: condense.ToolUseBlock
+    seq: int
+    place: int
+
+
+class Gate(Protocol):
+    """Lets calls run, or not; asks a person where nobody has decided yet."""
+
+    async def permit(self, asking: Asking) -> ToolOutcome | None:
+        """Return what the model is told where a call may not run, None where it may."""
+        ...
+
+    async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
+        """Return what a person answers; raise LeftWaiting once nobody waits any more."""
+        ...
+
+    def leave(self) -> None:
+        """Wait for nobody any more: what waits raises LeftWaiting."""
+        ...
+
+
+class OpenGate:
+    """Lets everything run, and asks nobody."""
+
+    async def permit(self, _asking: Asking) -> ToolOutcome | None:
+        """Let it run."""
+        return None
+
+    async def ask(self, _asking: Asking, question: str, answers: Sequence[str]) -> str:
+        """Refuse: there is nobody."""
+        return await NO_LINE.ask(question, answers)
+
+    def leave(self) -> None:
+        """Nobody waits."""
+
+
+OPEN_GATE = OpenGate()
+
+
+@dataclass(frozen=True, slots=True)
 class CallOpening:
     """One model call that is about to be made; the rest is as in its record.
 
@@ -342,6 +388,10 @@ class Journal(Protocol):
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
         """Keep what a tool returned, until the message with all results is stored."""
+        ...
+
+    async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
+        """Return what the first calls of a reply have returned, as far as it was kept."""
         ...
 
 

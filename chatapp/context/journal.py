@@ -114,6 +114,26 @@ class StoredJournal:
             text=outcome.text, is_error=outcome.is_error, finished_at=timezone.now()
         )
 
+    async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
+        """Return what the first calls of a reply have returned, as far as it was kept.
+
+        Those of another turn were interrupted, and are not run in this one.
+        """
+        return await reading(self._results)(reply)
+
+    def _results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
+        written = Message.objects.filter(turn=self.run.turn, seq=reply.seq).first()
+        if written is None:
+            text = condense.INTERRUPTED
+            return [condense.ToolResultBlock(one.id, text, True) for one in reply.tool_uses]
+        runs = ToolRun.objects.filter(turn=self.run.turn, started_at__gte=written.created_at)
+        done = runs.exclude(finished_at=None).order_by("pk")
+        # They run one after the other, so the first ones are those of the first calls.
+        return [
+            condense.ToolResultBlock(call.id, run.text, run.is_error)
+            for call, run in zip(reply.tool_uses, done, strict=False)
+        ]
+
     async def append(
         self,
         message: condense.Message,

@@ -63,7 +63,7 @@ class Scale:
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
         calls = _latest_calls(conversation=conversation.pk, model=profile.model)
         return cls(
-            budgets.overhead_for(profile.provider, toolboxes.offered()).total,
+            budgets.overhead_for(profile.provider, toolboxes.offered(conversation, profile)).total,
             _calibrate(calls),
             conversation.measured_tokens,
             conversation.measured_seq or 0,

@@ -3,11 +3,13 @@
 ``conversations``  a new one, its title, a place to rewind to
 ``thresholds``     a percentage, and whose it is
 ``profiles``       how a model is reached, its limits and prices
+``policies``       which tools may run
 ``preferences``    how condensing and the agent work for one user
 ``sign_in``        a name and a password
 """
 
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
+from chatapp.forms.policies import PoliciesForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults, plain, provider_traits
 from chatapp.forms.sign_in import SignInForm
@@ -15,6 +17,7 @@ from chatapp.forms.thresholds import ThresholdChoice
 
 __all__ = [
     "NewConversationForm",
+    "PoliciesForm",
     "PreferencesForm",
     "ProfileForm",
     "RenameForm",

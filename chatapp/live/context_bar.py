@@ -10,7 +10,7 @@ from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.runs import Terms
 from chatapp.context.thresholds import Threshold
 from chatapp.live.forecast import Forecast, forecast
-from chatapp.models import Conversation, Preferences, Profile, store
+from chatapp.models import Conversation, Preferences, store
 
 # The bar turns amber this many points of the window before condensing starts.
 WARN_POINTS = 10
@@ -79,17 +79,18 @@ def state_of(
         condenses_at=starts.at,
         condenses_at_percent=starts.percent,
         reason=str(starts),
-        segments=_segments(tokens.value, history, terms.profile, window),
+        segments=_segments(tokens.value, history, terms, window),
         warn=percent >= starts.percent - WARN_POINTS,
         forecast=forecast(history),
     )
 
 
 def _segments(
-    used: int, history: Sequence[condense.Message], profile: Profile, window: int
+    used: int, history: Sequence[condense.Message], terms: Terms, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
-    overhead = budgets.overhead_for(profile.provider, toolboxes.offered())
+    tools = toolboxes.offered(terms.conversation, terms.profile)
+    overhead = budgets.overhead_for(terms.profile.provider, tools)
     summaries = sizes.sum_tokens([one for one in history if one.is_summary])
     estimates = {
         "system": (_("System prompt"), overhead.system),

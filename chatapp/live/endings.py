@@ -9,7 +9,7 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.errors import AgentError, LeftEarly, StepLimitReached
+from chatapp.agent.errors import AgentError, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.context.keeper import CondensingCancelled
 from chatapp.live.panel import Notice
 from chatapp.models import Turn
@@ -26,6 +26,8 @@ _ON_RECORD = (condense.NothingToCondense, condense.SummaryFailed, condense.DidNo
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How work ended: the turn's last status, what is announced, and why, if there is a reason.
+
+    A turn that was left waiting has not ended: it goes on elsewhere.
 
     A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
     to be said at the composer.
@@ -51,6 +53,8 @@ async def ending_of(work: Awaitable[str | None]) -> Ending:
     """Wait for the work and return how it ended, with what it has to say; raises nothing."""
     try:
         said = await work
+    except LeftWaiting:
+        return Ending(Turn.Status.WAITING, _("Waiting for you."))
     except (asyncio.CancelledError, LeftEarly):
         return Ending(Turn.Status.STOPPED, _("Stopped."))
     except (AgentError, condense.CondenseError, DecryptionFailed, Refused) as error:

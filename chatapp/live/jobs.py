@@ -15,6 +15,9 @@ from chatapp.live.ports import Announcer
 from chatapp.models import Turn
 from chatapp.models.reading import reading
 
+# A turn that ended so is shown by its answer, or by the question that it waits for.
+_WITHOUT_ROW = frozenset({Turn.Status.SUCCEEDED, Turn.Status.WAITING})
+
 
 class Tasks:
     """The ``Runner`` of this process."""
@@ -52,6 +55,11 @@ class Job:
         if self._parts:
             self._parts.loop.leave()
 
+    def wake(self) -> None:
+        """Look at what a person has answered."""
+        if self._parts:
+            self._parts.gate.wake()
+
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs; a turn that waits for it goes on."""
         if self._parts:
@@ -87,7 +95,7 @@ class Job:
             ending = await sync_to_async(_finish)(self.run.turn, ending)
         finally:
             try:
-                has_row = ending.turn != Turn.Status.SUCCEEDED or bool(ending.reason)
+                has_row = ending.turn not in _WITHOUT_ROW or bool(ending.reason)
                 await self.announcer.end(ending.status, ending.notice, changed=has_row)
             finally:
                 self._on_end()
@@ -95,6 +103,8 @@ class Job:
 
 def _finish(turn: Turn, ending: Ending) -> Ending:
     """Close the turn's row, which says from now on how it ended; or return why that failed."""
+    if ending.turn == Turn.Status.WAITING:
+        return ending
     try:
         services.finish_turn(
             turn=turn,

@@ -46,6 +46,10 @@ class Work(Protocol):
         """Let it end at its next safe point; it was interrupted then, for this ``reason``."""
         ...
 
+    def wake(self) -> None:
+        """Look at what a person has answered."""
+        ...
+
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs; a turn that waits for it goes on."""
         ...

@@ -65,6 +65,7 @@ class LiveView:
                 revision=revision,
                 turn=scene.turn,
                 status=scene.status,
+                waits=scene.waits,
                 articles=articles,
                 streamed=scene.streaming.snapshot() if scene.streaming else None,
                 panel=panel,

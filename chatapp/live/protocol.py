@@ -151,6 +151,7 @@ def snapshot(
     revision: int,
     turn: str,
     status: str,
+    waits: bool = False,
     articles: Sequence[tuple[str, str]],
     streamed: Frame | None,
     panel: Frame,
@@ -158,8 +159,8 @@ def snapshot(
     """Everything a page needs to show the present: sent first to one that has nothing of it.
 
     ``articles`` are (element id, HTML) of what is being written, ``streamed`` and ``panel`` frames
-    of their own. ``turn`` is the id of the one that runs, if any. A page whose transcript has
-    another ``revision`` fetches it again.
+    of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether it does so
+    for a person. A page whose transcript has another ``revision`` fetches it again.
     """
     return {
         "type": "snapshot",
@@ -168,6 +169,7 @@ def snapshot(
         "revision": revision,
         "turn": turn,
         "status": status,
+        "waits": waits,
         "articles": [{"id": id_, "html": html} for id_, html in articles],
         "streamed": streamed,
         "panel": panel,
@@ -239,9 +241,17 @@ def condensing_progressed(written: str) -> Frame:
     return {"type": "condensing.progressed", "written": written}
 
 
-def status_changed(text: str, *, turn: str) -> Frame:
-    """Announce what goes on; the id of the ``turn`` that runs, if any, is what Stop stops."""
-    return {"type": "status.changed", "text": text, "turn": turn}
+def status_changed(text: str, *, turn: str, waits: bool = False) -> Frame:
+    """Announce what goes on; the id of the ``turn`` that runs, if any, is what Stop stops.
+
+    ``waits`` says that a person has to say something before it goes on.
+    """
+    return {"type": "status.changed", "text": text, "turn": turn, "waits": waits}
+
+
+def tool_progressed(seq: int, call: str, output: str) -> Frame:
+    """Show on the card of a call of message ``seq`` the end of what it has put out."""
+    return {"type": "tool.progressed", "card": f"tool-{seq}-{call}", "output": output}
 
 
 def message_accepted(nonce: uuid.UUID) -> Frame:

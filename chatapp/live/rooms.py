@@ -17,6 +17,7 @@ from chatapp.live.jobs import Tasks
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
+from chatapp.live.runs import take_over
 from chatapp.live.watchers import Watchers
 
 # Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
@@ -71,6 +72,11 @@ class Room:
         if self.job:
             self.job.stop()
         self.dismiss()
+
+    def wake(self) -> None:
+        """Have what runs look at what a person answered."""
+        if self.job:
+            self.job.wake()
 
     def dismiss(self) -> None:
         """Send everybody away; whoever still may watch comes back."""
@@ -139,10 +145,15 @@ class Hub:
         return self.room(conversation_id)
 
     async def clear_up(self) -> None:
-        """End what a crash left behind; only the first call of a process does anything."""
+        """End what a crash left behind, and go on with what only waited for a person.
+
+        Only the first call of a process does anything.
+        """
         if not self.cleared_up:
             self.cleared_up = True
             budgets.warm_up()
+            for run in await sync_to_async(take_over)():
+                self.room(run.conversation.pk).start(run)
             await sync_to_async(services.close_interrupted)()
 
     def open(self) -> None:

@@ -7,6 +7,7 @@ import functools
 import logging
 import time
 import uuid
+from dataclasses import replace
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -35,6 +36,8 @@ class Scene:
         # The id of the one that runs, if any.
         self.turn = ""
         self.status = ""
+        # Whether a person has to say something before it goes on.
+        self.waits = False
         self.band: Band | None = None
         self.notice: Notice | None = None
         self.streaming: Streaming | None = None
@@ -68,7 +71,7 @@ class Scene:
         if changed:
             await self._show_transcript()
         panel = await self._panel_or_notice() if self.watchers else None
-        self.turn = ""
+        self.turn, self.waits = "", False
         self._show_status(status)
         self._run = self._context = None
         if panel:
@@ -150,6 +153,25 @@ class Scene:
         await self._show_row()
 
     @show.register
+    async def _(self, _event: events.PersonAsked) -> None:
+        self.waits = True
+        await self._show_row()
+        self._show_status(_("Waiting for you."))
+
+    @show.register
+    async def _(self, _event: events.PersonAnswered) -> None:
+        self.waits = False
+        self._show_status(_("Going on…"))
+        await self._show_row()
+
+    @show.register
+    async def _(self, event: events.ToolProgressed) -> None:
+        started = self._tools.get(event.id)
+        if isinstance(started, events.ToolStarted):
+            self._tools[event.id] = replace(started, output=event.output)
+            self.watchers.send(protocol.tool_progressed(self._row_seq, event.id, event.output))
+
+    @show.register
     async def _(self, event: events.MessageAppended) -> None:
         self.notice = None
         self._remove_streaming()
@@ -228,7 +250,7 @@ class Scene:
 
     def _show_status(self, text: str) -> None:
         self.status = text
-        self.watchers.send(protocol.status_changed(text, turn=self.turn))
+        self.watchers.send(protocol.status_changed(text, turn=self.turn, waits=self.waits))
 
     async def _show_transcript(self) -> None:
         revision = await reading(transcript.revision)(self.conversation_id)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 import condense
 from chatapp import services
@@ -19,7 +18,8 @@ from chatapp.live import protocol
 from chatapp.live.forecast import forecast
 from chatapp.live.ports import Front, Work
 from chatapp.live.rooms import Room, hub
-from chatapp.models import Conversation, Turn, store
+from chatapp.live.runs import read_run
+from chatapp.models import Conversation, store
 from chatapp.models.reading import reading
 
 front: Front = hub
@@ -63,7 +63,7 @@ def _start_turn(
     if started is None:
         return None
     turn, message = started
-    return _read_run(conversation, turn=turn), message
+    return read_run(conversation, turn=turn), message
 
 
 async def take_up(conversation: Conversation, command: protocol.TakeUp) -> None:
@@ -87,7 +87,7 @@ def _take_up(conversation: Conversation, command: protocol.TakeUp) -> Run | None
     turn = services.take_up(
         conversation=conversation, how=command.how, nonce=command.nonce, seq=command.seq
     )
-    return _read_run(conversation, turn=turn) if turn else None
+    return read_run(conversation, turn=turn) if turn else None
 
 
 async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
@@ -122,7 +122,7 @@ def _start_condensing(conversation: Conversation, command: protocol.StartCondens
         return None
     if nothing := forecast(store.read_effective(conversation.pk)).nothing:
         raise services.Refused(nothing)
-    return _read_run(conversation, turn=turn, focus=command.focus)
+    return read_run(conversation, turn=turn, focus=command.focus)
 
 
 def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
@@ -160,6 +160,11 @@ def announce_change(conversation_id: uuid.UUID) -> None:
     _tell(conversation_id, Room.show_change)
 
 
+def announce_answer(conversation_id: uuid.UUID) -> None:
+    """Have the turn that waits look at what a person answered; callable from any thread."""
+    _tell(conversation_id, Room.wake)
+
+
 def close(conversation_id: uuid.UUID) -> None:
     """Stop what runs in a conversation that was deleted, and close its pages' sockets.
 
@@ -180,20 +185,3 @@ def _tell(conversation_id: uuid.UUID, what: Callable[[Room], None]) -> None:
     if room and hub.loop:
         # A request's own context ends with it, and takes the threads for its queries along.
         hub.loop.call_soon_threadsafe(what, room, context=contextvars.Context())
-
-
-def _read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
-    """Return what a run works with, as things are now."""
-    fresh = store.read_conversation(conversation.pk)
-    if fresh.deleted_at:
-        raise services.Refused(_("This conversation was deleted."))
-    if fresh.profile is None:
-        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
-    preferences = services.preferences_of(fresh.owner)
-    return Run(
-        conversation=fresh,
-        profile=fresh.profile,
-        preferences=preferences,
-        turn=turn,
-        focus=focus,
-    )

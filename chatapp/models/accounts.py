@@ -89,7 +89,10 @@ class KeySource(enum.StrEnum):
 
 
 class Profile(models.Model):
-    """A model at a provider: how to reach it, its limits in tokens, its prices in USD."""
+    """A model at a provider: how to reach it, its limits in tokens, its prices in USD.
+
+    ``tool_policies`` say by name which tools may run, where that is not as the tools have it.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
     name = models.CharField(_("name"), max_length=80)
@@ -108,6 +111,7 @@ class Profile(models.Model):
     price_cache_read = _price(_("cache read"))
     price_cache_write = _price(_("cache write"))
     threshold = models.SmallIntegerField(_("threshold"), default=condense.INHERIT)
+    tool_policies = models.JSONField(default=dict, editable=False)
 
     class Meta:
         ordering = ("name",)

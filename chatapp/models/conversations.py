@@ -8,6 +8,7 @@ whatever is stored.
 import uuid
 from typing import Self
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
@@ -35,10 +36,16 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         """Return conversations whose title contains ``text``, whatever the case."""
         return self.filter(title__icontains=text) if text else self
 
+    def with_waiting(self) -> Self:
+        """Add ``waits``: whether a turn waits for a person to say something."""
+        turns = apps.get_model("chatapp", "Turn").objects.filter(conversation=OuterRef("pk"))
+        return self.annotate(waits=Exists(turns.filter(status="waiting", finished_at=None)))
+
 
 class Conversation(models.Model):
     """One chat: its messages, the profile that answers, and the folder its tools may read.
 
+    ``tool_policies`` say by name which tools may run, where that differs from the profile's.
     ``revision`` counts changes that a page showing the transcript must fetch again.
     ``measured_tokens`` is the context's size as the provider last reported it, covering all
     messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
@@ -53,6 +60,7 @@ class Conversation(models.Model):
     workspace = models.CharField(max_length=400, blank=True)
     last_seq = models.PositiveIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0)
+    tool_policies = models.JSONField(default=dict)
     measured_tokens = models.PositiveIntegerField(null=True)
     measured_seq = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField(default=timezone.now)

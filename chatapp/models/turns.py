@@ -135,6 +135,16 @@ class Turn(models.Model):
         if not here.update(status=Turn.Status.RUNNING, doing=doing, **columns):
             raise TurnEnded(_("This turn was ended by another process of the server."))
 
+    def wait(self) -> None:
+        """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""
+        if not Turn.objects.unfinished().filter(pk=self.pk).update(status=Turn.Status.WAITING):
+            raise TurnEnded(_("This turn was ended by another process of the server."))
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person has to say something before it goes on."""
+        return self.status == Turn.Status.WAITING and not self.is_over
+
     @property
     def condenses(self) -> bool:
         """Whether this is a condensation by hand."""

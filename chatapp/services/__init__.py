@@ -5,6 +5,7 @@
 ``leftovers``      what a turn left open when it ended
 ``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
+``questions``      what a person says to a question
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
 ``versions``       what an edit or another answer sets aside, and showing it again
@@ -37,6 +38,7 @@ from chatapp.services.conversations import (
     start_condensing,
     start_conversation,
     start_turn,
+    take_over_waiting,
 )
 from chatapp.services.errors import Refused, saving
 from chatapp.services.history import (
@@ -50,14 +52,17 @@ from chatapp.services.history import (
     undo_rewind,
 )
 from chatapp.services.imports import Imported, import_conversation
+from chatapp.services.questions import ANSWER, answer_question
 from chatapp.services.samples import SAMPLES
 from chatapp.services.workspaces import choose_workspace
 
 __all__ = [
+    "ANSWER",
     "SAMPLES",
     "Imported",
     "Preview",
     "Refused",
+    "answer_question",
     "busy_with",
     "check_message",
     "choose_workspace",
@@ -87,6 +92,7 @@ __all__ = [
     "start_conversation",
     "start_turn",
     "switch_version",
+    "take_over_waiting",
     "take_up",
     "undo_condensation",
     "undo_rewind",

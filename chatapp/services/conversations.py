@@ -208,6 +208,9 @@ def close_interrupted(
         turns = turns.filter(started_at__lt=started_before)
     closed = set()
     for turn in turns.select_related("profile"):
+        if turn.waits and turn.owner != this_process():
+            # A person may still answer: ``take_over_waiting``.
+            continue
         if turn.owner != this_process():
             reason = _("The server stopped while this was running.") if turn.is_abandoned else ""
         else:
@@ -219,6 +222,15 @@ def close_interrupted(
         if reason:
             closed.add(turn.conversation_id)
     return closed
+
+
+def take_over_waiting() -> list[Turn]:
+    """Make turns this process's that wait for a person, and whose own process is gone."""
+    turns = Turn.objects.unfinished().filter(status=Turn.Status.WAITING)
+    taken = [turn for turn in turns.select_related("conversation") if turn.is_abandoned]
+    here = {"owner": this_process(), "heartbeat_at": timezone.now()}
+    Turn.objects.filter(pk__in=[turn.pk for turn in taken]).update(**here)
+    return taken
 
 
 def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:

@@ -58,7 +58,7 @@ def _find_profile(owner: User, tokens: int) -> Profile:
     profiles = [default] if default else []
     profiles += Profile.objects.filter(owner=owner).order_by("context_window")
     for profile in profiles:
-        overhead = budgets.overhead_for(profile.provider, toolboxes.offered()).total
+        overhead = budgets.overhead_for(profile.provider, toolboxes.offered(None, profile)).total
         if not budgets.budget_for(profile, preferences).exceeds(tokens + overhead):
             return profile
     return _make_roomy_profile(owner)

@@ -11,7 +11,7 @@ import condense
 from chatapp.agent.ports import Draft
 from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.context import budgets, drafts
-from chatapp.models import Condensation, Message, ModelCall, ToolRun, Turn, store
+from chatapp.models import Condensation, Message, ModelCall, Question, ToolRun, Turn, store
 
 INTERRUPTED = "interrupted"
 
@@ -24,6 +24,9 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
     for call in _open_calls(turn):
         _close_call(call, turn, reason)
     _answer_calls(turn)
+    turn.questions.filter(status=Question.Status.PENDING).update(
+        status=Question.Status.WITHDRAWN, answered_at=timezone.now()
+    )
     for attempt in turn.condensations.filter(status=Condensation.Status.RUNNING):
         spent = ModelCall.objects.filter(condensation=attempt).spent()
         Condensation.objects.filter(pk=attempt.pk).update(

@@ -57,6 +57,7 @@ def script_texts() -> SafeString:
                 "one": _("{count} new message"),
                 "other": _("{count} new messages"),
             },
+            "waits": _("Waits for you"),
             "jump": _("Jump to latest"),
             "found": {
                 "one": _("{count} message"),

@@ -16,13 +16,13 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Protocol, cast, get_type_hints
 
-from chatapp.agent.errors import ToolError
+from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
 from chatapp.agent.ports import NO_LINE, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments
 from chatapp.tools.workspace import Workspace, quote
 from chatapp.tools.writable import WritableWorkspace
 
-__all__ = ["WorkspaceToolbox", "tool_specs"]
+__all__ = ["Offers", "WorkspaceToolbox", "tool_specs"]
 
 _logger = logging.getLogger(__name__)
 
@@ -114,6 +114,9 @@ class WorkspaceToolbox:
             return ToolOutcome(said) if isinstance(said, str) else said
         except ToolError as error:
             return ToolOutcome(str(error), is_error=True)
+        except (LeftWaiting, TurnEnded):
+            # Not the call has ended, but the turn.
+            raise
         except Exception:
             # The text of an unknown error may name folders of this machine.
             _logger.exception("A tool failed: %s", quote(name))

@@ -50,5 +50,6 @@ def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
 
 def _change(workspace: WritableWorkspace, arguments: Arguments) -> tuple[TextFile, str]:
     blocks = read_blocks(arguments.diff)
+    workspace.check(arguments.path)
     before = read_whole(workspace, arguments.path)
     return before, apply_blocks(before.text, blocks)

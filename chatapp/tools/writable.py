@@ -43,6 +43,11 @@ class WritableWorkspace(Workspace):
                 _replace(folder, name, data, mode)
         return mode is not None
 
+    def check(self, path: str) -> None:
+        """Raise ToolError where nothing may be written under this path."""
+        with explained(path, _REASONS):
+            _checked(path, self.locate(path))
+
     @contextlib.contextmanager
     def _folder(self, names: list[str]) -> Iterator[int]:
         """Open a folder below the root, made where it is missing; follows no link."""

@@ -31,6 +31,7 @@ SPEC = ToolSpec(
 
 def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
     """Return what would change, as a unified diff."""
+    workspace.check(arguments.path)
     before = read_if_there(workspace, arguments.path)
     return show_difference(arguments.path, before.text if before else None, arguments.content)
 

@@ -26,6 +26,7 @@ from chatapp.transcript.page import (
     revision,
 )
 from chatapp.transcript.rows import (
+    Asked,
     CallCost,
     CondensationRow,
     ContinuedRow,
@@ -49,6 +50,7 @@ from chatapp.transcript.whole import call_text, message_text
 
 __all__ = [
     "BEST",
+    "Asked",
     "AttemptLine",
     "CallCost",
     "CondensationRow",

@@ -7,15 +7,23 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Q
 
 import condense
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Question, Rewind, store
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels, queries
 from chatapp.transcript.events import Events
 from chatapp.transcript.facts import fact_groups, facts_kept
 from chatapp.transcript.folding import Placed, fold
-from chatapp.transcript.parts import Answer, Answers, LiveTools, parts_of, unfinished_parts
+from chatapp.transcript.parts import (
+    Answer,
+    Answers,
+    LiveTools,
+    asked_of,
+    parts_of,
+    unfinished_parts,
+)
 from chatapp.transcript.rows import (
+    Asked,
     CallCost,
     CondensationRow,
     ContinuedRow,
@@ -82,6 +90,17 @@ class Builder:
             if int(name) in self.engine
             for call in lines
         }
+
+    @functools.cached_property
+    def asked(self) -> dict[int, dict[int, Asked]]:
+        """What people are asked now: message → place of the call → that."""
+        waiting = {row.turn_id for row in self.messages if row.turn and row.turn.waits}
+        if not waiting:
+            return {}
+        asked: dict[int, dict[int, Asked]] = {}
+        for question in Question.objects.pending().filter(turn__in=waiting):
+            asked.setdefault(question.seq, {})[question.place] = asked_of(question)
+        return asked
 
     @functools.cached_property
     def rewinds(self) -> list[Rewind]:
@@ -162,7 +181,8 @@ class Builder:
         call: ModelCall | None = getattr(message, "call", None)
         if call and call.draft:
             return unfinished_parts(call.draft)
-        return parts_of(self.engine[message.pk], self.answers, live)
+        asked = self.asked.get(message.seq, {})
+        return parts_of(self.engine[message.pk], self.answers, live, asked)
 
     def _continued_row(self, message: Message) -> ContinuedRow:
         return ContinuedRow(

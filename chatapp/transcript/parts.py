@@ -1,5 +1,6 @@
 """A message's blocks, made ready to show."""
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,8 +10,11 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.ports import Access
+from chatapp.models import Question
 from chatapp.rendering import render_markdown
-from chatapp.transcript.rows import HiddenBy, NotePart, Part, TextPart, ToolCard
+from chatapp.tools import tool_specs
+from chatapp.transcript.rows import Asked, HiddenBy, NotePart, Part, TextPart, ToolCard
 
 LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
 
@@ -30,18 +34,25 @@ Answers = Mapping[int, Answer]
 SHOWN = 10_000
 
 # The arguments that say most about a call, the first present wins.
-_MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url")
+_MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
 
 
-def parts_of(message: condense.Message, answers: Answers, live: LiveTools) -> Iterator[Part]:
-    """Yield the message's parts; tool results are shown in the cards of their calls."""
+def parts_of(
+    message: condense.Message, answers: Answers, live: LiveTools, asked: Mapping[int, Asked]
+) -> Iterator[Part]:
+    """Yield the message's parts; tool results are shown in the cards of their calls.
+
+    ``asked`` is what a person is asked about a call, by its place among the message's calls.
+    """
+    places = itertools.count()
     for block in message.blocks:
         match block:
             case condense.TextBlock(text):
                 if text.strip():
                     yield TextPart(render_markdown(text))
             case condense.ToolUseBlock():
-                yield _card(block, answers.get(id(block)), live.get(block.id))
+                question = asked.get(next(places))
+                yield _card(block, answers.get(id(block)), live.get(block.id), question)
             case condense.ImageBlock():
                 yield NotePart(_("Image"))
             case condense.OpaqueBlock(data):
@@ -74,21 +85,24 @@ def _card(
     call: condense.ToolUseBlock,
     answer: Answer | None,
     live: events.ToolStarted | events.ToolFinished | None,
+    asked: Asked | None,
 ) -> ToolCard:
     text, state = _outcome(answer, live)
-    asked = input_text(call)
+    written = input_text(call)
     return ToolCard(
         id=call.id,
         name=call.name,
         argument=main_argument(call.input),
-        input=asked[:SHOWN],
+        input=written[:SHOWN],
         result=text[:SHOWN],
-        state=state,
+        state="asked" if asked else state,
         size=len(text),
-        cut_input=len(asked) > SHOWN,
+        cut_input=len(written) > SHOWN,
         cut_result=len(text) > SHOWN,
         seconds=live.seconds if isinstance(live, events.ToolFinished) else None,
+        since=live.since if isinstance(live, events.ToolStarted) else None,
         cleared=answer.cleared if answer else None,
+        asked=asked,
     )
 
 
@@ -99,11 +113,30 @@ def _outcome(
     if answer is not None:
         return result_text(answer.result), "failed" if answer.result.is_error else "done"
     match live:
-        case events.ToolStarted():
-            return "", "running"
+        case events.ToolStarted(output=output):
+            return output, "running"
         case events.ToolFinished(text=text, is_error=is_error):
             return text, "failed" if is_error else "done"
     return "", "unanswered"
+
+
+def asked_of(question: Question) -> Asked:
+    """Return a question as its card shows it."""
+    spec = tool_specs().get(question.tool)
+    return Asked(
+        pk=question.pk,
+        wants_words=question.kind == Question.Kind.ANSWER,
+        access=spec.access if spec else Access.EXECUTE,
+        text=question.text,
+        suggestions=question.suggestions,
+        lines=[(_kind_of(line), line) for line in question.shown.splitlines()],
+    )
+
+
+def _kind_of(line: str) -> str:
+    if line.startswith(("--- ", "+++ ")):
+        return "file"
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")
 
 
 def input_text(call: condense.ToolUseBlock) -> str:

@@ -47,10 +47,27 @@ class HiddenBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person is asked about a call; ``lines`` are what would change, each with its kind.
+
+    A kind is "added", "removed", "place", "file" or "same". Where the model asks, ``text`` is its
+    question and ``suggestions`` are answers to it.
+    """
+
+    pk: int
+    wants_words: bool
+    access: str
+    text: str
+    suggestions: Sequence[str]
+    lines: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCard:
     """One tool call with its result.
 
-    ``state`` is "running", "done", "failed" or "unanswered"; ``size`` counts the result's
+    ``state`` is "asked", "running", "done", "failed" or "unanswered"; one that runs does so since
+    ``since`` (Unix seconds). ``size`` counts the result's
     characters, of which ``result`` may have the first only; ``seconds`` is known only in the live
     view, and ``cleared`` says why the model sees only a line of the result.
     """
@@ -65,7 +82,9 @@ class ToolCard:
     cut_input: bool = False
     cut_result: bool = False
     seconds: float | None = None
+    since: float | None = None
     cleared: HiddenBy | None = None
+    asked: Asked | None = None
     kind: ClassVar[str] = "tool"
 
 

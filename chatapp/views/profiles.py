@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp import services
 from chatapp.context.budgets import budget_for
 from chatapp.context.thresholds import Threshold
-from chatapp.forms import ProfileForm, model_defaults, provider_traits
+from chatapp.forms import PoliciesForm, ProfileForm, model_defaults, provider_traits
 from chatapp.models import Preferences, Profile
 from chatapp.views.common import Request, signed_in
 
@@ -69,13 +69,17 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
 
 def edit(request: Request, profile: Profile) -> HttpResponse:
     """Show the form of a profile, or save what was sent."""
-    form = ProfileForm(request.POST or None, instance=profile)
-    if request.method == "POST" and form.is_valid():
+    sent = request.POST if request.method == "POST" else None
+    form = ProfileForm(sent, instance=profile)
+    tools = PoliciesForm(sent, decided=profile.tool_policies, inherited={})
+    if sent is not None and form.is_valid() and tools.is_valid():
+        profile.tool_policies = tools.policies()
         form.save()
         messages.success(request, _("“%s” was saved.") % profile)
         return redirect("profiles")
     context: dict[str, Any] = {
         "form": form,
+        "tools": tools,
         "profile": profile,
         "preferences": services.preferences_of(request.user),
         "model_defaults": model_defaults(),

@@ -24,7 +24,7 @@ SEPARATOR = "_"
 def list_conversations(request: Request, *, text: str = "", after: str = "") -> dict[str, Any]:
     """Return one page of conversations by day, those with ``text`` in their title, and a cursor."""
     text = text.strip()[:LONGEST]
-    found = Conversation.objects.owned_by(request.user).present().titled(text)
+    found = Conversation.objects.owned_by(request.user).present().titled(text).with_waiting()
     name = functools.partial(name_day, now=timezone.now(), zone=zone_of(request))
     last = ""
     if place := read_cursor(after):

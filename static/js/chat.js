@@ -14,6 +14,7 @@ import { text } from "./text.js";
 import { refreshTitle, startTitle } from "./title.js";
 import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
+import { showOutput, showWaiting, startClocks } from "./waiting.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
 const changes = new Changes(showInTurn, () => socket.open());
@@ -27,6 +28,7 @@ const editing = new Editing(composer, scroll);
 const show = {
   async snapshot(frame) {
     composer.show(frame.status, frame.turn);
+    showWaiting(frame.waits);
     showPanel(frame.panel);
     composer.resend();
     transcript.settle(frame.articles.map(({ id }) => id));
@@ -42,7 +44,11 @@ const show = {
   "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
   "panel.changed": showPanel,
   "condensing.progressed": showWritten,
-  "status.changed": (frame) => composer.show(frame.text, frame.turn),
+  "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
+  "status.changed"(frame) {
+    composer.show(frame.text, frame.turn);
+    showWaiting(frame.waits);
+  },
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);
     refreshTitle();
@@ -126,6 +132,7 @@ document.addEventListener("keydown", (event) => {
 document.body.addEventListener("transcript-changed", () => inTurn(() => transcript.refetch()));
 
 startTitle();
+startClocks();
 startPanel(socket, () => composer.turn);
 showConnection(socket, signIn, (isLost) => {
   composer.showLine(isLost);

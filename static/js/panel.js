@@ -56,8 +56,13 @@ export function showWritten({ written }) {
   if (place) place.textContent = written;
 }
 
+/** The server's clock, in Unix seconds. */
+export function serverNow() {
+  return performance.now() / 1000 + ahead;
+}
+
 function showClocks() {
-  const now = performance.now() / 1000 + ahead;
+  const now = serverNow();
   const band = condensing.firstElementChild;
   if (band) {
     const seconds = Math.max(0, Math.round(now - Number(band.dataset.since)));

@@ -13,7 +13,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
-from chatapp.agent.ports import ToolOutcome
+from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox
 
 FILE = "fault.json"
@@ -43,12 +43,12 @@ _run = WorkspaceToolbox.run
 
 
 async def _run_or_hold(
-    toolbox: WorkspaceToolbox, name: str, arguments: Mapping[str, Any]
+    toolbox: WorkspaceToolbox, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
 ) -> ToolOutcome:
     if arguments.get("path") == HELD:
         _say(IN_TOOL)
         await asyncio.Event().wait()
-    return await _run(toolbox, name, arguments)
+    return await _run(toolbox, name, arguments, line)
 
 
 def _pass_or_stand(

@@ -11,9 +11,11 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import (
+    NO_LINE,
     CallOpening,
     CallRecord,
     Draft,
+    Line,
     Model,
     ModelRequest,
     SentRequest,
@@ -117,6 +119,10 @@ class ListJournal:
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
         self.tools[number] = outcome
 
+    async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
+        done = [outcome for outcome in self.tools.values() if outcome]
+        return [one.answer(call) for call, one in zip(reply.tool_uses, done, strict=False)]
+
     async def append(
         self, message: condense.Message, *, stop_reason: str = "", call: CallRecord | None = None
     ) -> condense.Message:
@@ -171,7 +177,9 @@ class EchoToolbox:
         self.gate = gate
         self.started = asyncio.Event()
 
-    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
+    ) -> ToolOutcome:
         self.started.set()
         if self.gate:
             await self.gate.wait()

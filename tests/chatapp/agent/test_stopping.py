@@ -11,7 +11,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftEarly
 from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import CallOpening, CallRecord, ModelRequest, ToolOutcome
+from chatapp.agent.ports import NO_LINE, CallOpening, CallRecord, Line, ModelRequest, ToolOutcome
 from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,
@@ -70,9 +70,11 @@ class SlowProvider(ScriptedProvider):
 class SlowToolbox(EchoToolbox):
     """Needs some rounds of the event loop for each tool."""
 
-    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
+    ) -> ToolOutcome:
         await pause()
-        return await super().run(name, arguments)
+        return await super().run(name, arguments, line)
 
 
 async def pause() -> None:
@@ -194,10 +196,12 @@ async def test_a_tool_that_was_not_begun_says_so() -> None:
 class Defective(EchoToolbox):
     """Its second call raises what no tool should."""
 
-    async def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: Mapping[str, Any], line: Line = NO_LINE
+    ) -> ToolOutcome:
         if arguments == {"n": 2}:
             raise RuntimeError("a defect")
-        return await super().run(name, arguments)
+        return await super().run(name, arguments, line)
 
 
 async def test_a_defect_in_a_tool_leaves_the_results_before_it() -> None:

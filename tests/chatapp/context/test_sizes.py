@@ -251,7 +251,9 @@ def test_a_condensed_conversation_is_estimated_with_what_was_learned(
     summarise(conversation, tokens=3_000)
     conversation.refresh_from_db()
     size = sizes.context_size(conversation, profile, store.read_effective(conversation.pk))
-    overhead = budgets.overhead_for(profile.provider, toolboxes.offered()).total
+    overhead = budgets.overhead_for(
+        profile.provider, toolboxes.offered(conversation, profile)
+    ).total
     assert size.value == pytest.approx(1.3 * (overhead + 3_000), rel=0.03)
     other = sizes.context_size(
         conversation,

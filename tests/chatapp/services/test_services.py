@@ -220,7 +220,7 @@ def test_undoing_is_refused_when_the_originals_do_not_fit(
         say("user" if number % 2 == 0 else "assistant", f"text {number}", tokens=4_000)
     attempt = record_for(conversation, summarise(conversation))
     before = store.read_effective(conversation.pk)
-    with pytest.raises(services.Refused, match=r"don't fit: about 16,\d\d\d tokens"):
+    with pytest.raises(services.Refused, match=r"don't fit: about 17,\d\d\d tokens"):
         services.undo_condensation(condensation=attempt)
     assert store.read_effective(conversation.pk) == before
     attempt.refresh_from_db()

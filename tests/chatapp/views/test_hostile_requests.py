@@ -6,8 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import get_resolver, reverse
+from django.utils import timezone
 
-from chatapp.models import Condensation, Conversation, Profile, Rewind
+from chatapp.models import Condensation, Conversation, Profile, Question, Rewind, Turn
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 
@@ -100,7 +101,17 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         messages_hidden=0,
         condensations_hidden=0,
     )
-    known = {"attempt_pk": attempt.pk, "rewind_pk": rewind.pk, "token": "x" * 300, "seq": 1}
+    turn = Turn.objects.create(conversation=conversation)
+    question = Question.objects.create(turn=turn, seq=1, place=0, kind="answer", tool="ask_user")
+    turn.finished_at = timezone.now()
+    turn.save()
+    known = {
+        "attempt_pk": attempt.pk,
+        "rewind_pk": rewind.pk,
+        "question_pk": question.pk,
+        "token": "x" * 300,
+        "seq": 1,
+    }
 
     def fill(name: str) -> str:
         [([(path, wanted)], *_)] = get_resolver().reverse_dict.getlist(name)

@@ -1,0 +1,104 @@
+"""The agent's gate, kept in the database: what a person is asked outlives this process."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from chatapp.agent import events
+from chatapp.agent.errors import LeftWaiting, ToolError
+from chatapp.agent.ports import Asking, Audience, Policy, ToolOutcome
+from chatapp.context import toolboxes
+from chatapp.context.runs import Run
+from chatapp.context.saving import Saver
+from chatapp.models import Conversation, Question
+from chatapp.models.reading import reading
+from chatapp.tools import WorkspaceToolbox
+
+DENIED = "The user does not allow this call."
+GO_ON = "Do not try to reach the same in another way; go on without it, or ask."
+SWITCHED_OFF = "This tool is switched off in this conversation."
+
+
+class StoredGate:
+    """The agent's ``Gate`` over one run; one question at a time is open."""
+
+    def __init__(
+        self, run: Run, *, toolbox: WorkspaceToolbox, saver: Saver, audience: Audience
+    ) -> None:
+        """Take the run that waits, and the tools that say what a call would change."""
+        self.run = run
+        self.toolbox = toolbox
+        self.saver = saver
+        self.audience = audience
+        self._news = asyncio.Event()
+        self._leaving = False
+
+    async def permit(self, asking: Asking) -> ToolOutcome | None:
+        """Return what the model is told where a call may not run, None where it may."""
+        name = asking.call.name
+        if self.toolbox.policy(name) is Policy.ALLOW:
+            return None
+        # It may have been allowed for good, or switched off, since the turn began.
+        policy = await reading(self._policy_now)(name)
+        if policy is Policy.ALLOW:
+            return None
+        if policy is Policy.DENY:
+            return ToolOutcome(SWITCHED_OFF, is_error=True)
+        try:
+            shown = await self.toolbox.preview(name, asking.call.input)
+        except ToolError as error:
+            # It could not run anyway.
+            return ToolOutcome(str(error), is_error=True)
+        question = await self._wait(asking, kind=Question.Kind.PERMISSION, shown=shown)
+        if question.status == Question.Status.ALLOWED:
+            return None
+        reason = f" They say: {question.answer}" if question.answer else ""
+        return ToolOutcome(f"{DENIED}{reason}\n{GO_ON}", is_error=True)
+
+    async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
+        """Return what a person answers; raise LeftWaiting once nobody waits any more."""
+        asked = {"kind": Question.Kind.ANSWER, "text": question, "suggestions": [*answers]}
+        said: str = (await self._wait(asking, **asked)).answer
+        return said
+
+    def leave(self) -> None:
+        """Wait for nobody any more: what waits raises LeftWaiting."""
+        self._leaving = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Look at what the person said."""
+        self._news.set()
+
+    def _policy_now(self, name: str) -> Policy:
+        conversation = Conversation.objects.get(pk=self.run.conversation.pk)
+        return toolboxes.policy_of(name, conversation, self.run.profile)
+
+    async def _wait(self, asking: Asking, **columns: Any) -> Question:
+        self._news.clear()
+        question = await self.saver.save(self._open, asking, columns)
+        if question.status == Question.Status.PENDING:
+            self.audience.publish(events.PersonAsked(asking.call.id))
+        while question.status == Question.Status.PENDING:
+            if self._leaving:
+                raise LeftWaiting(_("The server is being stopped; the question stays."))
+            await self._news.wait()
+            self._news.clear()
+            question = await reading(Question.objects.get)(pk=question.pk)
+        self.audience.publish(events.PersonAnswered(asking.call.id))
+        return question
+
+    def _open(self, asking: Asking, columns: Mapping[str, Any]) -> Question:
+        """Return the question about a call, which may have been asked before a restart."""
+        with transaction.atomic():
+            self.run.turn.wait()
+            question, _made = Question.objects.get_or_create(
+                turn=self.run.turn,
+                seq=asking.seq,
+                place=asking.place,
+                defaults={"tool": asking.call.name, **columns},
+            )
+        return question

@@ -1,0 +1,41 @@
+"""What a run works with, read as things are now."""
+
+from collections.abc import Iterator
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from chatapp import services
+from chatapp.context.runs import Run
+from chatapp.models import Conversation, Turn, store
+
+
+def read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
+    """Return what a run works with; raise services.Refused where it can't."""
+    fresh = store.read_conversation(conversation.pk)
+    if fresh.deleted_at:
+        raise services.Refused(_("This conversation was deleted."))
+    if fresh.profile is None:
+        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
+    preferences = services.preferences_of(fresh.owner)
+    return Run(
+        conversation=fresh,
+        profile=fresh.profile,
+        preferences=preferences,
+        turn=turn,
+        focus=focus,
+    )
+
+
+@transaction.atomic
+def take_over() -> list[Run]:
+    """Return the runs of turns that wait for a person, and whose process is gone."""
+    return list(_runs())
+
+
+def _runs() -> Iterator[Run]:
+    for turn in services.take_over_waiting():
+        try:
+            yield read_run(turn.conversation, turn=turn)
+        except services.Refused as reason:
+            services.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))

@@ -1,0 +1,68 @@
+"""What a turn asks a person: whether a tool may run, or what the model wants to know.
+
+A question ends by a person's hand only: it is answered, or the turn that asks is stopped.
+"""
+
+from typing import Self
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models import fields
+from chatapp.models.turns import Turn
+
+
+class QuestionQuerySet(models.QuerySet["Question"]):
+    """Questions by whether somebody waits for them."""
+
+    def pending(self) -> Self:
+        """Return questions that a turn waits for."""
+        return self.filter(status=Question.Status.PENDING, turn__finished_at=None)
+
+
+class Question(models.Model):
+    """A question about the call at ``place`` (from 0) of message ``seq``; there is one at most.
+
+    For a permission, ``shown`` is what would change, as it was shown, and ``answer`` is the reason
+    of a refusal; else ``text`` is the question, and ``suggestions`` are answers to it.
+    """
+
+    class Kind(models.TextChoices):
+        """What is asked."""
+
+        PERMISSION = "permission", _("whether a tool may run")
+        ANSWER = "answer", _("what the model wants to know")
+
+    class Status(models.TextChoices):
+        """What came of it."""
+
+        PENDING = "pending", _("waiting")
+        ALLOWED = "allowed", _("allowed")
+        DENIED = "denied", _("denied")
+        ANSWERED = "answered", _("answered")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="questions")
+    seq = models.PositiveIntegerField()
+    place = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    tool = fields.TextField()
+    text = fields.TextField(blank=True)
+    shown = fields.TextField(blank=True)
+    suggestions = fields.JSONField(default=list)
+    answer = fields.TextField(blank=True)
+    asked_at = models.DateTimeField(default=timezone.now)
+    answered_at = models.DateTimeField(null=True)
+
+    objects = QuestionQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("turn", "seq", "place"), name="question_of_call"),
+        )
+
+    def __str__(self) -> str:
+        """Name the question by its tool."""
+        return f"{self.kind} of {self.tool}"

@@ -1,0 +1,44 @@
+// What waits or runs: the mark in the tab's title and in the list, a tool's output, and how long.
+import { serverNow } from "./panel.js";
+import { text } from "./text.js";
+
+const MARK = "● ";
+const SECOND = 1000;
+
+/** Mark the tab and its line in the list while a person has to say something. */
+export function showWaiting(waits) {
+  const plain = document.title.startsWith(MARK) ? document.title.slice(MARK.length) : document.title;
+  document.title = waits ? MARK + plain : plain;
+  const line = document.querySelector(".conversation.is-current a");
+  const mark = line?.querySelector(".waiting-mark");
+  if (waits && line && !mark) line.append(makeMark());
+  if (!waits) mark?.remove();
+}
+
+function makeMark() {
+  const mark = document.createElement("span");
+  mark.className = "waiting-mark";
+  mark.role = "img";
+  mark.ariaLabel = mark.title = text("waits");
+  return mark;
+}
+
+/** Show the end of what a tool has put out so far. */
+export function showOutput({ card, output }) {
+  const place = document.getElementById(card)?.querySelector("[data-output]");
+  if (!place) return;
+  place.hidden = false;
+  place.textContent = output;
+  place.scrollTop = place.scrollHeight;
+}
+
+function tick() {
+  for (const clock of document.querySelectorAll("[data-running-since]")) {
+    const seconds = Math.max(0, Math.round(serverNow() - Number(clock.dataset.runningSince)));
+    clock.textContent = text("elapsed", { seconds });
+  }
+}
+
+export function startClocks() {
+  setInterval(tick, SECOND);
+}
