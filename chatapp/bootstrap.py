@@ -69,12 +69,15 @@ def configuration_for(run: Run, workspace: Path) -> condense.Configuration:
 def hooks_for(workspace: Path) -> condense.Hooks:
     """Return the hooks of the settings, after those that are there unless they are switched off.
 
-    These have a summary carry the ledger of what it hides, and the files that were read.
+    These have a summary carry the ledger of what it hides, and the files that were read; and one
+    that is unusable is written again, or the ledger stands for it.
     """
     hooks = condense.Hooks()
     if settings.CONDENSE_DEFAULT_HOOKS:
         files = condense.AttachFoldedFiles(workspace)
-        hooks = condense.Hooks(after=(condense.attach_ledger, files))
+        hooks = condense.Hooks(
+            after=(condense.attach_ledger, files), validators=condense.DEFAULT_VALIDATORS
+        )
     if not settings.CONDENSE_HOOKS:
         return hooks
     named: condense.Hooks | HooksFor = import_string(settings.CONDENSE_HOOKS)

@@ -10,6 +10,7 @@ from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
 from .condenser.shortcut import Condensed, condense
+from .condenser.validators import DEFAULT_VALIDATORS
 from .configuration import Configuration
 from .errors import (
     CannotFit,
@@ -20,6 +21,7 @@ from .errors import (
     NothingToCondense,
     SummaryFailed,
     SummaryOverflow,
+    SummaryRejected,
     UndoRefused,
     UnknownMessage,
     Vetoed,
@@ -150,6 +152,7 @@ from .writing.summarizer import (
 __all__ = [
     "BESIDE_LEDGER",
     "CONDENSE",
+    "DEFAULT_VALIDATORS",
     "INHERIT",
     "INTERRUPTED",
     "MAX_THRESHOLD",
@@ -219,6 +222,7 @@ __all__ = [
     "Summarizer",
     "SummaryFailed",
     "SummaryOverflow",
+    "SummaryRejected",
     "SummaryRequest",
     "Surcharge",
     "Tags",

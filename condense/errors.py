@@ -6,7 +6,8 @@ CondenseError
 ├── UndoRefused           something later rests on what should be taken back
 ├── NothingToCondense     too few messages, or condensed a moment ago
 ├── SummaryFailed         the summary call failed or gave nothing usable
-│   └── SummaryOverflow   … because the history does not fit into the call itself
+│   ├── SummaryOverflow   … because the history does not fit into the call itself
+│   └── SummaryRejected   … that a validator lets stand for the history
 ├── Vetoed                the application's hook did not want this run
 ├── DidNotShrink          a rung left the context about as large as it was
 └── CannotFit             nothing that may be hidden is left, and it is still too large
@@ -53,6 +54,10 @@ class SummaryFailed(CondenseError):
 
 class SummaryOverflow(SummaryFailed):
     """The provider says that the summary call itself exceeds the context window."""
+
+
+class SummaryRejected(SummaryFailed):
+    """A validator does not let the summary stand for what it would hide."""
 
 
 class Vetoed(CondenseError):

@@ -197,10 +197,10 @@ def _count_hidden(reduction: condense.Reduction, made: Message) -> dict[str, int
 
 
 def _said_by_validators(reduction: condense.Reduction) -> list[str]:
-    """Return each issue and score as a sentence for the record."""
-    said: list[str] = []
-    for verdict in reduction.verdicts:
-        said += [f"{verdict.name}: {issue}" for issue in verdict.issues]
-        if verdict.score is not None:
-            said.append(f"{verdict.name}: {verdict.score:.0%}")
-    return said
+    """Return what was checked, with each score and issue, as sentences for the record."""
+    verdicts = reduction.verdicts
+    checked = [
+        v.name if v.score is None else f"{v.name} {v.score:.0%}" for v in verdicts if not v.issues
+    ]
+    said = [f"Checked: {', '.join(checked)}"] if checked else []
+    return [*said, *(f"{v.name}: {issue}" for v in verdicts for issue in v.issues)]

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from condense.condenser.hooks import After, HookRun
-from condense.condenser.ladder import Ladder, rungs_after
+from condense.condenser.ladder import Ladder
 from condense.condenser.log import Attempt, CondensationLog
+from condense.condenser.repair import lacking, pays, rejection
 from condense.errors import CondenseError, DidNotShrink, Vetoed
 from condense.messages import Block
+from condense.reducing import asks_model
 from condense.situation import Addition, Reduction
 from condense.strategies import Kit, Strategy
 from condense.tokens import TokenCounter
@@ -18,6 +20,7 @@ from condense.writing.failure import describe
 from condense.writing.summarizer import Bill, Summarizer
 
 CUSTOM = "custom"
+REPAIRED = "A first summary was rejected, and written again: {lacking}"
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +85,21 @@ class AttemptRunner:
             raise CondenseError(said, details=describe(error)) from error
 
     async def _reduce(self) -> Reduction:
-        reduction = await self.strategy.reduce(self.situation, self.kit)
+        """Return what holds: where a validator rejects a summary, a second one if it pays."""
+        reduction = await self._judged(self.kit)
+        found = lacking(reduction) if asks_model(self.strategy) else ()
+        if not found:
+            return reduction
+        if not pays(self.kit.bill, reduction, self.ladder.policy.distance_messages):
+            raise rejection(reduction)
+        repaired = await self._judged(replace(self.kit, lacking=found))
+        if lacking(repaired):
+            raise rejection(repaired)
+        notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
+        return replace(repaired, notes=notes)
+
+    async def _judged(self, kit: Kit) -> Reduction:
+        reduction = await self.strategy.reduce(self.situation, kit)
         self.ladder.check(reduction)
         for hook in self.hooks.hooks.after:
             for addition in await self.hooks.additions(hook, self.situation, reduction):
@@ -116,7 +133,7 @@ class AttemptRunner:
         error.calls = max(error.calls, len(bill.calls))
         if self.hooks.troubles:
             error.details = "\n".join((error.details, *self.hooks.troubles)).strip()
-        following = next((one.name for one in rungs_after(rest, error)), None)
+        following = next((one.name for one in self.ladder.after(rest, error)), None)
         await self.log.failed(self.attempt, error, fell_back_to=following)
 
     def _describe(self, id_: str) -> Attempt:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.events import ToldLog
 from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
-from condense.condenser.ladder import Ladder, ladder_from, rungs_after
+from condense.condenser.ladder import Ladder, ladder_from
 from condense.condenser.log import CondensationLog, NullLog
 from condense.errors import CannotFit, CondenseError, Vetoed
 from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
@@ -74,7 +74,7 @@ class Condenser:
         and CannotFit when the context is too large and nothing made it smaller. An automatic run
         below the limit gives None when it fails.
         """
-        ladder = Ladder(situation, self.policy, Gauge(situation, self.counter))
+        ladder = Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
         hooks = HookRun(self.hooks)
         if not await self._is_due(ladder.decision, hooks):
             return None
@@ -85,7 +85,7 @@ class Condenser:
                 return await self._attempt(rungs[0], ladder, hooks).run(rungs[1:])
             except CondenseError as error:
                 failures.append(error)
-                rungs = rungs_after(rungs[1:], error)
+                rungs = ladder.after(rungs[1:], error)
         self._give_up(ladder, failures)
         return None
 
@@ -102,7 +102,7 @@ class Condenser:
         self, ladder: Ladder, hooks: HookRun, failures: list[CondenseError]
     ) -> tuple[Ladder, list[Strategy]]:
         """Return situation and rungs as the hooks want them; a veto leaves no rung."""
-        rungs = ladder.rungs(self.strategies)
+        rungs = ladder.rungs()
         before = self._plan(ladder.situation, rungs, hooks)
         plan = await hooks.plan(before)
         if isinstance(plan, Veto):

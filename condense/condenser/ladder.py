@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from condense.errors import CondenseError, DidNotShrink, Floor, Vetoed
+from condense.errors import CondenseError, DidNotShrink, Floor, SummaryRejected, Vetoed
 from condense.history import replace_hidden
 from condense.reducing import asks_model
 from condense.reducing.pinned import carried_pins, loses_pins
@@ -28,18 +28,22 @@ def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Decides for one situation; ``policy`` has the numbers, ``gauge`` the sizes."""
+    """Decides for one situation; ``policy`` has the numbers, ``gauge`` the sizes.
+
+    ``strategies`` are all that the condenser has.
+    """
 
     situation: Situation
     policy: Policy
     gauge: Gauge
+    strategies: Sequence[Strategy] = ()
 
     @property
     def decision(self) -> Decision:
         """Whether anything is to be done now."""
         return Decision(self.situation, self.policy, self.gauge)
 
-    def rungs(self, strategies: Sequence[Strategy]) -> list[Strategy]:
+    def rungs(self) -> list[Strategy]:
         """Return what may be tried, in this order.
 
         A small window is only truncated. A run below the limit and one by hand try the strategy
@@ -47,7 +51,7 @@ class Ladder:
         and whoever pressed the button can press "Retry". A focus is for a summary to follow, so
         with one nothing is only cleared.
         """
-        situation = self.situation
+        situation, strategies = self.situation, self.strategies
         truncating = [one for one in strategies if one.kind == "truncated"]
         if situation.budget.window < self.policy.small_window:
             return truncating or [load_strategy("sliding_window")]
@@ -66,6 +70,18 @@ class Ladder:
     def allowed(self, planned: Sequence[Strategy]) -> list[Strategy]:
         """Leave out of a plan what asks the model where it must not be asked in this turn."""
         return [one for one in planned if self.situation.may_ask or not asks_model(one)]
+
+    def after(self, rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
+        """Return the rungs that are left: none after a veto, none that asks again after a call.
+
+        Where none is, the ledger stands for a summary that was rejected.
+        """
+        if isinstance(error, Vetoed):
+            return []
+        left = [one for one in rest if not (error.calls and asks_model(one))]
+        if left or not isinstance(error, SummaryRejected):
+            return left
+        return [s for s in self.strategies if s.kind == "condensed" and not asks_model(s)]
 
     def is_enough(self, reduction: Reduction) -> bool:
         """Whether the history got a tenth smaller, and a request that was too large need not be."""
@@ -126,10 +142,3 @@ class Ladder:
             newest=count_message(effective[-1], counter) if effective else 0,
             limit=max(0, int(self.situation.budget.allowed)),
         )
-
-
-def rungs_after(rest: Sequence[Strategy], error: CondenseError) -> list[Strategy]:
-    """Return the rungs that are left: none after a veto, none that asks again after a call."""
-    if isinstance(error, Vetoed):
-        return []
-    return [one for one in rest if not (error.calls and asks_model(one))]

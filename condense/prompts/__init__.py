@@ -3,7 +3,7 @@
 An application registers texts of its own, under new keys or in place of these.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from importlib import resources
 
@@ -81,6 +81,14 @@ def condense_instruction(
     if focus.strip():
         parts.append(_fill(load_prompt("focus"), focus=focus.strip()))
     return "\n\n".join(parts)
+
+
+def repair_instruction(instruction: str, lacking: Sequence[str]) -> str:
+    """Return the instruction for another try, where an earlier one was ``lacking`` something."""
+    if not lacking:
+        return instruction
+    named = "\n".join(f"- {one}" for one in lacking)
+    return f"{instruction}\n\n{_fill(load_prompt('repair'), lacking=named)}"
 
 
 def aligned_instruction(instruction: str) -> str:

@@ -22,7 +22,8 @@ class Kit:
 
     ``new_id`` returns a fresh id at each call; ``on_text`` hears the summary as it is written;
     every model call goes on the ``bill``. ``is_enough`` tells whether a reduction makes what
-    progress is asked for, where a strategy could go on.
+    progress is asked for, where a strategy could go on. ``lacking`` is what an earlier summary of
+    the same attempt was rejected for, one sentence each.
     """
 
     summarizer: Summarizer
@@ -31,6 +32,7 @@ class Kit:
     on_text: Callable[[str], Awaitable[None]]
     bill: Bill = field(default_factory=Bill)
     is_enough: Callable[[Reduction], bool] = lambda _: True
+    lacking: tuple[str, ...] = ()
 
 
 class Strategy(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from condense.history.boundaries import unread_tail
 from condense.history.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
-from condense.prompts import summary_preface, update_instruction
+from condense.prompts import repair_instruction, summary_preface, update_instruction
 from condense.reducing.base import Kit, Strategy, make_reduction
 from condense.reducing.carrying import carry_first, carry_newest
 from condense.reducing.pinned import carried_pins
@@ -65,6 +65,7 @@ async def summarise(
     prompt = strategy.prompt_for(situation)
     if any(message.is_summary for message in split.hidden):
         prompt = update_instruction(prompt)
+    prompt = repair_instruction(prompt, kit.lacking)
     writer = Writer(
         situation=situation,
         gauge=gauge,

@@ -41,7 +41,7 @@ class ByTruncation(ByRule):
         marking = _Marking(self, situation, Gauge(situation, kit.counter), kit)
         tried: list[Reduction] = []
         for plans in (self.plans(situation), self.last_resorts(situation)):
-            if tried and min(map(_size, tried)) <= situation.room:
+            if any(_size(one) <= min(situation.room, _before(one) - 1) for one in tried):
                 break
             for with_facts, hidden in itertools.product((True, False), filter(None, plans)):
                 made = await marking.hide(hidden, with_facts=with_facts)
@@ -51,6 +51,10 @@ class ByTruncation(ByRule):
         if not tried:
             raise NothingToCondense("Not enough messages to truncate context")
         return min(tried, key=_size)
+
+
+def _before(made: Reduction) -> int:
+    return made.tokens_before.value
 
 
 def _size(made: Reduction) -> int:

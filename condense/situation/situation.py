@@ -90,11 +90,15 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a validator found: ``issues`` as sentences, ``score`` from 0 to 1, higher is better."""
+    """What a validator found: ``issues`` as sentences, ``score`` from 0 to 1, higher is better.
+
+    One that ``rejects`` has a summary by a model written again, or replaced by the ledger.
+    """
 
     issues: tuple[str, ...] = ()
     score: float | None = None
     name: str = ""
+    rejects: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

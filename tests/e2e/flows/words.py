@@ -11,6 +11,15 @@ The user is filling the window on purpose.
 1. Primary Request and Intent:
    - **{PASSWORD}**
 
+6. All User Messages:
+   - Several, all of them long.
+
+7. Pending Tasks:
+   - None.
+
+8. Current Work:
+   - Filling the window.
+
 9. Optional Next Step:
    - Answer what is asked.
 </summary>"""

@@ -1,0 +1,138 @@
+"""What makes a summary unusable, told by rule: validators that are there by default.
+
+Each judges what a model wrote in place of hidden messages. Below ``BRIEF`` tokens there may be
+nothing to say that takes sections, or more words than the ledger has.
+"""
+
+import asyncio
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from condense.facts import parse_ledger, plain_text, render
+from condense.messages import Message, TextBlock
+from condense.receipts import receipt
+from condense.situation import Reduction, Situation, Verdict
+from condense.tokens import CharacterCounter
+
+# Twice what the prompt takes that asks for the sections: what is shorter needs none.
+BRIEF = 2_000  # tokens
+# A heading as prompts ask for it and models write it: numbered, with hashes, or bold.
+_HEADING = re.compile(r"^ {0,3}(?:#{1,6}|\d{1,2}[.)]|\*\*) *[^\s\d*#][^\n]{1,80}$", re.MULTILINE)
+_SECTION = re.compile(r"^ {0,3}(\d{1,2})[.)] +([^:\n]{2,80}):", re.MULTILINE)
+_FORM = re.compile(r"<summary>\n([^<]{1,5000})</summary>")
+# A model that leaves out every second section did not follow the form.
+SECTIONS = 0.5
+# In the languages that most models answer in; a refusal says nothing else, so it is short.
+_REFUSAL = re.compile(
+    r"\b(?:I(?: am|\Wm) (?:sorry|unable|not able)|I (?:cannot|can\Wt|won\Wt)|as an AI\b"
+    r"|(?:es )?tut mir leid|ich kann (?:das|dies|dir|Ihnen)?\b[^.]{0,40}\bnicht"
+    r"|je suis désolé|je ne peux pas|lo siento|no puedo|sinto muito|não posso|mi dispiace|non posso"
+    r"|к сожалению|я не могу)"
+    r"|对不起|抱歉|無法|无法|申し訳|できません|죄송|할 수 없|آسف|لا أستطيع",
+    re.IGNORECASE,
+)
+REFUSAL, REFUSAL_START = 400, 60  # characters
+# Prose shrinks to two fifths under DEFLATE, code to a fourth; what shrinks to less than an eighth
+# says each thing several times.
+DENSITY = 1 / 8
+DENSITY_FROM = 400  # characters; below that the ratio says little
+# So many places of a summary are looked for in what it hides; nearly all there is a copy.
+PROBES, PROBE, COPIED = 40, 60, 0.9
+# Where fewer than half of the changed files, or of the rules, can be read, it is no stand-in.
+FACTS = 0.5
+FEWEST = 3  # facts of a kind; a share of fewer is chance
+NAMED = 20  # missing facts, for the repair
+_KEPT_KINDS = ("edited_files", "constraints")
+
+
+async def has_sections(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject a summary with fewer than half of the sections that its prompt's form has."""
+    asked = _headings_asked(reduction.prompt)
+    if not asked or _is_brief(situation, reduction):
+        return Verdict(name="sections")
+    found = len(_HEADING.findall(reduction.summary))
+    score = min(1.0, found / len(asked))
+    if score >= SECTIONS:
+        return Verdict(name="sections", score=score)
+    missing = [one for one in asked if one.casefold() not in reduction.summary.casefold()]
+    issue = f"It has {found} of {len(asked)} sections; missing: {'; '.join(missing)}"
+    return Verdict(name="sections", score=score, issues=(issue,), rejects=True)
+
+
+async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
+    """Reject an answer that declines to summarise."""
+    text = reduction.summary.strip()
+    refuses = len(text) <= REFUSAL and _REFUSAL.search(text[:REFUSAL_START])
+    issues = ("It declines to summarise",) if refuses else ()
+    return Verdict(name="refusal", issues=issues, rejects=bool(refuses))
+
+
+async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject a text that says one thing over and over, or only copies what it stands for."""
+    hidden = _hidden(situation, reduction)
+    issues = await asyncio.to_thread(lambda: tuple(_repetitions(reduction.summary, hidden)))
+    return Verdict(name="repetition", issues=issues, rejects=bool(issues))
+
+
+async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject a summary that says less than the facts beside it, which cost nothing.
+
+    What people and replies said is copied whole, so a summary need not be longer than that.
+    """
+    texts = (block.text for block in reduction.message.blocks if isinstance(block, TextBlock))
+    ledgers = [ledger for ledger in map(parse_ledger, texts) if ledger]
+    facts = sum(len(render(replace(ledger, requests=(), statements=()))) for ledger in ledgers)
+    is_short = len(reduction.summary) < facts and not _is_brief(situation, reduction)
+    issues = ("It is shorter than the list of facts beside it",) if is_short else ()
+    return Verdict(name="length", issues=issues, rejects=is_short)
+
+
+async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
+    """Reject what leaves the model with few of the files it changed, or of the user's rules."""
+    hidden = _hidden(situation, reduction)
+    found = await asyncio.to_thread(receipt, hidden, [reduction.message])
+    tallies = (tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS)
+    score = min((tally.score for tally in tallies if tally.total >= FEWEST), default=1.0)
+    if score >= FACTS:
+        return Verdict(name="facts", score=score)
+    gone = [one.probe for one in found.findings if one.state != "kept"]
+    missing = [probe.text for probe in gone if probe.kind in _KEPT_KINDS][:NAMED]
+    issue = f"It leaves out: {'; '.join(missing)}"
+    return Verdict(name="facts", score=score, issues=(issue,), rejects=True)
+
+
+DEFAULT_VALIDATORS = (has_sections, is_no_refusal, repeats_nothing, outweighs_ledger, keeps_facts)
+
+
+def _repetitions(summary: str, hidden: Sequence[Message]) -> Iterator[str]:
+    data = summary.encode()
+    if len(summary) >= DENSITY_FROM and len(zlib.compress(data)) < DENSITY * len(data):
+        yield "It says the same over and over"
+    text, source = (" ".join(one.split()) for one in (summary, plain_text(hidden)))
+    step = max(PROBE, len(text) // PROBES)
+    probes = [text[at : at + PROBE] for at in range(0, len(text) - PROBE + 1, step)]
+    copied = sum(probe in source for probe in probes)
+    if len(text) >= DENSITY_FROM and copied > COPIED * len(probes):
+        yield "It copies what it should summarise"
+
+
+def _headings_asked(prompt: str) -> list[str]:
+    """Return the numbered sections that a prompt asks for, none where it shows no form of them."""
+    form = _FORM.search(prompt)
+    titles: dict[str, str] = {}
+    for number, title in _SECTION.findall(prompt if form else ""):
+        titles.setdefault(number, title)
+    shown = _SECTION.findall(form[1]) if form else []
+    return list(titles.values()) if shown and titles.get("1") == shown[0][1] else []
+
+
+def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:
+    ids = frozenset(reduction.hidden)
+    return [message for message in situation.effective if message.id in ids]
+
+
+def _is_brief(situation: Situation, reduction: Reduction) -> bool:
+    text = plain_text(_hidden(situation, reduction))
+    return CharacterCounter().count(text) < BRIEF

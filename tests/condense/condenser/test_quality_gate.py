@@ -1,0 +1,207 @@
+"""A summary that is unusable is not applied: it is written again, or the ledger stands for it."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from condense import (
+    DEFAULT_VALIDATORS,
+    Hooks,
+    Reduction,
+    Situation,
+    SummaryRejected,
+    TextChunk,
+    Trigger,
+    Usage,
+    UsageChunk,
+    Verdict,
+    attach_ledger,
+    ladder_from,
+)
+from condense.condenser.validators import has_sections, is_no_refusal, keeps_facts, repeats_nothing
+from tests.condense.bench import Bench
+from tests.condense.dialogues import call, chat, result, user
+
+GATE = Hooks(after=(attach_ledger,), validators=DEFAULT_VALIDATORS)
+# What a model of 135 million parameters answered to the condensing prompt, hundreds of times over.
+FRAGMENT = '{"name": "read_file", "arguments": {"path": "src/main.py"}}\n'
+WINDOW = 60_000
+
+TITLES = (
+    "Primary Request and Intent", "Constraints and Preferences", "Decisions and Refusals",
+    "Failed Attempts and Errors", "Results", "Promises and Open Questions", "Pending Tasks",
+    "Current Work", "Optional Next Step",
+)  # fmt: skip
+
+
+def summary(words: str = "the shop is built") -> str:
+    """Return a summary in the form that the prompt asks for."""
+    lines = (f"{number}. {title}:\n   {words} ({number})" for number, title in enumerate(TITLES, 1))
+    return "<summary>" + "\n\n".join(lines) + "</summary>"
+
+
+def work() -> list[Any]:
+    """Return a conversation of some 30,000 words in which six files were edited."""
+    talk = [user("Build the shop. Never touch the port 8080.")]
+    for number in range(6):
+        name = f"t{number}"
+        talk += [call(name, f"src/part{number}.py"), result(name, f"line{number} " * 5_000)]
+    return [*talk, *chat(2)[1:], user("Thanks. What next?")]
+
+
+def gated(*replies: Any) -> Bench:
+    """Return a bench with the validators that are there by default."""
+    return Bench(*replies, strategies=ladder_from("fresh_start"), hooks=GATE)
+
+
+async def judge(validator: Any, text: str) -> Verdict:
+    """Return what a validator says of a summary of the work."""
+    made: list[Verdict] = []
+
+    async def keep(situation: Situation, reduction: Reduction) -> Verdict:
+        made.append(await validator(situation, reduction))
+        return made[-1]
+
+    bench = Bench(text, text, strategies=("fresh_start",), hooks=Hooks(validators=(keep,)))
+    try:
+        await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    except SummaryRejected:
+        assert made[-1].rejects
+    return made[-1]
+
+
+async def test_a_repeated_fragment_is_never_applied() -> None:
+    """As a very small model wrote it: it fails both times, and the ledger stands for it."""
+    bench = gated(FRAGMENT * 200, FRAGMENT * 150)
+    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    assert made is not None
+    assert (made.strategy, bench.calls) == ("ledger", 2)
+    assert "Build the shop." in made.message.text
+    [(error, following)] = bench.log.of("failed")
+    assert following == "ledger"
+    assert str(error).startswith("The summary was rejected: ")
+    assert "It says the same over and over" in error.details
+    assert FRAGMENT in error.details
+
+
+async def test_what_is_missing_is_named_in_one_more_call() -> None:
+    """And the record says that there was a first one."""
+    bench = gated("<summary>They built a shop.</summary>", summary())
+    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    assert made is not None
+    assert (made.strategy, bench.calls) == ("fresh_start", 2)
+    asked = bench.summarizer.requests[1].messages[-1].text
+    assert "missing: Primary Request and Intent; Constraints and Preferences" in asked
+    assert "written again: It has 0 of 9 sections" in made.notes[0]
+    assert "It has 0 of 9 sections" in made.prompt
+    assert [verdict.name for verdict in made.verdicts] == [
+        "sections", "refusal", "repetition", "length", "facts",
+    ]  # fmt: skip
+
+
+async def test_a_good_summary_costs_one_call() -> None:
+    """Nothing is said against it."""
+    bench = gated(summary())
+    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    assert made is not None
+    assert (made.strategy, bench.calls) == ("fresh_start", 1)
+    assert not any(verdict.issues for verdict in made.verdicts)
+
+
+async def test_a_repair_that_costs_more_than_it_is_worth_is_not_made() -> None:
+    """The first try used more than the next two requests would spare."""
+    used = UsageChunk(Usage(input=30_000, output=9_000), Decimal("0.5"))
+    bench = gated([TextChunk("<summary>A shop.</summary>"), used])
+    made = await bench.fit(work(), trigger=Trigger.MANUAL, window=WINDOW)
+    assert made is not None
+    assert (made.strategy, bench.calls) == ("ledger", 1)
+    [(error, _)] = bench.log.of("failed")
+    assert (error.calls, error.cost) == (1, Decimal("0.5"))
+
+
+async def test_a_short_conversation_may_have_a_short_summary() -> None:
+    """There is no more to say than a sentence."""
+    bench = gated("<summary>They said hello.</summary>")
+    made = await bench.fit(chat(6, words=40), trigger=Trigger.MANUAL)
+    assert made is not None
+    assert bench.calls == 1
+
+
+async def test_a_validator_of_ones_own_rejects_with_its_reason() -> None:
+    """Also one that names no issue."""
+
+    async def wants_a_date(situation: Situation, reduction: Reduction) -> Verdict:
+        return Verdict(rejects="2026" not in reduction.summary)
+
+    hooks = Hooks(validators=(wants_a_date,))
+    bench = Bench("Soon.", "On 2026-12-01.", strategies=("fresh_start",), hooks=hooks)
+    made = await bench.fit(chat(6), trigger=Trigger.MANUAL)
+    assert made is not None
+    assert made.summary == "On 2026-12-01."
+    assert "wants_a_date rejects it" in bench.summarizer.requests[1].messages[-1].text
+
+
+async def test_what_asks_no_model_is_never_rejected() -> None:
+    """Below the ledger there is nothing better."""
+
+    async def rejects_all(situation: Situation, reduction: Reduction) -> Verdict:
+        return Verdict(issues=("No.",), rejects=True)
+
+    hooks = Hooks(validators=(rejects_all,))
+    bench = Bench("S", "S", strategies=ladder_from("fresh_start"), hooks=hooks)
+    made = await bench.fit(chat(12), trigger=Trigger.MANUAL)
+    assert made is not None
+    assert made.strategy == "ledger"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't summarise this conversation.",
+        "I cannot help with that request.",
+        "Es tut mir leid, das kann ich nicht zusammenfassen.",
+        "Je suis désolé, je ne peux pas résumer cette conversation.",
+        "抱歉我无法总结这段对话。",
+        "申し訳ありませんが、要約できません。",
+    ],
+)
+async def test_a_refusal_is_recognised(text: str) -> None:
+    """In several languages."""
+    assert (await judge(is_no_refusal, text)).rejects
+
+
+async def test_a_summary_that_tells_of_a_refusal_is_none() -> None:
+    """It says more than that."""
+    told = summary("The agent said: I cannot deploy on Fridays. The user agreed to wait.")
+    assert not (await judge(is_no_refusal, told)).rejects
+
+
+async def test_sections_are_counted_in_any_language_and_form() -> None:
+    """A model may translate the headings, or mark them up."""
+    german = "\n".join(f"## Abschnitt {letter}\nText" for letter in "ABCDEFGHI")
+    verdict = await judge(has_sections, german)
+    assert (verdict.score, verdict.rejects) == (1, False)
+    assert (await judge(has_sections, "1. Only this one:\n   text")).rejects
+
+
+async def test_a_copy_of_the_input_is_no_summary() -> None:
+    """Nor is a part of it."""
+    assert (await judge(repeats_nothing, "line3 " * 2_000)).rejects
+    copied = " ".join(one.text for one in chat(4, words=300)) + "and no more"
+    assert (await judge(repeats_nothing, copied)).rejects
+    assert not (await judge(repeats_nothing, summary())).rejects
+
+
+async def test_a_summary_without_the_users_rules_names_them_to_the_model() -> None:
+    """Where no ledger stands beside it that has them."""
+    rules = [f"Never use library number {number} in this project." for number in range(4)]
+    bench = Bench(
+        summary(), summary(" ".join(rules)), strategies=("fresh_start",),
+        hooks=Hooks(validators=(keeps_facts,)),
+    )  # fmt: skip
+    talk = [user(" ".join(rules)), *chat(6)[1:]]
+    made = await bench.fit(talk, trigger=Trigger.MANUAL)
+    assert made is not None
+    assert bench.calls == 2
+    assert rules[2] in bench.summarizer.requests[1].messages[-1].text
