@@ -88,7 +88,7 @@ PROMISES = _cues(
     "하겠습니다*, 드리겠습니다*, 약속*, 예정입니다*, 보장*",
     "سوف*, سأ*, سنقوم*, أعدك*, نضمن*, ستصل*",
     "सोमवार*, मंगलवार*, बुधवार*, गुरुवार*, शुक्रवार*, शनिवार*, रविवार*",
-    "pazartesi*, salı günü*, çarşamba*, perşembe*, cuma*",
+    "pazartesi*, salı günü*, çarşamba*, perşembe*, cuma günü*",
     "करूँगा*, करेंगे*, वादा*, मिलेगा*",
     "söz veriyorum, göndereceğiz, yapacağım, yapacağız, olacak",
 )

@@ -1,8 +1,9 @@
 """What the user asked for, said and answered, and which of it later words replace."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 from condense.facts.cues import REPLACEMENTS
@@ -14,11 +15,11 @@ from condense.facts.sentences import replaces, sentences
 SHORT = 8  # tokens; such an answer may say nothing without its question
 QUOTE = 120  # characters of a question, an option, or words that replace others
 OPTIONS = 3
-_ASKED = 8_000  # characters at the end of a reply
+_ASKED = 8_000  # characters at the end of a reply, or the beginning of a request
 _QUESTION = re.compile(r"[?？؟]")
 _LABEL = re.compile(r"(?<!\w)(?:\d{1,2}|[A-Za-z])(?!\w)")
 # How many sentences that replace something are looked at, and how many requests for each.
-_LATER, _EARLIER = 20, 100
+_LATER, _EARLIER = 8, 100
 _WORD = re.compile(r"\w+")
 _STEM, _LEAST = 6, 4  # characters of a word: what is compared, and below what it says little
 # Words that two sentences about the same have in common: two, and a third of the older one's; of
@@ -89,8 +90,9 @@ def _label_of(line: str) -> str:
     )
 
 
-def _first_sentences(text: str) -> Iterator[str]:
-    return islice(sentences(text[:2_000]), _LATER)
+@lru_cache(_EARLIER)
+def _first_sentences(text: str) -> tuple[str, ...]:
+    return tuple(islice(sentences(text[:_ASKED]), 2 * _LATER))
 
 
 def _likeness(sentence: str, old: str) -> int:
@@ -102,6 +104,7 @@ def _likeness(sentence: str, old: str) -> int:
     return shared if is_alike or is_brief else 0
 
 
+@lru_cache(1_000)
 def _content(sentence: str) -> frozenset[str]:
     """Return the words that a sentence is about; of scripts without spaces, pairs of signs."""
     found: set[str] = set()

@@ -8,7 +8,7 @@ from condense.facts.cues import DECISIONS, PROMISES, REPLACEMENTS, RULES, Cues
 from condense.facts.plain import estimate, one_line
 
 SENTENCE = 300  # characters; a longer one is cut, it is no rule but a text
-_LABEL = 3  # characters: "1." begins a sentence, it is none
+_LABEL = re.compile(r"\W?[\da-zA-Z]{1,2}[.)]")  # "1." begins a sentence, it is none
 # What ends a sentence by Unicode's property Sentence_Terminal, in the scripts that chats are mostly
 # written in. Where words are set apart by spaces, one has to follow.
 _END = re.compile(r"[.!?…؟۔।॥։።][\"'”’»)\]*_]*+(?=\s)|[。！？｡．][」』”’）]*+|\n")
@@ -28,7 +28,7 @@ def sentences(text: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(text):
         sentence = text[start : end.end()].strip()
-        if len(sentence) > _LABEL or end[0] == "\n":
+        if end[0] == "\n" or not _LABEL.fullmatch(sentence):
             start = end.end()
             if sentence:
                 yield sentence

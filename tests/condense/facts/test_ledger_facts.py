@@ -235,6 +235,26 @@ def test_todo_lists_in_markdown_and_item_by_item_are_understood() -> None:
     assert told(session.calls("TaskUpdate", taskId="7", status="completed")).done == 1
 
 
+def test_a_list_that_was_cleared_is_gone() -> None:
+    """And an item that was ticked off can be opened again, with its words."""
+    items = [{"content": "one", "status": "pending"}]
+    session = Session().calls("TodoWrite", todos=items)
+    assert told(session.calls("TodoWrite", todos=[])) == Ledger()
+    session = Session().calls("TaskCreate", "Task #7 created", subject="one")
+    session.calls("TaskUpdate", taskId="7", status="completed")
+    facts = told(session.calls("TaskUpdate", taskId="7", status="in_progress"))
+    assert (facts.todos, facts.done) == ((Todo("7", "one", active=True),), 0)
+
+
+def test_an_item_that_an_earlier_ledger_counted_as_done_can_be_opened_again() -> None:
+    """By its number, where its words are hidden."""
+    first = Session().calls("TaskCreate", "Task #7 created", subject="one")
+    first.calls("TaskUpdate", taskId="7", status="completed")
+    later = Session().calls("TaskUpdate", taskId="7", status="pending")
+    facts = gather([summary(*ledger(first.messages)), *later.messages])
+    assert (facts.todos, facts.done) == ((Todo("7", "#7"),), 0)
+
+
 def test_names_are_told_that_stand_in_the_part_that_was_cut_off() -> None:
     """What a request says itself is not told twice."""
     words = "filler " * 3_000

@@ -1,0 +1,62 @@
+"""A scarce budget goes to what weighs most, and the first request goes last."""
+
+import pytest
+
+from condense import PromptCounter
+from condense.facts import gather, ledger
+from tests.condense.sessions import Session, summary
+
+RULE = "Never touch the port 8080."
+
+
+def long_session(turns: int = 60) -> Session:
+    """Return a session whose facts take much more than a small window has for them."""
+    session = Session().says("Build the harbour app. " + "It has to be calm. " * 40)
+    for number in range(turns):
+        session.says(f"Now step {number}. " + "We talked about this at length before. " * 20)
+        session.edits(f"/p/module{number}.py").runs(f"make t{number}").replies("Done.")
+    return session
+
+
+@pytest.mark.parametrize("budget", [60, 160, 320, 1_000])
+def test_the_first_request_is_the_last_thing_to_go(budget: int) -> None:
+    """Its beginning at least is there in any window."""
+    facts = gather(long_session().messages, budget_tokens=budget)
+    assert facts.requests[-1].text.startswith("Build the harbour app.")
+
+
+def test_the_first_request_outlives_many_rounds_in_a_small_window() -> None:
+    """As the ledger goes on from one to the next."""
+    hidden = long_session().messages
+    for number in range(5):
+        made = summary(*ledger(hidden, budget_tokens=320), id_=f"s{number}")
+        hidden = [made, *long_session().messages[1:]]
+    assert gather(hidden, budget_tokens=320).requests[-1].text.startswith("Build the harbour app.")
+
+
+def test_of_long_requests_the_telling_sentences_stay() -> None:
+    """What sets a rule or gives a figure outlives what only talks."""
+    session = long_session(20)
+    session.says("Let me tell you a story first. " * 30 + RULE + " It goes on and on. " * 30)
+    facts = gather(session.says("Go on.").messages, budget_tokens=2_000)
+    kept = [request.text for request in facts.requests if RULE in request.text]
+    assert kept
+    assert len(kept[0]) < 200
+
+
+def test_each_kind_has_its_part_of_a_scarce_budget() -> None:
+    """None crowds out the others."""
+    session = long_session().replies("Your booking number is LX-48213.")
+    facts = gather(session.messages, budget_tokens=400)
+    assert all((facts.requests, facts.files, facts.runs, facts.statements))
+
+
+@pytest.mark.parametrize("budget", [50, 320, 2_000])
+def test_no_budget_is_exceeded_in_any_script(budget: int) -> None:
+    """Counted by the vocabulary where there is a counter."""
+    counter = PromptCounter()
+    session = Session()
+    for number in range(40):
+        session.says(f"第{number}步:请把这个模块改成新的接口,保持原来的行为不变。" * 20)
+    (block,) = ledger(session.messages, budget_tokens=budget, counter=counter) or (None,)
+    assert block is None or counter.count(block.text) <= budget
