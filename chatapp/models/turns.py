@@ -26,6 +26,13 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         """Return turns that are not over; a conversation has one at most."""
         return self.filter(finished_at=None)
 
+    def worked_on(self) -> Self:
+        """Return turns that a process works on, or should: one that waits for a person needs none.
+
+        It may wait for days, and outlives the process that began it.
+        """
+        return self.unfinished().exclude(status=Turn.Status.WAITING)
+
     def answering(self) -> Self:
         """Leave out condensations by hand, which have a record of their own."""
         return self.exclude(origin=Turn.Origin.CONDENSED)

@@ -202,8 +202,9 @@ def close_interrupted(
     """End turns that nobody works on any more, and return their conversations.
 
     With a ``conversation``, those in it, also of this process: how they ended could not be saved.
+    One that waits for a person goes on waiting, whatever became of its process.
     """
-    turns = Turn.objects.unfinished() if conversation is None else conversation.turns.unfinished()
+    turns = Turn.objects.worked_on() if conversation is None else conversation.turns.worked_on()
     if started_before:
         turns = turns.filter(started_at__lt=started_before)
     closed = set()

@@ -20,7 +20,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 18, 23, 7, 15, 4
 
 # What stores drafts and signs of life, and what looks for turns that nobody works on.
-WITH_TIME = ("SET draft", 'SET "heartbeat_at"', 'WHERE "chatapp_turn"."finished_at" IS NULL')
+WITH_TIME = (
+    "SET draft",
+    'SET "heartbeat_at"',
+    'WHERE ("chatapp_turn"."finished_at" IS NULL AND NOT',
+)
 
 
 @pytest.fixture
