@@ -2,24 +2,28 @@
 
 import itertools
 import json
+import os
 import queue
 import re
+import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 import urllib.parse
 import uuid
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from tests.chatapp.test_serve import PATIENCE, start
+from tests.chatapp.test_serve import PATIENCE, ROOT
 from tests.chatapp.test_shutdown import Visitor
-from tests.faults import app
+from tests.faults import app, nursery
 from tests.standin.server import Standin
 
 WORD = re.compile(r"\bw\d+\b")
@@ -37,43 +41,90 @@ def words(count: int) -> str:
 
 
 class Server:
-    """A server on one folder, which comes back after each kill."""
+    """A server on one folder, which comes back after each kill; to be used as a context manager."""
 
     def __init__(self, data: Path, standin: Standin) -> None:
         self.data = data
         self.standin = standin
         self.killed_at = 0.0
-        self.port = "0"
+        self.port = 0
+        self.pid = 0
+        self.said: queue.Queue[str] = queue.Queue()
+
+    def __enter__(self) -> Self:
+        """Get ready for the first life."""
+        self._errors = self.data / "stderr.txt"
+        with self._errors.open("w") as errors:
+            self._nursery = subprocess.Popen(
+                [sys.executable, "-m", nursery.__name__],
+                cwd=ROOT,
+                env={
+                    "PATH": os.environ["PATH"],
+                    "DATA_DIR": str(self.data),
+                    "DJANGO_SETTINGS_MODULE": "tests.faults.settings",
+                    "ANTHROPIC_API_KEY": "sk-test",
+                    "ANTHROPIC_BASE_URL": self.standin.url,
+                },
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it for good."""
+        self.kill()
+        assert self._nursery.stdin
+        self._nursery.stdin.close()
+        self._listener.join(PATIENCE)
+        self._nursery.wait(PATIENCE)
 
     def start(self) -> str:
         """Start it, and return the link that signs in."""
         # A fault is for one life only.
         (self.data / app.FILE).unlink(missing_ok=True)
-        self._process = start(
-            self.data,
-            DJANGO_SETTINGS_MODULE="tests.faults.settings",
-            ANTHROPIC_API_KEY="sk-test",
-            ANTHROPIC_BASE_URL=self.standin.url,
-            PORT=self.port,
-        )
-        assert self._process.stdout
-        link = self._process.stdout.readline().strip()
-        assert link.startswith("http://"), self._process.communicate()[1]
+        self._live("serve")
+        link = self._until("http://")
         self.origin = link.partition("/sign-in/")[0]
         # Pages find it again under the same address.
-        self.port = self.origin.rpartition(":")[2]
-        self.said: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        self.port = int(self.origin.rpartition(":")[2])
         return link
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout
-        for line in process.stdout:
-            self.said.put(line.strip())
+    def run(self, command: str) -> tuple[int, str]:
+        """Do a command of the project's instead, and return its exit code and what it complains."""
+        self._live(command)
+        code = int(self._until(nursery.DIED).split()[1])
+        self.pid = 0
+        return code, self._errors.read_text()
 
-    def _until(self, *words: str) -> None:
-        while self.said.get(timeout=PATIENCE) not in words:
-            pass
+    def _live(self, command: str) -> None:
+        assert self._nursery.stdin
+        asked = json.dumps({"command": command, "port": self.port})
+        print(asked, file=self._nursery.stdin, flush=True)
+        self.pid = int(self._until(nursery.BORN).split()[1])
+
+    def _listen(self) -> None:
+        assert self._nursery.stdout
+        with self._nursery.stdout as lines:
+            for line in lines:
+                self.said.put(line.strip())
+
+    def _until(self, *words: str) -> str:
+        """Return the next line that begins with one of these words."""
+        try:
+            while not (line := self.said.get(timeout=PATIENCE)).startswith(words):
+                pass
+        except queue.Empty:
+            raise AssertionError(self._errors.read_text()) from None
+        return line
 
     def until_drafted(self) -> None:
         """Return once drafts were stored."""
@@ -93,10 +144,12 @@ class Server:
         return time.monotonic()
 
     def kill(self) -> None:
-        """End it as a power cut does."""
-        self.killed_at = time.monotonic()
-        self._process.kill()
-        self._process.communicate()
+        """End it as a power cut does, if it lives."""
+        if self.pid:
+            self.killed_at = time.monotonic()
+            os.kill(self.pid, signal.SIGKILL)
+            self._until(nursery.DIED)
+            self.pid = 0
 
     def arm(self, pattern: str, *, number: int = 1, after: bool = False) -> None:
         """Let it stand still before or ``after`` a statement, of those that match from now on."""

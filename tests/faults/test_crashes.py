@@ -3,15 +3,11 @@
 Each test kills a server that its predecessor started, and starts the next: a life for a death.
 """
 
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from tests.chatapp.test_serve import ROOT
 from tests.chatapp.test_shutdown import Visitor
 from tests.faults import scenarios
 from tests.faults.harness import GRACE, WORD, Server, Talk
@@ -94,13 +90,11 @@ def go_on(talk: Talk) -> None:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """One folder and one provider for all lives of the server."""
-    with Standin() as standin:
-        server = Server(tmp_path_factory.mktemp("data"), standin)
+    with Standin() as standin, Server(tmp_path_factory.mktemp("data"), standin) as server:
         stage = Stage(server)
         try:
             yield stage
         finally:
-            server.kill()
             for talk in stage.talks:
                 talk.close()
 
@@ -201,13 +195,5 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int)
 def test_the_data_is_whole_after_all_of_this(stage: Stage, command: str) -> None:
     """Tags, costs and so on agree, and every request can be shown as it was sent."""
     stage.server.kill()
-    done = subprocess.run(
-        [sys.executable, "manage.py", command],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(stage.server.data)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    stage.server.start()
+    code, complaints = stage.server.run(command)
+    assert code == 0, complaints

@@ -34,10 +34,9 @@ def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(
     gate = Gate()
     with Standin() as standin:
         standin.then(Reply(words(30), gate=gate), Reply(words(5)))
-        server = Server(tmp_path_factory.mktemp("data"), standin)
-        page.goto(server.start())
-        page.get_by_role("button", name="Sign in").click()
-        try:
+        with Server(tmp_path_factory.mktemp("data"), standin) as server:
+            page.goto(server.start())
+            page.get_by_role("button", name="Sign in").click()
             page.get_by_role("textbox", name="Message").fill("Count.")
             page.get_by_role("button", name="Send").click()
             page.wait_for_url(re.compile(r"/c/[0-9a-f-]{36}/"))
@@ -60,5 +59,3 @@ def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(
             expect(chat.rows("Continued")).to_be_visible()
             expect(interrupted.get_by_role("button")).to_have_count(0)
             assert not standin.problems
-        finally:
-            server.kill()
