@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -23,13 +24,24 @@ from chatapp.context.toolboxes import toolbox_for
 from chatapp.models import Conversation, Preferences, Profile
 from chatapp.models.accounts import KeySource, server_key, server_url
 from chatapp.network.addresses import Guard
-from chatapp.providers import create_provider
+from chatapp.providers import create_provider, create_sealed
+from chatapp.providers.probing import Report, probe
 
 HooksFor = Callable[[Path], condense.Hooks]
 
 
 def provider_for(profile: Profile) -> Provider:
     """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read."""
+    return create_provider(profile.provider, **_reached_by(profile))
+
+
+async def probe_profile(profile: Profile) -> Report:
+    """Return what the profile's server can do; raise as ``provider_for`` does."""
+    return await probe(create_sealed(profile.provider, **_reached_by(profile)))
+
+
+def _reached_by(profile: Profile) -> dict[str, Any]:
+    """Return what a provider is made of."""
     spec = profile.spec
     model = Model(
         name=profile.model,
@@ -39,13 +51,12 @@ def provider_for(profile: Profile) -> Provider:
         caches_prompts=spec.caches_prompts,
     )
     from_server = profile.key_source is KeySource.SERVER
-    return create_provider(
-        profile.provider,
-        model=model,
-        api_key=server_key(spec) if from_server else profile.read_key(),
-        base_url=profile.base_url or server_url(spec),
-        guard=Guard(settings.ALLOW_PRIVATE_ADDRESSES) if profile.base_url else None,
-    )
+    return {
+        "model": model,
+        "api_key": server_key(spec) if from_server else profile.read_key(),
+        "base_url": profile.base_url or server_url(spec),
+        "guard": Guard(settings.ALLOW_PRIVATE_ADDRESSES) if profile.base_url else None,
+    }
 
 
 def ladder_for(preferences: Preferences) -> list[condense.Strategy]:

@@ -6,6 +6,7 @@ from django.urls import include, path
 from chatapp.views import (
     chat,
     condensations,
+    connections,
     conversations,
     health,
     profiles,
@@ -51,6 +52,10 @@ urlpatterns = [
     path("condensations/", condensations.show_condensations, name="condensations"),
     path("profiles/", profiles.list_profiles, name="profiles"),
     path("profiles/new/", profiles.create_profile, name="new_profile"),
+    path("profiles/nearby/", connections.look_around, name="look_around"),
+    path("profiles/nearby/use/", connections.use_local_server, name="use_local_server"),
+    path("profiles/new/test/", connections.try_profile, name="test_new_profile"),
+    path("profiles/<int:pk>/test/", connections.try_profile, name="test_profile"),
     path("profiles/<int:pk>/", profiles.edit_profile, name="edit_profile"),
     path("profiles/<int:pk>/default/", profiles.choose_default, name="default_profile"),
     path("profiles/<int:pk>/delete/", profiles.delete_profile, name="delete_profile"),

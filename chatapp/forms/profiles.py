@@ -17,6 +17,8 @@ from chatapp.rendering.numbers import number
 
 # Far beyond any model, and within what every database can hold and a page can show.
 LARGEST_WINDOW = 1_000_000_000
+# A profile that is only tried asks for a word, of a model that may think first.
+DRAFT_WINDOW, DRAFT_OUTPUT = 8_192, 256
 
 
 def model_defaults() -> dict[str, dict[str, Any]]:
@@ -39,7 +41,14 @@ def model_defaults() -> dict[str, dict[str, Any]]:
 def provider_traits() -> dict[str, dict[str, Any]]:
     """Return what the profile form asks for, by provider."""
     return {
-        spec.name: {"needsKey": spec.needs_key, "url": spec.url}
+        spec.name: {
+            "needsKey": spec.needs_key,
+            "url": spec.url,
+            "servers": [
+                {"label": one.label, "url": one.url, "needsKey": not one.is_local}
+                for one in spec.presets
+            ],
+        }
         for spec in provider_specs().values()
     }
 
@@ -164,6 +173,24 @@ class ProfileForm(ThresholdChoice):
         if window and output and output >= window:
             self.add_error("max_output", _("This must be less than the context window."))
         return cleaned
+
+    def draft(self) -> Profile | None:
+        """Return a profile that is reached as the form says, None where it does not say how.
+
+        It is not to be saved: what is missing or wrong besides is made up.
+        """
+        self.full_clean()
+        given = self.cleaned_data
+        if not (given.get("provider") and given.get("model")) or "base_url" in self.errors:
+            return None
+        draft = Profile(owner=self.instance.owner, encrypted_key=self.instance.encrypted_key)
+        draft.provider, draft.model = given["provider"], given["model"]
+        draft.base_url = given["base_url"]
+        draft.context_window = given.get("context_window") or DRAFT_WINDOW
+        draft.max_output = DRAFT_OUTPUT
+        if given.get("key") or given.get("remove_key"):
+            draft.set_key(given.get("key", ""))
+        return draft
 
     def save(self, commit: bool = True) -> Profile:
         """Store the profile, with the new key or without one where that was asked for."""

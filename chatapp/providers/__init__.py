@@ -25,6 +25,7 @@ __all__ = [
     "ProviderSpec",
     "UnknownProvider",
     "create_provider",
+    "create_sealed",
     "keyless_spec",
     "provider_spec",
     "provider_specs",
@@ -54,6 +55,17 @@ def create_provider(
 ) -> Provider:
     """Return the provider called ``name``, which makes failed calls again where that may help.
 
+    Takes and raises what ``create_sealed`` does.
+    """
+    made = create_sealed(name, model=model, api_key=api_key, base_url=base_url, guard=guard)
+    return Retrying(made)
+
+
+def create_sealed(
+    name: str, *, model: Model, api_key: str, base_url: str, guard: Guard | None = None
+) -> Sealed:
+    """Return the provider called ``name``, each call of which is made once.
+
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
     chosen, and without it the operator has. Raises UnknownProvider.
     """
@@ -63,4 +75,4 @@ def create_provider(
     module, _, attribute = provider_specs()[name].factory.partition(":")
     factory: Callable[..., Provider] = getattr(import_module(module), attribute)
     provider = factory(model, api_key=api_key, base_url=base_url, guard=guard)
-    return Retrying(Sealed(provider, api_key))
+    return Sealed(provider, api_key)

@@ -4,10 +4,12 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import CallObserver, Model, ModelRequest, Provider, SentRequest
+from chatapp.providers.specs import ListedModel
 
 UNREADABLE = "The provider's answer could not be understood. What came of it is kept."
 NO_KEY = "There is no API key for this profile. Enter one in Profiles."
@@ -21,6 +23,15 @@ LONGEST_NAME, LONGEST_REASON = 100, 40
 MOST_TOKENS = 2**31 - 1
 
 log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Catalog(Protocol):
+    """A provider whose server lists its models."""
+
+    async def list_models(self) -> tuple[ListedModel, ...]:
+        """Return them; raise ProviderError where the server does not answer."""
+        ...
 
 
 class _Watched:
@@ -61,6 +72,19 @@ class Sealed:
             log.exception("tokens could not be counted")
             return None
 
+    async def list_models(self) -> tuple[ListedModel, ...]:
+        """Return the models that the server lists, none where its API has no list."""
+        if not isinstance(self.provider, Catalog):
+            return ()
+        try:
+            return await self.provider.list_models()
+        except ProviderError as error:
+            raise self._cleaned(error) from None
+        except Exception as error:
+            log.exception("models could not be listed")
+            found = ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
+            raise self._cleaned(found) from None
+
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield what the provider yields; raise nothing of its own but ProviderError."""
         observer = _Watched(request.observer)
@@ -81,6 +105,11 @@ class Sealed:
         error.args = (scrub(str(error)[:LONGEST_SENTENCE], self._key),)
         error.details = scrub(error.details[:LONGEST_DETAILS], self._key)
         return error
+
+
+def as_tokens(value: object) -> int | None:
+    """Return a number of tokens that can be meant, None for anything else."""
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else None
 
 
 def scrub(text: str, key: str) -> str:

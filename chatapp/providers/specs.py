@@ -30,6 +30,27 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model as a server lists it, with what it says of its limits and prices."""
+
+    id: str
+    context_window: int | None = None
+    max_output: int | None = None
+    prices: condense.Prices | None = None
+
+    @property
+    def figures(self) -> dict[str, int | Decimal]:
+        """What is known of it, by the names it has in a profile."""
+        limits = {"context_window": self.context_window, "max_output": self.max_output}
+        known: dict[str, int | Decimal] = {name: value for name, value in limits.items() if value}
+        if self.prices:
+            known |= {"price_input": self.prices.input, "price_output": self.prices.output}
+            known["price_cache_read"] = self.prices.cache_read
+            known["price_cache_write"] = self.prices.cache_write
+        return known
+
+
+@dataclass(frozen=True, slots=True)
 class Preset:
     """A server that speaks a provider's API at another address than the provider's own.
 

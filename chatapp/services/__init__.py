@@ -12,8 +12,12 @@
 """
 
 from chatapp.services.accounts import (
+    add_local_profile,
     create_sign_in_token,
     holder_of_sign_in_token,
+    is_alone,
+    may_look_around,
+    note_look_around,
     preferences_of,
     prepare_owner,
     redeem_sign_in_token,
@@ -62,6 +66,7 @@ __all__ = [
     "Imported",
     "Preview",
     "Refused",
+    "add_local_profile",
     "answer_question",
     "busy_with",
     "check_message",
@@ -74,9 +79,12 @@ __all__ = [
     "has_loose_end",
     "holder_of_sign_in_token",
     "import_conversation",
+    "is_alone",
     "is_known",
     "keep_alive",
     "list_hidden",
+    "may_look_around",
+    "note_look_around",
     "preferences_of",
     "prepare_owner",
     "preview_rewind",

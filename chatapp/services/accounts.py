@@ -3,6 +3,7 @@
 import itertools
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import models, transaction
@@ -12,9 +13,13 @@ from chatapp.models import Preferences, Profile, SignInToken
 from chatapp.models.accounts import server_key
 from chatapp.models.prepared import prepared
 from chatapp.providers import ProviderSpec, provider_specs
+from chatapp.providers.specs import ListedModel, Preset
 
 OWNER_NAME = "owner"
 SIGN_IN_LIFETIME = timedelta(hours=24)
+# Among the providers that were offered to a user: those on the machine itself.
+LOOKED_AROUND = "this machine"
+UNTOLD_WINDOW, LEAST_WINDOW = 8_192, 1_000
 
 
 @transaction.atomic
@@ -77,12 +82,60 @@ def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
 def _make_profile(user: User, spec: ProviderSpec) -> Profile:
     """Store a profile with the first model's figures; it uses the server's own key, if any."""
     model = spec.models[0]
-    taken = {*user.profiles.values_list("name", flat=True)}
-    names = (f"{spec.first_profile} {number}" for number in itertools.count(2))
-    name = next(name for name in itertools.chain([spec.first_profile], names) if name not in taken)
+    name = _free_name(user, spec.first_profile)
     return Profile.objects.create(
         owner=user, name=name, provider=spec.name, model=model.id, **model.figures
     )
+
+
+def _free_name(user: User, wanted: str) -> str:
+    """Return a profile's name that the user has not given yet."""
+    taken = {*user.profiles.values_list("name", flat=True)}
+    names = itertools.chain([wanted], (f"{wanted} {number}" for number in itertools.count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def is_alone(user: User) -> bool:
+    """Whether nobody else uses this server, which may call what runs on this machine."""
+    others = get_user_model().objects.exclude(pk=user.pk)
+    return settings.ALLOW_PRIVATE_ADDRESSES and user.is_superuser and not others.exists()
+
+
+def may_look_around(user: User, preferences: Preferences) -> bool:
+    """Whether to look for models on this machine: once, where no profile needs a key yet."""
+    if LOOKED_AROUND in preferences.offered_providers or not is_alone(user):
+        return False
+    return not any(profile.spec.needs_key for profile in user.profiles.all())
+
+
+@transaction.atomic
+def note_look_around(user: User) -> bool:
+    """Note that this machine is looked at; False where that is not to be."""
+    preferences = preferences_of(user)
+    if not may_look_around(user, preferences):
+        return False
+    preferences.offered_providers.append(LOOKED_AROUND)
+    preferences.save(update_fields=["offered_providers"])
+    return True
+
+
+@transaction.atomic
+def add_local_profile(*, owner: User, provider: str, preset: Preset, model: ListedModel) -> Profile:
+    """Store a profile for a model on this machine, free of charge, as the default."""
+    window = model.context_window or UNTOLD_WINDOW
+    profile = Profile.objects.create(
+        owner=owner,
+        name=_free_name(owner, preset.label),
+        provider=provider,
+        model=model.id,
+        base_url=preset.url,
+        context_window=max(window, LEAST_WINDOW),
+        max_output=model.max_output or max(1, window // 4),
+    )
+    preferences = preferences_of(owner)
+    preferences.default_profile = profile
+    preferences.save(update_fields=["default_profile"])
+    return profile
 
 
 def create_sign_in_token(*, user: User) -> str:

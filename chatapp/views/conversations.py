@@ -56,10 +56,12 @@ EXAMPLES = (
 def show_home(request: Request) -> HttpResponse:
     """Show what this is and three things to try."""
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
+    preferences = services.preferences_of(request.user)
     context = {
         "examples": EXAMPLES,
         "deleted": deleted_pk and deleted_ones(request).filter(pk=deleted_pk).first(),
-        "profile": services.preferences_of(request.user).default_profile,
+        "profile": preferences.default_profile,
+        "looks_around": services.may_look_around(request.user, preferences),
         "longest": settings.LONGEST_MESSAGE,
     }
     return render(request, "conversations/home.html", context)

@@ -45,7 +45,8 @@ class Standin:
     """The server and its script; use it as a context manager.
 
     ``requests`` are the calls for messages, ``counts`` those that only count tokens. Its tokenizer
-    takes ``factor`` times as many tokens as o200k.
+    takes ``factor`` times as many tokens as o200k. ``served`` is what other addresses
+    answer, such as the list of models.
     """
 
     window: int = 200_000
@@ -53,6 +54,7 @@ class Standin:
     strict: bool = True
     port: int = 0
     factor: float = 1.0
+    served: dict[str, Any] = field(default_factory=dict)
     requests: list[Received] = field(default_factory=list, init=False)
     counts: list[Received] = field(default_factory=list, init=False)
     cache: PromptCache = field(default_factory=PromptCache, init=False)
@@ -139,8 +141,16 @@ class Standin:
                 Route("/v1/messages", self._messages, methods=["POST"]),
                 Route("/v1/messages/count_tokens", self._count, methods=["POST"]),
                 *chat_door.routes(self),
+                Route("/{path:path}", self._serve, methods=["GET", "POST"]),
             ]
         )
+
+    async def _serve(self, request: Request) -> Response:
+        if self.key is not None and key_of(request) != self.key:
+            return self._fail(WRONG_KEY)
+        if request.url.path not in self.served:
+            return self._fail(Failure(404, "not_found_error", "Not found"))
+        return JSONResponse(self.served[request.url.path])
 
     async def _count(self, request: Request) -> Response:
         body, problems = await read_json(request)

@@ -12,6 +12,7 @@ from chatapp.agent.ports import Model, ModelRequest
 from chatapp.network.addresses import Guard
 from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.sealed import NO_KEY
+from chatapp.providers.specs import ListedModel
 
 if TYPE_CHECKING:
     from chatapp.providers.anthropic.connection import Connection
@@ -60,6 +61,15 @@ class AnthropicProvider:
         from chatapp.providers.anthropic.call import count  # noqa: PLC0415 - imports the SDK
 
         return await count(request, self._writer, self._connection)
+
+    async def list_models(self) -> tuple[ListedModel, ...]:
+        """Return the models that the server lists; raise ProviderError where it does not."""
+        if not self._key:
+            raise ProviderError(NO_KEY)
+        await _load_sdk()
+        from chatapp.providers.anthropic.catalog import list_models  # noqa: PLC0415 - so does this
+
+        return await list_models(self._connection)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written; see :class:`chatapp.agent.ports.Provider`."""

@@ -54,7 +54,7 @@ def explain(error: Exception, asked: Asked, *, started: bool, shown: bool) -> Pr
 def refusal_of(error: openai.APIStatusError) -> Refusal:
     """Return what a server said when it refused a call, in whichever of the usual shapes."""
     body = error.body
-    kind = str(error.code or error.type or "")
+    kind = next((word for word in (error.code, error.type) if word and not word.isdigit()), "")
     return Refusal(
         _status(error, body),
         said_in(body) or f"HTTP {error.status_code}",

@@ -12,6 +12,7 @@ from chatapp.agent.ports import Model, ModelRequest
 from chatapp.network.addresses import Guard
 from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.sealed import NO_KEY
+from chatapp.providers.specs import ListedModel
 
 if TYPE_CHECKING:
     from chatapp.providers.openai.connection import Connection
@@ -50,6 +51,15 @@ class OpenAIProvider:
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return None: the API has no call that counts, and what it charges it says with each."""
+
+    async def list_models(self) -> tuple[ListedModel, ...]:
+        """Return the models that the server lists; raise ProviderError where it does not."""
+        if not self._has_key:
+            raise ProviderError(NO_KEY)
+        await _load_sdk()
+        from chatapp.providers.openai.catalog import list_models  # noqa: PLC0415 - so does this
+
+        return await list_models(self._connection)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield the reply as it is written; see :class:`chatapp.agent.ports.Provider`."""

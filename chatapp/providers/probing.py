@@ -1,0 +1,131 @@
+"""Tries what a server can do, with as few calls as tell it."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.ports import ModelRequest, SentRequest, ToolSpec
+from chatapp.providers.sealed import Sealed, closing
+from chatapp.providers.specs import ListedModel
+
+PATIENCE = 60.0
+
+# A white square of 32 pixels: smaller ones are refused by some models.
+_SQUARE = (
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJklEQVR42u3NMQ0AAAwDoPo33arYsQQMkB6LQCAQ"
+    "CAQCgUAg+BIMi1X0ptsIcT0AAAAASUVORK5CYII="
+)
+_IMAGE = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": _SQUARE})
+_TOOL = ToolSpec("probe_tool", "Does nothing.", {"type": "object", "properties": {}})
+_TEXT = condense.TextBlock("Answer with the one word: Yes.")
+
+_STREAMED = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
+
+_WHOLE = ModelRequest("", (condense.Message("user", (_TEXT, _IMAGE)),), (_TOOL,))
+_WITHOUT_IMAGE = replace(_WHOLE, messages=(condense.Message("user", (_TEXT,)),))
+_WITHOUT_TOOL = replace(_WITHOUT_IMAGE, tools=())
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What works; None where it could not be tried, and ``failure`` is the reason.
+
+    ``usage`` says whether a reply tells what it used, and ``counting`` whether a prompt can be
+    counted without one.
+    """
+
+    models: Sequence[ListedModel] = ()
+    address: bool = False
+    key: bool | None = None
+    listing: bool | None = None
+    streaming: bool | None = None
+    usage: bool | None = None
+    tools: bool | None = None
+    images: bool | None = None
+    counting: bool | None = None
+    failure: str = ""
+
+    def find_model(self, name: str) -> ListedModel | None:
+        """Return what the server says of a model."""
+        return next((one for one in self.models if one.id == name), None)
+
+
+class _Listener:
+    """Remembers the last request that was sent: it was taken as it is."""
+
+    def __init__(self) -> None:
+        self.body = b""
+
+    async def sending(self, request: SentRequest) -> None:
+        self.body = request.body
+
+    def learned(self, **_facts: Any) -> None:
+        """Forget it."""
+
+
+async def probe(provider: Sealed) -> Report:
+    """Return what a server can do with the provider's model."""
+    report = await _list(provider)
+    if not report.address or report.key is False:
+        return report
+    listener = _Listener()
+    for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
+        try:
+            heard = await _hear(provider, replace(asked, observer=listener))
+        except ProviderError as error:
+            report = replace(report, failure=str(error))
+            if error.status not in {400, 404, 422, 500}:
+                break
+        else:
+            report = replace(report, failure="", key=True, **_told(heard, listener.body))
+            break
+    if report.failure:
+        return report
+    counted = await _count(provider)
+    return replace(report, counting=counted)
+
+
+async def _list(provider: Sealed) -> Report:
+    """Return what is known from the list of models, which needs no model to answer."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            models = await provider.list_models()
+    except TimeoutError:
+        return Report(failure="The server did not answer.")
+    except ProviderError as error:
+        if error.status in {401, 403}:
+            return Report(address=True, key=False, failure=str(error))
+        return Report(address=error.status is not None, listing=False, failure=str(error))
+    return Report(models, address=True, listing=bool(models))
+
+
+async def _hear(provider: Sealed, asked: ModelRequest) -> list[events.StreamEvent]:
+    try:
+        async with asyncio.timeout(PATIENCE), closing(provider.stream(asked)) as stream:
+            return [event async for event in stream]
+    except TimeoutError:
+        raise ProviderError("The model did not answer in time.") from None
+
+
+def _told(heard: Sequence[events.StreamEvent], body: bytes) -> dict[str, Any]:
+    return dict(_findings(heard, body))
+
+
+def _findings(heard: Sequence[events.StreamEvent], body: bytes) -> Iterator[tuple[str, bool]]:
+    """Yield what a reply shows: what was refused is not in the request that was answered."""
+    yield "streaming", any(isinstance(one, _STREAMED) for one in heard)
+    yield "usage", any(isinstance(one, events.UsageReported) for one in heard)
+    yield "tools", _TOOL.name.encode() in body
+    yield "images", _SQUARE.encode() in body
+
+
+async def _count(provider: Sealed) -> bool:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await provider.count_tokens(_WITHOUT_TOOL) is not None
+    except TimeoutError:
+        return False

@@ -1,0 +1,182 @@
+"""What a server tells of its models, and of itself when it is tried."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.ports import Model
+from chatapp.providers import create_sealed, nearby
+from chatapp.providers.openai.provider import OpenAIProvider
+from chatapp.providers.probing import Report, probe
+from chatapp.providers.sealed import Sealed
+from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
+from tests.chatapp.providers.doors import DOORS, Door
+from tests.chatapp.providers.requests import SECRET_KEY
+from tests.standin.behaviours import Failure
+from tests.standin.server import Standin
+
+LISTS: list[tuple[dict[str, Any], ListedModel]] = [
+    ({"id": "m"}, ListedModel("m")),
+    ({"id": "models/m", "object": "model"}, ListedModel("m")),
+    ({"id": "m", "max_model_len": 4096}, ListedModel("m", 4096)),
+    (
+        {"id": "m", "context_window": 131072, "max_completion_tokens": 8192},
+        ListedModel("m", 131072, 8192),
+    ),
+    ({"id": "m", "max_context_length": 32768}, ListedModel("m", 32768)),
+    ({"id": "m", "meta": {"n_ctx": 8192, "n_ctx_train": 32768}}, ListedModel("m", 8192)),
+    (
+        {
+            "id": "m",
+            "context_length": 200000,
+            "top_provider": {"max_completion_tokens": 64000},
+            "pricing": {"prompt": "0.000003", "completion": "0.000015"},
+        },
+        ListedModel(
+            "m",
+            200000,
+            64000,
+            condense.Prices(Decimal(3), Decimal(15), Decimal(3), Decimal(3)),
+        ),
+    ),
+    ({"id": "m", "context_length": "many", "pricing": {"prompt": "-1"}}, ListedModel("m")),
+    ({"id": "m", "pricing": {"prompt": "-1", "completion": "NaN"}}, ListedModel("m")),
+    ({"id": "m", "pricing": "free", "context_length": True}, ListedModel("m")),
+]
+
+
+@pytest.mark.parametrize(("told", "expected"), LISTS, ids=str)
+async def test_a_list_of_models_tells_what_the_server_says(
+    gpt: OpenAIProvider, anthropic_standin: Standin, told: dict[str, Any], expected: ListedModel
+) -> None:
+    """In the words of each server; what cannot be is left out."""
+    anthropic_standin.served["/v1/models"] = {"data": [told, {"id": 7}, 7, {}]}
+    assert await gpt.list_models() == (expected,)
+
+
+WINDOWS: list[tuple[str, Any, int]] = [
+    ("/props", {"default_generation_settings": {"n_ctx": 8192}}, 8192),
+    (
+        "/api/show",
+        {"model_info": {"llama.context_length": 131072}, "parameters": "num_ctx    16384\nstop x"},
+        16384,
+    ),
+    ("/api/show", {"model_info": {"llama.context_length": 131072}, "parameters": ""}, 4096),
+    ("/api/show", {"model_info": {"llama.context_length": 2048}}, 2048),
+    ("/api/v0/models/m", {"max_context_length": 32768, "loaded_context_length": 4096}, 4096),
+    ("/api/v0/models/m", {"max_context_length": 32768}, 32768),
+]
+
+
+@pytest.mark.parametrize(("path", "told", "expected"), WINDOWS, ids=str)
+async def test_a_local_server_is_asked_for_the_window_where_its_list_has_none(
+    gpt: OpenAIProvider, anthropic_standin: Standin, path: str, told: Any, expected: int
+) -> None:
+    """At the address where it tells; the window is the one that is in use."""
+    anthropic_standin.served |= {"/v1/models": {"data": [{"id": "m"}]}, path: told}
+    assert await gpt.list_models() == (ListedModel("m", expected),)
+
+
+@pytest.mark.parametrize("body", [[], {}, {"data": None}, {"data": {}}, "models", 7], ids=str)
+async def test_what_is_no_list_lists_nothing(
+    door: Door, anthropic_standin: Standin, body: Any
+) -> None:
+    """And is no error."""
+    anthropic_standin.served["/v1/models"] = body
+    assert await door.provider(anthropic_standin).list_models() == ()  # type: ignore[attr-defined]
+
+
+async def test_the_other_vendor_tells_limits_too(anthropic_standin: Standin, claude: Any) -> None:
+    """By other names."""
+    model = {"id": "claude-x", "max_input_tokens": 200_000, "max_tokens": 64_000}
+    anthropic_standin.served["/v1/models"] = {"data": [model]}
+    assert await claude.list_models() == (ListedModel("claude-x", 200_000, 64_000),)
+
+
+def sealed(door: Door, standin: Standin) -> Sealed:
+    """Return a provider whose calls are made once."""
+    model = Model(door.model, 200_000, 256)
+    return create_sealed(door.name, model=model, api_key=SECRET_KEY, base_url=door.url(standin))
+
+
+async def test_a_probe_says_what_works(door: Door, anthropic_standin: Standin) -> None:
+    """With one call to the model, besides the list and the count."""
+    anthropic_standin.served["/v1/models"] = {"data": [{"id": door.model}]}
+    report = await probe(sealed(door, anthropic_standin))
+    assert report == Report(
+        models=(ListedModel(door.model),),
+        address=True,
+        key=True,
+        listing=True,
+        streaming=True,
+        usage=True,
+        tools=True,
+        images=True,
+        counting=door.name == "anthropic",
+    )
+    assert len(anthropic_standin.requests) == 1
+    assert anthropic_standin.problems == []
+
+
+async def test_a_probe_says_what_a_server_lacks(anthropic_standin: Standin) -> None:
+    """A refusal of one thing does not hide the others."""
+    door = DOORS[1]
+    anthropic_standin.then(
+        Failure(400, "", "", body={"error": "m does not support tools"}),
+        Failure(500, "", "", body={"error": {"message": "image input is not supported"}}),
+    )
+    report = await probe(sealed(door, anthropic_standin))
+    assert (report.tools, report.images, report.streaming) == (False, False, True)
+    assert report.listing is False
+
+
+async def test_a_probe_asks_for_less_where_all_is_refused(
+    door: Door, anthropic_standin: Standin
+) -> None:
+    """In words that nobody knows yet."""
+    anthropic_standin.then(Failure(400, "invalid_request_error", "Too colourful"))
+    report = await probe(sealed(door, anthropic_standin))
+    assert (report.images, report.tools, report.failure) == (False, True, "")
+
+
+async def test_a_wrong_key_is_told_from_a_wrong_address(
+    door: Door, anthropic_standin: Standin
+) -> None:
+    """Neither asks the model anything."""
+    anthropic_standin.key = "another"
+    report = await probe(sealed(door, anthropic_standin))
+    assert (report.address, report.key) == (True, False)
+    nowhere = create_sealed(
+        door.name, model=Model("m", 1, 1), api_key="k", base_url="http://127.0.0.1:9"
+    )
+    report = await probe(nowhere)
+    assert (report.address, report.key) == (False, None)
+    assert "could not be reached" in report.failure
+    assert anthropic_standin.requests == []
+
+
+async def test_what_runs_on_this_machine_is_found(
+    anthropic_standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it answers with models; what is elsewhere is not even asked."""
+    anthropic_standin.served["/v1/models"] = {"data": [{"id": "m"}]}
+    here = Preset("Here", f"http://localhost:{anthropic_standin.port}/v1", is_local=True)
+    gone = Preset("Gone", "http://localhost:9/v1", is_local=True)
+    spec = ProviderSpec("openai", "", "", presets=(gone, here, Preset("Far", "http://x.invalid")))
+    monkeypatch.setattr(nearby, "provider_specs", lambda: {"openai": spec})
+    (found,) = await nearby.find_local_servers()
+    assert (found.preset, found.provider) == (here, "openai")
+    assert found.models[0].id == "m"
+    anthropic_standin.served["/v1/models"] = {"data": []}
+    assert await nearby.find_local_servers() == []
+
+
+async def test_no_key_is_in_what_a_list_fails_with(anthropic_standin: Standin, door: Door) -> None:
+    """Whatever the server says."""
+    anthropic_standin.key = "another"
+    with pytest.raises(ProviderError) as caught:
+        await sealed(door, anthropic_standin).list_models()
+    assert SECRET_KEY not in f"{caught.value} {caught.value.details}"
