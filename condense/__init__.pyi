@@ -71,7 +71,7 @@ from .prompts import (
     unregister_prompt,
     update_instruction,
 )
-from .receipts import Finding, Probe, Receipt, Tally, receipt
+from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
@@ -183,6 +183,8 @@ __all__ = [
     "DidNotShrink",
     "Environment",
     "Event",
+    "FactKind",
+    "FactState",
     "FellBack",
     "Finding",
     "Fixed",

@@ -123,7 +123,7 @@ class StoredLog:
                 summary=reduction.summary,
                 analysis=reduction.analysis,
                 notes=[*reduction.notes, *_said_by_validators(reduction)],
-                receipt=receipt.to_json(),
+                receipt=receipt,
                 folded=reduction.folded.to_json() if reduction.folded else {},
             )
         return history, size

@@ -56,3 +56,37 @@ class TextField(_WellFormed, Text):
 
 class JSONField(_WellFormed, Json):
     """A JSON value; of a model's or a tool's making, mostly."""
+
+
+class ReceiptField(JSONField):
+    """A receipt, as the engine gave it; it is empty where nothing was hidden."""
+
+    def __init__(self, **options: Any) -> None:
+        """Begin with an empty receipt."""
+        super().__init__(**{**options, "default": condense.Receipt})
+
+    @override
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
+        """Return the JSON list that it is to a database."""
+        name, path, args, kwargs = super().deconstruct()
+        return name, path, args, {**kwargs, "default": list}
+
+    @override
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> condense.Receipt:
+        """Return the receipt that was stored; where a join found no row, there is none."""
+        stored = super().from_db_value(value, expression, connection)
+        return condense.Receipt.from_json(stored or ())
+
+    @override
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        """Leave the row a receipt."""
+        value = super().pre_save(model_instance, add)
+        if not isinstance(value, BaseExpression):
+            setattr(model_instance, self.attname, condense.Receipt.from_json(value))
+        return value
+
+    @override
+    def get_prep_value(self, value: Any) -> Any:
+        """Return the receipt as it can be written."""
+        is_receipt = isinstance(value, condense.Receipt)
+        return super().get_prep_value(value.to_json() if is_receipt else value)

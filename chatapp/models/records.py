@@ -81,9 +81,9 @@ class Condensation(Hiding):
 
     It is declined where there was too little to condense or to clear: nothing went wrong.
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    A clearing hides results only. ``receipt`` and ``folded`` are as the engine's ``to_json`` gives
-    them, to be read by ``read_receipt`` and ``read_folded``. ``rewind_parent`` is the rewind that
-    took an attempt along which left no message.
+    A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
+    ``read_folded``. ``rewind_parent`` is the rewind that took an attempt along which left no
+    message.
     """
 
     class Status(models.TextChoices):
@@ -153,7 +153,7 @@ class Condensation(Hiding):
     summary = fields.TextField(blank=True)
     analysis = fields.TextField(blank=True)
     notes = fields.JSONField(default=list)
-    receipt = fields.JSONField(default=list)
+    receipt = fields.ReceiptField()
     folded = fields.JSONField(default=dict)
     error = fields.TextField(blank=True)
     details = fields.TextField(blank=True)
@@ -179,10 +179,6 @@ class Condensation(Hiding):
     def outcome(self) -> Outcome:
         """What the attempt came to."""
         return Condensation.Outcome.of(self.kind, self.status)
-
-    def read_receipt(self) -> condense.Receipt:
-        """Return what became of the hidden facts; it is empty where none were hidden."""
-        return condense.Receipt.from_json(self.receipt)
 
     def read_folded(self) -> condense.FoldingRecord | None:
         """Return what became of the files that were read, None where there were none."""

@@ -110,7 +110,7 @@ def put_back(*, condensation: Condensation, index: int) -> None:
     """Tell the model a fact again that a condensation lost, as a message of its own."""
     with _locked(condensation.conversation) as locked:
         row = Condensation.objects.get(pk=condensation.pk)
-        receipt = row.read_receipt()
+        receipt = row.receipt
         if index >= len(receipt.findings):
             raise Refused(_("There is no such fact in this record."))
         if receipt.findings[index].state == "kept":
@@ -120,7 +120,7 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, budgets.COUNTER)
         store.append_message(locked.pk, message, tokens=tokens)
-        row.receipt = receipt.with_kept(index).to_json()
+        row.receipt = receipt.with_kept(index)
         row.save(update_fields=["receipt"])
 
 

@@ -74,4 +74,4 @@ def _words(attempt: Condensation) -> Iterator[str]:
     yield labels.strategy_name(attempt.strategy)
     yield labels.trigger_text(attempt)
     yield labels.hidden_text(attempt)
-    yield facts_kept(attempt.read_receipt())
+    yield facts_kept(attempt.receipt)

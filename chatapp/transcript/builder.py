@@ -230,7 +230,6 @@ class Builder:
         if attempt is None:
             # A summary without a record, as imports have them, is shown as the message it is.
             return self.message_row(message)
-        receipt = attempt.read_receipt()
         undoable = attempt.status == Condensation.Status.SUCCEEDED and not message.hidden
         return CondensationRow(
             id=f"condensation-{attempt.pk}",
@@ -243,8 +242,8 @@ class Builder:
             hidden_text=labels.hidden_text(attempt),
             trigger_text=labels.trigger_text(attempt),
             saved_percent=labels.saved_percent(attempt),
-            facts=fact_groups(receipt),
-            facts_kept=facts_kept(receipt),
+            facts=fact_groups(attempt.receipt),
+            facts_kept=facts_kept(attempt.receipt),
             folded=attempt.read_folded(),
             slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
             undoable=undoable,

@@ -1,10 +1,11 @@
 """A receipt, ready to show: what became of the facts that were hidden, kind by kind."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 import condense
 from chatapp.rendering.numbers import number
@@ -17,19 +18,23 @@ _LABELS: Mapping[str, Promise] = {
     "errors": gettext_lazy("Errors"),
     "constraints": gettext_lazy("What you asked to be kept to"),
     "names": gettext_lazy("Numbers and names you gave"),
+    "results": gettext_lazy("Results that replies gave"),
 }
-_LOST_FIRST = ("missing", "recoverable", "kept")
+_LOST_FIRST = ("missing", "recoverable", "named", "kept")
 
 
 def fact_groups(receipt: condense.Receipt) -> tuple[FactGroup, ...]:
-    """Return the facts by kind, those that were lost first."""
+    """Return the facts by kind, the kind that lost most first, and in it those that were lost."""
     facts: defaultdict[str, list[Fact]] = defaultdict(list)
     for index, finding in enumerate(receipt.findings):
-        facts[finding.probe.kind].append(Fact(index, finding.probe.text, finding.state))
+        fact = Fact(index, finding.probe.text, finding.state, finding.denied)
+        facts[finding.probe.kind].append(fact)
     return tuple(
         FactGroup(
             label=str(_LABELS[kind]),
             kept=tally.kept,
+            named=tally.named,
+            percent=math.floor(100 * tally.score),
             facts=sorted(facts[kind], key=lambda fact: _LOST_FIRST.index(fact.state)),
         )
         for kind, tally in receipt.tallies.items()
@@ -37,9 +42,12 @@ def fact_groups(receipt: condense.Receipt) -> tuple[FactGroup, ...]:
 
 
 def facts_kept(receipt: condense.Receipt) -> str:
-    """Say how many facts were kept, "" where there were none."""
-    if not receipt.total.total:
-        return ""
+    """Say how many facts were kept and how many are only mentioned, "" where there were none."""
     total = receipt.total
+    if not total.total:
+        return ""
     said = ngettext("Kept %(kept)s of %(all)s fact", "Kept %(kept)s of %(all)s facts", total.total)
-    return said % {"kept": number(total.kept), "all": number(total.total)}
+    if total.named:
+        said = gettext("%(kept)s, mentioned %(named)s") % {"kept": said, "named": "%(named)s"}
+    figures = {"kept": total.kept, "named": total.named, "all": total.total}
+    return said % {name: number(figure) for name, figure in figures.items()}

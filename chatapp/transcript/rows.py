@@ -183,22 +183,25 @@ class ContinuedRow:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of the hidden part; ``state`` is "kept", "recoverable" or "missing".
+    """A fact of the hidden part; ``state`` is "kept", "named", "recoverable" or "missing".
 
-    ``index`` is its place in the record's receipt.
+    ``index`` is its place in the record's receipt; a name is ``denied`` where a denial stands near.
     """
 
     index: int
     text: str
     state: str
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """The facts of one kind, the lost ones first, and how many of them were kept."""
+    """The facts of one kind, the lost ones first; of ``percent`` at least the name stands there."""
 
     label: str
     kept: int
+    named: int
+    percent: int
     facts: Sequence[Fact]
 
 

@@ -1,53 +1,55 @@
 """What a condensation kept, what can be found again, and what is missing, without a model.
 
-A fact is *kept* where the model still reads it word for word; *recoverable* where the file is
-still there, or the history can be searched and the model still reads a word to search for;
-*missing* otherwise.
+A fact is *kept* where the model still reads what was said, word for word but for how it is
+written; *named* where only its name or its words stand there, and nobody knows what is said of
+them; *recoverable* where the file is still there, or the history can be searched and the model
+still reads a word to search for; *missing* otherwise.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from condense.facts import plain_text
 from condense.messages import Message
-from condense.receipts.lookup import stand_in
-from condense.receipts.probes import KINDS, Kind, Probe, probes_of
+from condense.receipts.judging import FactState, Finding, Judge
+from condense.receipts.probe import KINDS, FactKind, Probe
+from condense.receipts.probes import probes_of
 
-State = Literal["kept", "recoverable", "missing"]
-_WORDS = ("names", "edited_files", "read_files")
 _CLUE = re.compile(r"[^\W\d_]{4,}")
 
-__all__ = ["KINDS", "Finding", "Kind", "Probe", "Receipt", "Tally", "probes_of", "receipt"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A probe and what became of its fact."""
-
-    probe: Probe
-    state: State
+__all__ = [
+    "KINDS",
+    "FactKind",
+    "FactState",
+    "Finding",
+    "Probe",
+    "Receipt",
+    "Tally",
+    "probes_of",
+    "receipt",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many facts of a kind were kept, can be found again, or are missing."""
+    """How many facts of a kind were kept, only named, can be found again, or are missing."""
 
     kept: int = 0
+    named: int = 0
     recoverable: int = 0
     missing: int = 0
 
     @property
     def total(self) -> int:
         """All facts of the kind."""
-        return self.kept + self.recoverable + self.missing
+        return self.kept + self.named + self.recoverable + self.missing
 
     @property
     def score(self) -> float:
-        """The share that was kept, from 0 to 1; 1 where there was nothing to keep."""
-        return self.kept / self.total if self.total else 1.0
+        """The share that still stands there, from 0 to 1; 1 where there was nothing to keep."""
+        return (self.kept + self.named) / self.total if self.total else 1.0
 
 
 @dataclass(frozen=True)
@@ -57,32 +59,35 @@ class Receipt:
     findings: tuple[Finding, ...] = ()
 
     @cached_property
-    def tallies(self) -> Mapping[Kind, Tally]:
-        """The counts of every kind that occurs."""
-        kinds = [kind for kind in KINDS if any(f.probe.kind == kind for f in self.findings)]
-        return {kind: _tally(f for f in self.findings if f.probe.kind == kind) for kind in kinds}
+    def tallies(self) -> Mapping[FactKind, Tally]:
+        """The counts of every kind that occurs, the kind with the worst score first."""
+        counts = {kind: _tally(f for f in self.findings if f.probe.kind == kind) for kind in KINDS}
+        there = [(kind, tally) for kind, tally in counts.items() if tally.total]
+        return dict(sorted(there, key=lambda one: one[1].score))
 
     @cached_property
     def total(self) -> Tally:
         """The counts of all kinds together."""
         return _tally(self.findings)
 
-    def of(self, state: State) -> tuple[Probe, ...]:
+    def of(self, state: FactState) -> tuple[Probe, ...]:
         """Return the probes that ended like this, to list or to put back."""
         return tuple(finding.probe for finding in self.findings if finding.state == state)
 
     def with_kept(self, index: int) -> Self:
         """Return the receipt after a fact was put back, by the index of its finding."""
-        kept = replace(self.findings[index], state="kept")
+        kept = replace(self.findings[index], state="kept", denied=False)
         return type(self)((*self.findings[:index], kept, *self.findings[index + 1 :]))
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the findings as plain data, to store with the condensation."""
-        return [{**asdict(finding.probe), "state": finding.state} for finding in self.findings]
+        return [
+            {**asdict(one.probe), "state": one.state, "denied": one.denied} for one in self.findings
+        ]
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Self:
-        """Return the receipt that :meth:`to_json` gave."""
+        """Return the receipt that :meth:`to_json` gave, now or in an earlier release."""
         return cls(tuple(_finding(**item) for item in data))
 
 
@@ -98,36 +103,21 @@ def receipt(
     ``searchable`` says whether the model may search the history; ``on_disk`` whether a file still
     exists, and without it none counts as recoverable for being a file.
     """
-    text = kept if isinstance(kept, str) else plain_text(kept)
-    clues = frozenset(_CLUE.findall(text.lower())) if searchable else frozenset()
-    probes = probes_of(hidden)
-    findings = (
-        Finding(probe, "kept" if is_kept else _state(probe, clues, on_disk))
-        for probe, is_kept in zip(probes, _kept(probes, text), strict=True)
-    )
-    return Receipt(tuple(findings))
+    judge = Judge(kept)
+    clues = frozenset(_CLUE.findall(judge.text)) if searchable else frozenset()
 
+    def otherwise(probe: Probe) -> FactState:
+        is_there = on_disk and probe.kind.endswith("_files") and on_disk(probe.text)
+        clue = clues and not clues.isdisjoint(_CLUE.findall(probe.text.casefold()))
+        return "recoverable" if is_there or clue else "missing"
 
-def _state(probe: Probe, clues: frozenset[str], on_disk: Callable[[str], bool] | None) -> State:
-    if on_disk and probe.kind.endswith("_files") and on_disk(probe.text):
-        return "recoverable"
-    if clues and not clues.isdisjoint(_CLUE.findall(probe.text.lower())):
-        return "recoverable"
-    return "missing"
-
-
-def _kept(probes: Sequence[Probe], text: str) -> list[bool]:
-    """Whether the text says each; a file's name, a name or a number only as a whole word."""
-    found = stand_in(text, [(probe.needle, probe.kind in _WORDS) for probe in probes])
-    return [
-        is_there and probe.folder in text for probe, is_there in zip(probes, found, strict=True)
-    ]
+    return Receipt(tuple(judge.judge(probes_of(hidden), otherwise)))
 
 
 def _tally(findings: Iterable[Finding]) -> Tally:
     states = [finding.state for finding in findings]
-    return Tally(*(states.count(state) for state in ("kept", "recoverable", "missing")))
+    return Tally(*(states.count(state) for state in ("kept", "named", "recoverable", "missing")))
 
 
-def _finding(state: State, **probe: Any) -> Finding:
-    return Finding(Probe(**probe), state)
+def _finding(state: FactState, denied: bool = False, **probe: Any) -> Finding:
+    return Finding(Probe(**probe), state, denied)

@@ -3,17 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 
-_WORD = re.compile(r"\w+")
-_INNER_WORD = re.compile(r"(?<=\W)\w+(?=\W)")
-# Places; comparing at more of them takes longer than one more search of the text.
+# Scripts without spaces part no words: each of their signs stands for itself.
+_SIGNS = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
+# Places of a word; comparing at more of them takes longer than one more search of the text.
 FEW = 100
+MOST = 16  # places of a string that are told
 
 
-def stand_in(text: str, needles: Sequence[tuple[str, bool]]) -> list[bool]:
-    """Return for each string whether it stands in the text, where it says so only as whole words.
+def find(text: str, needles: Sequence[tuple[str, bool]]) -> list[Sequence[int]]:
+    """Return for each string where it begins, where it says so only as whole words.
 
-    Each is compared at the places of the rarest of its words. Only what has no word that must
-    stand in the text for itself, and no rare one, is searched for from the beginning.
+    Of many places the first are told, of an empty string none. Each is compared at the places of
+    the rarest of its words; only what has no word that must stand in the text for itself, and no
+    rare one, is searched for from the beginning.
     """
     words = [_words(needle, whole=whole) for needle, whole in needles]
     places: dict[str, list[int]] = {word: [] for found in words for word in found}
@@ -24,7 +27,7 @@ def stand_in(text: str, needles: Sequence[tuple[str, bool]]) -> list[bool]:
     return [
         _search(needle, text, whole=whole)
         if at is None
-        else any(_stands_at(start, needle, text, whole=whole) for start in at)
+        else [start for start in at if _stands_at(start, needle, text, whole=whole)][:MOST]
         for (needle, whole), at in zip(needles, starts, strict=True)
     ]
 
@@ -34,7 +37,12 @@ def _words(needle: str, *, whole: bool) -> dict[str, int]:
 
     At an end of a string that need not be whole words, there may be a part of a word.
     """
-    return {word[0]: word.start() for word in (_WORD if whole else _INNER_WORD).finditer(needle)}
+    end = len(needle)
+    return {
+        word[0]: word.start()
+        for word in _WORD.finditer(needle)
+        if whole or (word.start() and word.end() < end) or not _is_word(word[0][0])
+    }
 
 
 def _starts(words: Mapping[str, int], places: Mapping[str, Sequence[int]]) -> Sequence[int] | None:
@@ -45,19 +53,33 @@ def _starts(words: Mapping[str, int], places: Mapping[str, Sequence[int]]) -> Se
     return [place - words[rarest] for place in places[rarest]]
 
 
-def _search(needle: str, text: str, *, whole: bool) -> bool:
-    start = text.find(needle)
-    while start >= 0 and not _stands_at(start, needle, text, whole=whole):
+def _search(needle: str, text: str, *, whole: bool) -> Sequence[int]:
+    found: list[int] = []
+    start = text.find(needle) if needle else -1
+    while start >= 0 and len(found) < MOST:
+        if _stands_at(start, needle, text, whole=whole):
+            found.append(start)
         start = text.find(needle, start + 1)
-    return start >= 0
+    return found
 
 
 def _stands_at(start: int, needle: str, text: str, *, whole: bool) -> bool:
     if start < 0 or not text.startswith(needle, start):
         return False
     end = start + len(needle)
-    return not whole or not (_is_word(text[start - 1 : start]) or _is_word(text[end : end + 1]))
+    return not whole or not (_joins(text, start) or _joins(text, end))
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether the characters before and after a place belong to one word."""
+    return 0 < at < len(text) and _is_word(text[at - 1]) and _is_word(text[at])
 
 
 def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    if character == "_":
+        return True
+    return character.isalnum() and not (
+        "\u2e80" <= character <= "\u9fff"
+        or "\uac00" <= character <= "\ud7ff"
+        or "\uf900" <= character <= "\ufaff"
+    )

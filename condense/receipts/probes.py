@@ -4,53 +4,31 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import replace
 
-from condense.facts import (
-    Call,
-    command_of,
-    error_line,
-    is_edit,
-    is_lookup,
-    ledger_of,
-    names_in,
-    read_calls,
-    said,
-    touched_paths,
-)
-from condense.messages import Message
+from condense.facts import ledger_of, names_in, said
+from condense.messages import Message, TextBlock
+from condense.receipts.calls import file_probe, probes_of_calls
+from condense.receipts.probe import KINDS, FactKind, Probe
+from condense.receipts.results import UNITS, around, results_in
+from condense.receipts.wording import own_words, rules_in
 
-Kind = Literal["edited_files", "read_files", "commands", "errors", "constraints", "names"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-HEAD = 60  # characters of a command's first line, as the field compares them
-SENTENCE = 300  # characters; a longer one is no rule but a text
 MOST = 1_000  # facts of each kind; nobody reads more, and each is looked up
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
-RULES = (
-    "must", "never", "always", "only", "avoid", "without", "instead", "prefer", "ensure",
-    "make sure", "should", "shouldn't", "don't", "do not", "can't", "cannot", "no more",
-    "no longer", "no need", "at most", "at least", "keep", "leave", "stick to",
-)  # fmt: skip
-_RULES = re.compile(rf"\b(?:{'|'.join(RULES)})\b", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z][\w-]*-\Z")
+PART = 60  # characters of a word that a number may be a part of
+_BEFORE = re.compile(r"(?<![\w/-])[\w-]*-\Z")
+_AFTER = re.compile(r"(?:-\w{1,60}){1,9}", re.ASCII)
+_HEX = re.compile(r"[0-9a-f]+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_SOMETHING = re.compile(r"\w")
+_UNIT = re.compile(rf" ?(?:{UNITS})\b", re.IGNORECASE)
 # Begins with the digit, not with what may not stand before it: found five times as fast. A limit,
-# for a list of thousands of numbers may end in what makes it none.
-_NUMBERS = re.compile(r"\d(?<![\w.]\d)[\d.,_]{0,60}\d%?(?!\w)")
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One fact: ``text`` for people, ``needle`` to search for, ``source`` the message's id.
-
-    ``folder`` has to stand in the text too, where another file has the same name.
-    """
-
-    kind: Kind
-    text: str
-    needle: str
-    source: str = ""
-    folder: str = ""
+# for a list of thousands of numbers may end in what makes it none. Times and dates by signs are no
+# numbers, and neither are those of lines, which are others after the next change.
+_NUMBERS = re.compile(r"\d(?<![A-Za-z_.:/\d]\d)[\d.,_]{0,60}\d%?(?![A-Za-z_\d:/])")
+_OF_LINES = re.compile(
+    r"\b(?:lines?|ll?\.|zeilen?|lignes?)[ :~][\d ,\u2013-]{0,30}\Z", re.IGNORECASE
+)
+_ALTERNATIVES = re.compile(r"[^\W\d_]+(?:/[^\W\d_]+)+")
 
 
 def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
@@ -58,11 +36,14 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
 
     Of a kind that has more than a thousand, these are the newest.
     """
-    found: dict[tuple[Kind, str], Probe] = {}
-    # Everything but a call is told in the user's name, so half of the messages need no look.
+    found: dict[tuple[FactKind, str], Probe] = {}
+    # All but replies and calls is told in the user's name.
     told = [message for message in hidden if message.role == "user"]
-    for probe in itertools.chain(_carried(told), _calls(hidden), _words(told)):
-        if probe.needle.strip():
+    replied = (message for message in hidden if message.role == "assistant")
+    words = itertools.chain(_words(told), _results(replied))
+    for probe in itertools.chain(_carried(told), probes_of_calls(hidden), words):
+        if _SOMETHING.search(probe.needle):
+            found.pop((probe.kind, probe.text), None)
             found[probe.kind, probe.text] = probe
     edited = {text for kind, text in found if kind == "edited_files"}
     kept = [p for p in found.values() if p.kind != "read_files" or p.text not in edited]
@@ -74,44 +55,17 @@ def _carried(told: Sequence[Message]) -> Iterator[Probe]:
     for message in told:
         if carried := ledger_of(message):
             for file in carried.files:
-                yield _file(file.path, edited=file.edits > 0, source=message.id)
-
-
-def _calls(hidden: Sequence[Message]) -> Iterator[Probe]:
-    for message, call in read_calls(hidden):
-        yield from _call(call, message.id)
-
-
-def _call(call: Call, source: str) -> Iterator[Probe]:
-    paths = touched_paths(call)
-    command = "" if paths else command_of(call).strip()
-    if paths and call.outcome == "ok":
-        edited = is_edit(call)
-        yield from (_file(path, edited=edited, source=source) for path in paths)
-    if command:
-        head = command.partition("\n")[0][:HEAD]
-        yield Probe("commands", head, head, source)
-    if call.outcome == "failed" and (is_edit(call) if paths else not _looks_up(command)):
-        line = error_line(call.answer).removesuffix("…")
-        yield Probe("errors", line, line, source)
-
-
-def _looks_up(command: str) -> bool:
-    return bool(command) and is_lookup(command)
-
-
-def _file(path: str, *, edited: bool, source: str) -> Probe:
-    return Probe("edited_files" if edited else "read_files", path, path, source)
+                yield file_probe(file.path, edited=file.edits > 0, source=message.id)
 
 
 def _words(told: Sequence[Message]) -> Iterator[Probe]:
     # What was said before need not be read again: it has the same words.
-    known: dict[str, tuple[tuple[Kind, str, str], ...]] = {}
+    known: dict[str, tuple[Probe, ...]] = {}
     for message in told:
         for text in filter(None, _requests(message)):
             if text not in known:
-                known[text] = tuple(_of_text(text))
-            yield from (Probe(kind, fact, needle, message.id) for kind, fact, needle in known[text])
+                known[text] = tuple(_of_request(own_words(text)))
+            yield from (replace(probe, source=message.id) for probe in known[text])
 
 
 def _requests(message: Message) -> Iterable[str]:
@@ -120,32 +74,56 @@ def _requests(message: Message) -> Iterable[str]:
     return (request.text for request in carried.requests) if carried else (said(message),)
 
 
-def _of_text(text: str) -> Iterator[tuple[Kind, str, str]]:
-    """Yield kind, text and needle of each fact in what the user said."""
-    for rule in _rules(text):
-        yield "constraints", rule, rule
-    for name in (*names_in(text), *_numbers(text)):
-        yield "names", name, name.removesuffix("…")
+def _of_request(text: str) -> Iterator[Probe]:
+    """Yield each fact in what the user said."""
+    for rule in rules_in(text):
+        yield Probe("constraints", rule, rule.rstrip(" .!\u3002\uff01"))
+    for name in names_in(text):
+        # Words that are parted by a slash are as good as either.
+        if _ALTERNATIVES.fullmatch(name):
+            continue
+        # What a function was called with differs each time.
+        needle = name.removesuffix("…").partition("(")[0] or name
+        start = max(0, text.find(needle))
+        end = start + len(needle)
+        # A part of an id says nothing.
+        if not _HEX.fullmatch(needle) or _joined(text, start, end) == (start, end):
+            yield Probe("names", name, needle, context=around(text, start, end))
+    yield from _numbers(text)
 
 
-def _numbers(text: str) -> Iterator[str]:
-    """Yield the numbers, each with the word it is a part of, as in "host-17"."""
+def _numbers(text: str) -> Iterator[Probe]:
+    """Yield the numbers, each with the word it is a part of, as in "host-17", or its unit."""
     for match in _NUMBERS.finditer(text):
-        start = match.start()
-        part = text.endswith("-", 0, start)
-        word = _WORD.search(text, max(0, start - HEAD), start) if part else None
-        yield text[word.start() if word else start : match.end()]
+        start, end = match.span()
+        if _OF_LINES.search(text, max(0, start - PART), start):
+            continue
+        first, last = _joined(text, start, end)
+        whole = text[first:last]
+        is_date = bool(_DATE.fullmatch(whole))
+        if whole.count("-") > 1 and not is_date:
+            continue
+        # What only digits join is a range, of two numbers.
+        is_range = whole.replace("-", "").isdigit() and not is_date
+        needle = text[start:end] if is_range else whole
+        unit = _UNIT.match(text, last)
+        shown = needle + (unit[0] if unit else "")
+        yield Probe("names", shown, needle, context=around(text, first, last))
 
 
-def _rules(text: str) -> Iterator[str]:
-    folded = text.casefold()
-    # Most texts hold none, and this tells so twenty times as fast.
-    if not any(words in folded for words in RULES):
-        return
-    for sentence in _SENTENCES.split(text):
-        rule = sentence.strip()
-        if len(rule) <= SENTENCE and _RULES.search(rule):
-            yield rule
+def _joined(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the words begin and end that dashes join to a number."""
+    before, after = _BEFORE.search(text, max(0, start - PART), start), _AFTER.match(text, end)
+    return before.start() if before else start, after.end() if after else end
+
+
+def _results(replied: Iterable[Message]) -> Iterator[Probe]:
+    for message in replied:
+        for block in message.blocks:
+            if isinstance(block, TextBlock):
+                for figure, context in results_in(block.text):
+                    said = f"{figure}: {context}"
+                    yield Probe("results", said, figure, message.id, context=context)
 
 
 def _told_apart(probes: Sequence[Probe]) -> Iterator[Probe]:
@@ -155,8 +133,7 @@ def _told_apart(probes: Sequence[Probe]) -> Iterator[Probe]:
     for probe, endings in zip(probes, files, strict=True):
         if endings:
             unique = next((end for end in endings if counts[end] == 1), endings[-1])
-            folder = unique.removesuffix(endings[0])
-            yield Probe(probe.kind, probe.text, endings[0], probe.source, folder)
+            yield replace(probe, needle=endings[0], folder=unique.removesuffix(endings[0]))
         else:
             yield probe
 

@@ -2,7 +2,6 @@
 
 import threading
 import uuid
-from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -25,16 +24,11 @@ from tests.chatapp.services.test_services import record_for
 from tests.chatapp.sockets import open_page
 
 
-def finding(text: str, state: str, kind: str = "commands") -> dict[str, Any]:
-    """Return one finding as it is stored."""
-    return {
-        "kind": kind,
-        "text": text,
-        "needle": text,
-        "source": "",
-        "folder": "",
-        "state": state,
-    }
+def finding(
+    text: str, state: condense.FactState, kind: condense.FactKind = "commands", **rest: bool
+) -> condense.Finding:
+    """Return what became of one fact."""
+    return condense.Finding(condense.Probe(kind, text, text), state, **rest)
 
 
 @pytest.fixture
@@ -43,11 +37,8 @@ def attempt(conversation: Conversation, say: Say) -> Condensation:
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"text {number}")
     record = record_for(conversation, summarise(conversation))
-    record.receipt = [
-        finding("make lint", "kept"),
-        finding("make deploy", "missing"),
-        finding("4711", "recoverable", kind="names"),
-    ]
+    lint, deploy = finding("make lint", "kept"), finding("make deploy", "missing")
+    record.receipt = condense.Receipt((lint, deploy, finding("4711", "recoverable", kind="names")))
     record.save()
     return record
 
@@ -60,12 +51,38 @@ def row_of(conversation: Conversation) -> CondensationRow:
 def test_the_row_says_how_many_facts_were_kept(
     conversation: Conversation, attempt: Condensation
 ) -> None:
-    """Kind by kind, what is lost first."""
+    """Kind by kind, the worst first, and in each what is lost first."""
     row = row_of(conversation)
     assert row.facts_kept == "Kept 1 of 3 facts"
-    commands, names = row.facts
+    names, commands = row.facts
     assert [fact.text for fact in commands.facts] == ["make deploy", "make lint"]
     assert (names.kept, names.facts[0].state) == (0, "recoverable")
+    assert (names.percent, commands.percent) == (0, 50)
+
+
+def test_what_is_only_mentioned_is_not_called_kept(
+    conversation: Conversation, attempt: Condensation, alice: User, client: Client
+) -> None:
+    """It counts towards the score, and a denial near it is marked."""
+    names = ("host-17", "host-18")
+    plain, denied = (finding(name, "named", "names", denied=name > "host-17") for name in names)
+    attempt.receipt = condense.Receipt((*attempt.receipt.findings, plain, denied))
+    attempt.save()
+    assert row_of(conversation).facts_kept == "Kept 1 of 5 facts, mentioned 2"
+    client.force_login(alice)
+    page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
+    assert "0 of 3 kept, 2 mentioned · 66 %" in page
+    assert ">mentioned<" in page
+    assert ">mentioned, with a denial near it<" in page
+
+
+def test_a_receipt_is_one_in_the_row_and_as_it_was_stored(attempt: Condensation) -> None:
+    """Nobody has to read its JSON, and what no column can hold is mended in both."""
+    attempt.receipt = condense.Receipt((finding("make \ud800", "missing"),))
+    attempt.save()
+    stored = Condensation.objects.get(pk=attempt.pk).receipt
+    assert stored == attempt.receipt
+    assert stored.findings[0].probe.text == "make \ufffd"
 
 
 def test_a_missing_fact_is_put_back_with_one_click(
@@ -119,7 +136,7 @@ async def test_a_condensation_stores_its_receipt(
         await page.send("condense.start")
         await page.until_idle()
     record = await Condensation.objects.aget(conversation=conversation)
-    texts = {one.probe.text: one.state for one in record.read_receipt().findings}
+    texts = {one.probe.text: one.state for one in record.receipt.findings}
     assert texts["The port must be 4711."] == "kept"
 
 

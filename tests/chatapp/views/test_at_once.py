@@ -11,6 +11,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
+import condense
 from chatapp import services
 from chatapp.models import Condensation, Conversation, Rewind, Turn, store
 from tests.chatapp.conftest import Say, summarise
@@ -103,7 +104,7 @@ def test_a_conversation_is_rewound_once(
 def test_a_fact_is_put_back_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
     """The model reads it in one message."""
     attempt = record_for(talk, summarise(talk))
-    attempt.receipt = [finding("make deploy", "missing")]
+    attempt.receipt = condense.Receipt((finding("make deploy", "missing"),))
     attempt.save()
     path = reverse("put_back", args=[talk.pk, attempt.pk])
     with database_in(tmp_path):

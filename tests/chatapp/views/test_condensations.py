@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+import condense
 from chatapp import services
 from chatapp.models import Condensation, Conversation, Message
 from tests.chatapp.conftest import Say, summarise
@@ -89,7 +90,7 @@ def test_a_line_says_what_happened_and_how(
 ) -> None:
     """Strategy, trigger, tokens, share, what was hidden, facts kept and cost, in words."""
     say("user", "Where is the cut?")
-    kept = [finding("make", state) for state in ("kept", "missing")]
+    kept = condense.Receipt((finding("make", "kept"), finding("make", "missing")))
     attempt(
         conversation,
         message=summarise(conversation),

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
+import condense
 from chatapp.models import Condensation, Conversation, Profile, Question, Rewind, Turn
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
@@ -92,7 +93,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         allowed=900,
         tokens_before=100,
         tokens_before_measured=False,
-        receipt=[finding("a.py", "missing", kind="read_files")],
+        receipt=condense.Receipt((finding("a.py", "missing", kind="read_files"),)),
     )
     rewind = Rewind.objects.create(
         conversation=conversation,

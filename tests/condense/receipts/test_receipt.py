@@ -1,10 +1,12 @@
 """What a receipt finds of hidden facts in what the model reads instead."""
 
+import pytest
 from hypothesis import given, settings
 
-from condense.facts import ledger
-from condense.messages import Message
+from condense.facts import FileUse, Ledger, ledger, render
+from condense.messages import Message, TextBlock
 from condense.receipts import KINDS, Receipt, receipt
+from condense.receipts.plain import plain
 from tests.condense.sessions import WORDS, Session, sessions, summary
 
 
@@ -21,8 +23,9 @@ def states(found: Receipt) -> dict[str, str]:
 
 
 def test_every_kind_of_fact_is_looked_for() -> None:
-    """Edited and read files, commands, errors, rules, and names with numbers."""
-    found = receipt(session().messages, "")
+    """Edited and read files, commands, errors, rules, names with numbers, and results."""
+    made = session().replies("It takes 84 ms now, which is 12 % less.")
+    found, figures = receipt(made.messages, ""), ("84 ms", "12 %")
     assert {
         kind: [f.probe.text for f in found.findings if f.probe.kind == kind] for kind in KINDS
     } == {
@@ -31,7 +34,8 @@ def test_every_kind_of_fact_is_looked_for() -> None:
         "commands": ["make check"],
         "errors": ["error: broken pipe"],
         "constraints": ["Never touch the public API!"],
-        "names": ["parser_core", "250"],
+        "names": ["parser_core", "250 ms"],
+        "results": [f"{figure}: It takes 84 ms now, which is 12 % less." for figure in figures],
     }
 
 
@@ -44,15 +48,19 @@ def test_a_number_is_looked_for_with_the_word_it_is_a_part_of() -> None:
 
 
 def test_what_the_summary_says_word_for_word_is_kept() -> None:
-    """A file by its name."""
-    found = receipt(session().messages, "Changed parser.py; run make check; 250 ms.")
-    kept = {probe.text for probe in found.of("kept")}
-    assert kept == {"/app/src/parser.py", "make check", "250"}
+    """Where it has a name only, that is named: nobody knows what is said of it."""
+    text = "Changed parser.py; run make check. Never touch the public API! 250 ms."
+    found = receipt(session().messages, text)
+    assert {probe.text for probe in found.of("kept")} == {
+        "make check",
+        "Never touch the public API!",
+    }
+    assert {probe.text for probe in found.of("named")} == {"/app/src/parser.py", "250 ms"}
 
 
 def test_a_number_within_another_is_not_kept() -> None:
     """1250 is not 250."""
-    assert states(receipt(session().messages, "1250"))["250"] == "missing"
+    assert states(receipt(session().messages, "1250"))["250 ms"] == "missing"
 
 
 def test_a_fact_can_be_found_again_where_the_model_reads_a_word_to_search_for() -> None:
@@ -74,9 +82,165 @@ def test_a_file_that_is_still_there_can_be_read_again() -> None:
 def test_files_of_the_same_name_are_told_apart_by_their_folders() -> None:
     """One of them in a summary says nothing of the other."""
     made = Session().edits("/app/web/index.js").edits("/app/api/index.js")
-    found = states(receipt(made.messages, "Edited web/index.js."))
-    assert found["/app/web/index.js"] == "kept"
-    assert found["/app/api/index.js"] != "kept"
+    found = states(receipt(made.messages, "Edited web/index.js, and something in api."))
+    assert found["/app/web/index.js"] == "named"
+    assert found["/app/api/index.js"] in ("recoverable", "missing")
+
+
+def test_a_file_of_another_folder_is_another_file() -> None:
+    """However unique its name was in what is hidden; a folder that is not told may be any."""
+    made = Session().edits("/app/web/index.js").messages
+    assert states(receipt(made, "See lib/index.js."))["/app/web/index.js"] != "named"
+    for told in ("index.js", "./index.js", "web/index.js", "/app/web/index.js", "~/index.js"):
+        assert states(receipt(made, f"See {told}."))["/app/web/index.js"] == "named"
+
+
+def test_a_file_is_kept_where_a_ledger_or_a_call_tells_what_was_done_with_it() -> None:
+    """As edited; one that was only read is named."""
+    made = Session().edits("/app/src/a.py").edits("/app/src/b.py").edits("/app/c.py")
+    block = render(Ledger(files=(FileUse("/app/src/a.py", 1, 0), FileUse("/app/src/b.py", 0, 2))))
+    kept = [summary(TextBlock(block)), *Session().edits("/app/c.py").messages]
+    found = {"/app/src/a.py": "kept", "/app/src/b.py": "named", "/app/c.py": "kept"}
+    assert states(receipt(made.messages, kept)) == found
+
+
+def test_a_path_that_the_user_named_is_found_in_the_folders_of_a_ledger() -> None:
+    """Where a file is listed below its folder."""
+    paths = ("/app/src/web/index.js", "/app/src/web/view.js")
+    block = render(Ledger(files=tuple(FileUse(path, 1, 0) for path in paths)))
+    found = receipt(Session().says("Look at web/index.js").messages, block)
+    assert states(found)["web/index.js"] == "named"
+
+
+def test_a_denial_near_a_name_is_marked_unless_it_was_said_so() -> None:
+    """In the same sentence, in any of the languages that rules are read in."""
+    talk = Session().says("Deploy it to heliotrope-42 today.").messages
+    for text, denied in {
+        "The user does not want heliotrope-42.": True,
+        "Nicht auf heliotrope-42 installieren.": True,
+        "不能用heliotrope-42。": True,
+        "It is not ready. Use heliotrope-42.": False,
+        "Never heliotrope-41. And heliotrope-42 is fine; so is heliotrope-42.": False,
+    }.items():
+        (finding,) = (one for one in receipt(talk, text).findings if one.probe.kind == "names")
+        assert (finding.state, finding.denied) == ("named", denied)
+    never = Session().says("Never deploy it to heliotrope-42.").messages
+    found = receipt(never, "It must not be heliotrope-42.").findings
+    assert not any(one.denied for one in found)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Never touch the “public” API!", 'never touch the "public" API'),
+        ("Don't use tabs, it's 1,016 files.", "Don\u2019t use tabs, it\u2019s 1016 files."),
+        ("Always keep `ledger.py` as it is", "Always keep ledger.py\nas   it is"),
+        ("You must write a\\nb", "You must write a b"),
+        ("Avoid 10\u201320 rows", "avoid 10-20 rows"),
+        ("Never show &lt;b&gt;", "never show <b>"),
+        ("Always say \ufb01le", "always say file"),
+    ],
+)
+def test_how_something_is_written_is_no_loss(said: str, kept: str) -> None:
+    """Case, quotes, emphasis, escapes, dashes, entities, spaces and line breaks."""
+    found = receipt(Session().says(said).messages, f"The user: {kept}.")
+    (rule,) = (one for one in found.findings if one.probe.kind == "constraints")
+    assert rule.state == "kept"
+
+
+def test_what_is_told_in_other_words_is_named() -> None:
+    """Most of its words stand near one another."""
+    talk = Session().says("Never change the public interface of the parser module.").messages
+    found = states(receipt(talk, "- The public interface of parser modules is never changed."))
+    assert found["Never change the public interface of the parser module."] == "named"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["端口8080不能改", "Beträge niemals in Prozent", "昼間は電話を使わないでください",
+     "لا يجوز تغيير المنفذ", "Ne jamais pousser sur main", "No footnotes", "You should use tabs"],
+)  # fmt: skip
+def test_rules_are_read_in_many_languages(rule: str) -> None:
+    """And looked for as they are."""
+    found = receipt(Session().says(f"OK. {rule}").messages, f"Rules: {rule}")
+    assert [one.state for one in found.findings if one.probe.kind == "constraints"] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "text", ["I don't like it", "Should we always do that?", "It returns only one row, I think."]
+)
+def test_a_question_or_an_opinion_is_no_rule(text: str) -> None:
+    """It asks for nothing to be kept to."""
+    assert "constraints" not in receipt(Session().says(text).messages, "").tallies
+
+
+def test_what_was_pasted_gives_no_facts() -> None:
+    """Logs, data, differences and code, but for what the user wrote before and after them."""
+    log = "\n".join(f'"worktree_{n}": {n}000,\n[main 35{n}c1b] Set 10{n}0 rows' for n in range(40))
+    talk = Session().says(f"It fails since build 4711.\n{log}\nNever retry it 815 times.")
+    names = {one.probe.text for one in receipt(talk.messages, "").findings}
+    assert names == {"4711", "815", "Never retry it 815 times."}
+    quoted = Session().says("Why?\n> Found 4711 rows\n+ 4712 added\n```\nx = 4713\n```")
+    assert not receipt(quoted.messages, "").findings
+
+
+def test_numbers_of_lines_and_parts_of_ids_are_no_facts() -> None:
+    """They are others after the next change, and a part of an id says nothing."""
+    text = "See lines 366, 368-369 and line 1005, 9ebafbbe-fc3e-4094-b197-ec99c77392c6, at 12:43:25"
+    assert not receipt(Session().says(text).messages, "").findings
+
+
+def test_an_error_that_was_settled_is_no_fact() -> None:
+    """By the same command, the same file, or since nobody came back to it for long."""
+    made = Session().runs("make check", "error: a", error=True).runs("make check")
+    made.edits("/a.py", "error: b", error=True).edits("/a.py")
+    assert "errors" not in receipt(made.messages, "").tallies
+    made.runs("make all -j", "error: c", error=True)
+    assert [one.text for one in receipt(made.messages, "").of("missing")][-1] == "error: c"
+    for number in range(60):
+        made.reads(f"/{number}.py")
+    assert "errors" not in receipt(made.messages, "").tallies
+
+
+def test_a_command_is_named_by_its_first_words_and_a_look_is_no_fact() -> None:
+    """What a look-up found matters, not that it ran."""
+    made = Session().runs("cd /app && make check 2>&1 | tail -5").runs("grep -rn x src")
+    (finding,) = receipt(made.messages, "It passes make check.").findings
+    assert (finding.probe.kind, finding.state) == ("commands", "named")
+
+
+@pytest.mark.parametrize(
+    ("reply", "figures"),
+    [
+        ("Your booking number is LJ-5QX7.", ["LJ-5QX7"]),
+        ("That is **38 %** of £312.40, due 2026-10-12.", ["38 %", "£312.40", "2026-10-12"]),
+        ("Wir brauchen 142 Stimmen bis 27. Oktober.", ["142 Stimmen", "27. Oktober"]),
+        ("一次备份大约要37分钟。", ["37分钟"]),
+        ("I opened ticket #559102.", ["#559102"]),
+        ("Shall I take 38 %?", []),
+        ("I'm 100% sure there are 3 ways.", []),
+    ],
+)
+def test_results_of_replies_are_looked_for(reply: str, figures: list[str]) -> None:
+    """Amounts, percentages, dates, codes and numbers with a unit; no question is one."""
+    found = [one.probe for one in receipt(Session().replies(reply).messages, "").findings]
+    assert {one.kind for one in found} <= {"results"}
+    assert [one.needle for one in found] == figures
+
+
+def test_the_kind_with_the_worst_score_comes_first() -> None:
+    """A name counts like what was kept: it still stands there."""
+    found = receipt(session().messages, "Never touch the public API! See parser.py.")
+    scores = [tally.score for tally in found.tallies.values()]
+    assert scores == sorted(scores)
+    assert found.tallies["constraints"].score == found.tallies["edited_files"].score == 1
+    assert found.tallies["commands"].score == 0
+
+
+def test_a_receipt_of_an_earlier_release_can_be_read() -> None:
+    """It knew of no context and of no denial."""
+    old = {"kind": "names", "text": "a", "needle": "a", "source": "", "folder": "", "state": "kept"}
+    assert Receipt.from_json([old]).total.kept == 1
 
 
 def test_the_ledger_keeps_all_of_a_short_session() -> None:
@@ -133,4 +297,4 @@ def test_counts_add_up_and_nothing_is_kept_that_does_not_stand_there(
     total = found.total
     assert total.total == len(found.findings) == sum(t.total for t in found.tallies.values())
     assert total.kept == sum(tally.kept for tally in found.tallies.values())
-    assert all(probe.needle in text for probe in found.of("kept"))
+    assert all(plain(probe.needle) in plain(text) for probe in found.of("kept"))
