@@ -33,14 +33,17 @@ def main() -> None:
 
 
 def grow_up() -> None:
-    """Import and load what every life needs; no thread, loop or connection may be there yet."""
+    """Import and load what every life needs; no thread, loop or connection may be there yet.
+
+    Neither may the application: it finds the static files when it is made, once they are collected.
+    """
     django.setup()
     # They need the settings.
     import autobahn.twisted.websocket  # noqa: F401, PLC0415
     from django.db.migrations.loader import MigrationLoader  # noqa: PLC0415
     from django.urls import get_resolver  # noqa: PLC0415
 
-    from chatapp import asgi  # noqa: F401, PLC0415
+    from chatapp import consumers  # noqa: F401, PLC0415
     from chatapp.context import budgets  # noqa: PLC0415
     from chatapp.providers.anthropic import call  # noqa: F401, PLC0415
 
