@@ -72,9 +72,10 @@ def ladder_for(preferences: Preferences) -> list[condense.Strategy]:
 
 
 def configuration_for(run: Run, workspace: Path) -> condense.Configuration:
-    """Return how a run condenses, as user and server want it: with strategies and hooks."""
-    strategies, hooks = ladder_for(run.preferences), hooks_for(workspace)
-    return replace(run.configuration, strategies=strategies, hooks=hooks)
+    """Return how a run condenses: with the user's strategies, and all hooks around them."""
+    wanted = run.configuration
+    hooks = hooks_for(workspace) + wanted.hooks
+    return replace(wanted, strategies=ladder_for(run.preferences), hooks=hooks)
 
 
 def hooks_for(workspace: Path) -> condense.Hooks:

@@ -87,6 +87,23 @@ def check_hooks(**_: Any) -> list[checks.CheckMessage]:
 
 
 @checks.register("palimpsest")
+def check_configuration(**_: Any) -> list[checks.CheckMessage]:
+    """And the function that changes the configuration, which every page asks."""
+    try:
+        if not settings.CONDENSE_CONFIGURATION:
+            return []
+        made = import_string(settings.CONDENSE_CONFIGURATION)(condense.Configuration())
+        if isinstance(made, condense.Configuration):
+            return []
+        problem = f"it returns {made!r}"
+    except Exception as error:  # noqa: BLE001 - the function is anybody's
+        problem = str(error)
+    hint = "Give the dotted path of a function that takes one and returns one, or unset it."
+    text = f"CONDENSE_CONFIGURATION makes no condense.Configuration: {problem}"
+    return [checks.Error(text, hint=hint, id="palimpsest.E006")]
+
+
+@checks.register("palimpsest")
 def check_hosts(**_: Any) -> list[checks.CheckMessage]:
     """A server on every interface answers only to the names in ALLOWED_HOSTS."""
     known = {*LOCAL_HOSTS, *WILDCARD_HOSTS, "[::]"}

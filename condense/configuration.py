@@ -59,11 +59,11 @@ class Configuration:
         max_output: int | None = None,
         *,
         profile: str = "",
-        growth: float = 0,
+        history: Sequence[Message] = (),
     ) -> Budget:
         """Return what a model's window allows, and where in it an automatic condensation starts."""
         allowed = Budget(window=window, max_output=max_output, buffer=self.buffer)
-        return with_threshold(allowed, self.thresholds, profile=profile, growth=growth)
+        return with_threshold(allowed, self.thresholds, profile=profile, history=history)
 
     def situation(
         self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any

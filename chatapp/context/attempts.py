@@ -62,6 +62,7 @@ class StoredLog:
     @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
         run = self.run
+        budget = run.budget()
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
         run.turn.go_on(Turn.Doing.CONDENSING)
         row = Condensation.objects.create(
@@ -74,8 +75,8 @@ class StoredLog:
             trigger=attempt.trigger,
             threshold=attempt.threshold,
             threshold_source=attempt.threshold_source,
-            context_window=run.budget.window,
-            allowed=int(run.budget.allowed),
+            context_window=budget.window,
+            allowed=int(budget.allowed),
             profile_name=run.profile.name,
             model=run.profile.model,
             prompt=attempt.prompt,

@@ -2,15 +2,19 @@
 
 import functools
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
 from chatapp.providers import provider_spec
 from chatapp.tools import tool_specs
+
+ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
 COUNTER: condense.TokenCounter = condense.PromptCounter()
@@ -21,22 +25,31 @@ def warm_up() -> None:
     threading.Thread(target=COUNTER.count, args=("",), name="vocabulary", daemon=True).start()
 
 
-def budget_for(profile: Profile, preferences: Preferences) -> condense.Budget:
-    """Return the window, the reserve and the threshold in force for a profile."""
+def budget_for(
+    profile: Profile, preferences: Preferences, history: Sequence[condense.Message] = ()
+) -> condense.Budget:
+    """Return the window, the reserve and the threshold in force for a profile.
+
+    The threshold may depend on what a conversation's ``history`` was like so far.
+    """
     return configuration_for(profile, preferences).budget(
-        profile.context_window, profile.output_limit, profile=profile.name
+        profile.context_window, profile.output_limit, profile=profile.name, history=history
     )
 
 
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
     """Return what user and server want of condensing, but for what it is made of."""
     own = condense.PerProfile({profile.name: profile.threshold})
-    return condense.Configuration(
+    made = condense.Configuration(
         thresholds=(own, condense.Fixed(preferences.threshold)),
         buffer=settings.CONDENSE_BUFFER / 100,
         automatic=preferences.auto_condense,
         prompt=preferences.condensing_prompt,
     )
+    if not settings.CONDENSE_CONFIGURATION:
+        return made
+    change: ConfigurationChange = import_string(settings.CONDENSE_CONFIGURATION)
+    return change(made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class Keeper:
         return run.configuration.situation(
             history,
             await self._measure(history),
-            run.budget,
+            run.budget(history),
             trigger=trigger,
             system=run.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
@@ -133,7 +133,7 @@ class Keeper:
         """Return the size of the next request, at the vendor's word where that may matter."""
         size = self.scale.weigh(history)
         known = self.scale.measured_tokens is not None
-        close = size.value >= CLOSE * self.run.budget.condenses_at
+        close = size.value >= CLOSE * self.run.budget(history).condenses_at
         if known or not (self._may_count and history and close):
             return size
         self._may_count = False

@@ -1,5 +1,6 @@
 """One run in a conversation, as things were when it began."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,10 +24,12 @@ class Terms:
         """What user and server want of condensing."""
         return budgets.configuration_for(self.profile, self.preferences)
 
-    @cached_property
-    def budget(self) -> condense.Budget:
-        """The window, the reserve and the threshold in force."""
-        return budgets.budget_for(self.profile, self.preferences)
+    def budget(self, history: Sequence[condense.Message] = ()) -> condense.Budget:
+        """Return the window, the reserve and the threshold in force."""
+        profile = self.profile
+        return self.configuration.budget(
+            profile.context_window, profile.output_limit, profile=profile.name, history=history
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,7 +64,7 @@ def state_of(
     terms: Terms, history: Sequence[condense.Message], tokens: condense.TokenCount
 ) -> ContextState:
     """Return the numbers of a context that is known."""
-    budget = terms.budget
+    budget = terms.budget(history)
     starts = Threshold.of_budget(budget, automatic=terms.preferences.auto_condense)
     window = budget.window
     percent = budget.percent(tokens.value)

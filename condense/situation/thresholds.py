@@ -10,7 +10,7 @@ from statistics import median
 
 from condense.messages import Message, TextBlock
 from condense.situation.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD, Budget
-from condense.tokens import TokenCounter, count_messages
+from condense.tokens import CharacterCounter, TokenCounter, count_messages
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +30,13 @@ class Threshold:
 class ThresholdQuery:
     """What a threshold may depend on.
 
-    ``profile`` is the caller's name for the model's settings, ``growth`` how many tokens a turn
-    adds, 0 where that is not known yet; see :func:`growth_per_turn`.
+    ``profile`` is the caller's name for the model's settings, ``history`` what the model sees of a
+    conversation, nothing where the question is for none.
     """
 
     budget: Budget
     profile: str = ""
-    growth: float = 0
+    history: Sequence[Message] = ()
 
 
 Resolver = Callable[[ThresholdQuery], Threshold | None]
@@ -70,30 +70,36 @@ class Adaptive:
     """As late as leaves time for ``turns`` more turns before a request would be too long.
 
     A conversation that grows by little each turn then fills its window; one that grows in leaps is
-    condensed between two of them. It starts at ``least`` percent at the earliest.
+    condensed between two of them. It starts at ``least`` percent at the earliest. ``counter`` is
+    for messages whose size nobody has counted.
     """
 
     turns: float = 2
     least: float = 50
+    counter: TokenCounter = field(default_factory=CharacterCounter)
 
     def __call__(self, query: ThresholdQuery) -> Threshold | None:
-        """Return the percentage for this growth, None as long as nobody knows it."""
-        budget = query.budget
-        if query.growth <= 0 or budget.window <= 0:
+        """Return the percentage for this growth, None before a turn is complete."""
+        budget, growth = query.budget, growth_per_turn(query.history, self.counter)
+        if growth <= 0 or budget.window <= 0:
             return None
-        at = budget.percent(math.floor(budget.allowed - self.turns * query.growth))
+        at = budget.percent(math.floor(budget.allowed - self.turns * growth))
         return Threshold(min(MAX_THRESHOLD, max(self.least, at)), "adaptive")
 
 
 def with_threshold(
-    budget: Budget, resolvers: Iterable[Resolver], *, profile: str = "", growth: float = 0
+    budget: Budget,
+    resolvers: Iterable[Resolver],
+    *,
+    profile: str = "",
+    history: Sequence[Message] = (),
 ) -> Budget:
     """Return the budget with the threshold of the first resolver that gives a usable one.
 
     What is not between 5 and 100 percent is logged and passed over; where nobody knows, the budget
     stays as it is.
     """
-    query = ThresholdQuery(budget=budget, profile=profile, growth=growth)
+    query = ThresholdQuery(budget=budget, profile=profile, history=history)
     for found in (resolve(query) for resolve in resolvers):
         if found is None:
             continue

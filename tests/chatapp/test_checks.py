@@ -64,6 +64,15 @@ def test_a_strategy_must_exist(settings: Settings, name: str) -> None:
     assert found() == ["palimpsest.E004"]
 
 
+@pytest.mark.parametrize("path", ["no.such.change", "condense.ladder_from", "builtins.repr"])
+def test_what_changes_the_configuration_must_return_one(settings: Settings, path: str) -> None:
+    """It is tried before the first page asks it."""
+    settings.CONDENSE_CONFIGURATION = path
+    assert found() == ["palimpsest.E006"]
+    settings.CONDENSE_CONFIGURATION = "dataclasses.replace"
+    assert found() == []
+
+
 @pytest.mark.parametrize("path", ["no.such.hooks", "condense.Hooks"])
 def test_hooks_must_be_an_object_of_hooks(settings: Settings, path: str) -> None:
     """The class is not yet one."""

@@ -63,7 +63,7 @@ def test_a_budget_asks_the_configured_resolvers() -> None:
     """By profile and growth."""
     wanted = Configuration(thresholds=(PerProfile({"p": 70}), Adaptive(), Fixed(90)))
     assert wanted.budget(100_000, 10_000, profile="p").threshold_source == "profile"
-    assert wanted.budget(100_000, 10_000, growth=10_000).threshold_source == "adaptive"
+    assert wanted.budget(100_000, 10_000, history=TALK).threshold_source == "adaptive"
     assert wanted.budget(100_000, 10_000).threshold == 90
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 from django.contrib.auth.models import User
 from django.test import Client
@@ -11,7 +12,9 @@ from pytest_django import Settings
 import condense
 from chatapp import services
 from chatapp.context import budgets
+from chatapp.context.runs import Terms
 from chatapp.context.thresholds import Threshold
+from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
 from chatapp.templatetags.scripts import script_texts
 
@@ -86,3 +89,33 @@ def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
     assert budget.allowed == 0.75 * profile.context_window - profile.output_limit
     page = client.get(reverse("settings")).content.decode()
     assert f'data-allowed="{int(budget.allowed)}"' in page
+
+
+def grow_with_the_talk(wanted: condense.Configuration) -> condense.Configuration:
+    """Change the configuration as a server's operator does."""
+    return replace(wanted, thresholds=(condense.Adaptive(turns=2), *wanted.thresholds))
+
+
+def test_the_server_may_have_thresholds_of_its_own(settings: Settings, alice: User) -> None:
+    """They see the conversation; where they know nothing the user's hold."""
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.grow_with_the_talk"
+    preferences = services.preferences_of(alice)
+    profile = alice.profiles.get()
+    turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]
+    found = budgets.budget_for(profile, preferences, (*turn, *turn, turn[0]))
+    assert found.threshold_source == "adaptive"
+    assert budgets.budget_for(profile, preferences).threshold == preferences.threshold
+
+
+def test_the_bar_shows_the_threshold_that_the_talk_has(
+    settings: Settings, conversation: Conversation
+) -> None:
+    """Where a turn would condense, the mark is."""
+    settings.CONDENSE_CONFIGURATION = f"{__name__}.grow_with_the_talk"
+    preferences, profile = services.preferences_of(conversation.owner), conversation.profile
+    assert profile is not None
+    terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
+    turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]
+    size = condense.TokenCount(5_000)
+    early = state_of(terms, (*turn, *turn, turn[0]), size).condenses_at
+    assert early < state_of(terms, (), size).condenses_at

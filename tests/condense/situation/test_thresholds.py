@@ -2,6 +2,7 @@
 
 import logging
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from condense import (
     Adaptive,
     Budget,
     Fixed,
+    Message,
     PerProfile,
     Threshold,
     ThresholdQuery,
@@ -71,11 +73,19 @@ def test_whoever_is_asked_first_and_knows_decides() -> None:
     assert with_threshold(BUDGET, ()) == BUDGET
 
 
+def turns_of(tokens: float, count: int = 3) -> tuple[Message, ...]:
+    """Return so many turns of that size, and the beginning of one more."""
+    begun = [replace(user("Go on."), tokens=0), Message("assistant", "Yes.", tokens=int(tokens))]
+    return (*begun * count, user("And now?"))
+
+
 def test_an_adaptive_threshold_leaves_time_for_two_more_turns() -> None:
     """80,000 tokens are allowed; turns of 10,000 leave 60,000, small ones nearly all."""
-    assert with_threshold(BUDGET, [Adaptive()], growth=10_000).threshold == 60
-    assert with_threshold(BUDGET, [Adaptive()], growth=100).threshold == pytest.approx(79.8)
-    assert with_threshold(BUDGET, [Adaptive(turns=3)], growth=10_000).threshold == 50
+    large = turns_of(10_000)
+    assert with_threshold(BUDGET, [Adaptive()], history=large).threshold == 60
+    small = with_threshold(BUDGET, [Adaptive()], history=turns_of(100))
+    assert small.threshold == pytest.approx(79.8)
+    assert with_threshold(BUDGET, [Adaptive(turns=3)], history=large).threshold == 50
     assert with_threshold(BUDGET, [Adaptive(), Fixed(70)]).threshold_source == "global"
 
 
@@ -84,9 +94,10 @@ def test_an_adaptive_threshold_is_always_one_that_can_be_used(
     window: int, growth: float, turns: float
 ) -> None:
     """Whatever the growth; and never later than where a request would be too long anyway."""
-    made = with_threshold(Budget(window), [Adaptive(turns), Fixed(90)], growth=growth)
+    resolvers = [Adaptive(turns), Fixed(90)]
+    made = with_threshold(Budget(window), resolvers, history=turns_of(growth))
     assert 5 <= made.threshold <= 100
-    assert made.threshold_source == ("adaptive" if growth > 0 else "global")
+    assert made.threshold_source == ("adaptive" if int(growth) > 0 else "global")
 
 
 def test_the_growth_is_what_the_latest_turns_added_each() -> None:
