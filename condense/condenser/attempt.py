@@ -13,6 +13,7 @@ from condense.condenser.repair import lacking, pays, rejection
 from condense.errors import CondenseError, DidNotShrink, Vetoed
 from condense.messages import Block
 from condense.reducing import asks_model
+from condense.reducing.carrying import carry_answered
 from condense.situation import Addition, Reduction
 from condense.strategies import Kit, Strategy
 from condense.tokens import TokenCounter
@@ -113,9 +114,19 @@ class AttemptRunner:
             self.ladder.check(extended)
         except DidNotShrink:
             self.hooks.note_left_out(hook)
-            extended, addition = reduction, addition.left_out()
+            extended, addition = self._telling(reduction, addition), addition.left_out()
         notes = (*reduction.notes, *addition.notes)
         return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
+
+    def _telling(self, reduction: Reduction, left_out: Addition) -> Reduction:
+        """Return the reduction with what was left out of the newest request, in a few words."""
+        effective, counter = self.situation.effective, self.kit.counter
+        request = carry_answered(effective, reduction, left_out.blocks, counter)
+        if not request:
+            return reduction
+        told = self._longer(reduction, request)
+        self.ladder.check(told)
+        return told
 
     def _longer(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
         """Return the reduction with more for the model to read."""

@@ -101,6 +101,11 @@ def update_instruction(instruction: str) -> str:
     return f"{load_prompt('update')}\n\n{instruction}"
 
 
+def layer_instruction(instruction: str) -> str:
+    """Return the instruction for a summary that stands beside an earlier one."""
+    return f"{load_prompt('layer')}\n\n{instruction}"
+
+
 def part_instruction(instruction: str, number: int, count: int) -> str:
     """Return the instruction that ends part ``number`` of ``count`` of a conversation."""
     return f"{_fill(load_prompt('part'), number=number, count=count)}\n\n{instruction}"

@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from condense.messages import Block, ImageBlock, Message, TextBlock
-from condense.situation import Addition
+from condense.situation import Addition, Reduction
 from condense.tokens import TokenCounter
 
 HEADING = "## Newest Request, Verbatim"
 FIRST = "## First Message, Verbatim"
-NAMES = {HEADING: "newest request", FIRST: "first message"}
+ANSWERED = "## Newest Request, Answered Already"
+NAMES = {HEADING: "newest request", FIRST: "first message", ANSWERED: "newest request"}
+# Of a request that was answered, no more is needed than to know what it was about.
+ANSWERED_TOKENS = 200
+BEGINNING = 60  # characters that tell one request from another
 LEFT_OUT = "\n[… {count} characters left out here; search the history for the whole request …]\n"
 
 
@@ -31,6 +35,26 @@ def carry_newest(
     return carry(request, room, counter)
 
 
+def carry_answered(
+    effective: Sequence[Message],
+    made: Reduction,
+    left_out: Sequence[Block],
+    counter: TokenCounter,
+) -> Sequence[Block]:
+    """Carry the newest request where only what is ``left_out`` would have told of it.
+
+    That is one which was answered; whatever is worked on is carried already.
+    """
+    message, request = newest_request(effective, (HEADING, FIRST, ANSWERED))
+    text = " ".join(block.text for block in request if isinstance(block, TextBlock)).strip()
+    told = "\n".join(block.text for block in left_out if isinstance(block, TextBlock))
+    beginning = text[:BEGINNING]
+    is_hidden = message is not None and message.id in made.hidden
+    if not is_hidden or beginning in made.message.text or beginning not in told:
+        return ()
+    return carry((TextBlock(text),), ANSWERED_TOKENS, counter, ANSWERED).blocks
+
+
 def carry_first(effective: Sequence[Message], room: float, counter: TokenCounter) -> Addition:
     """Carry the conversation's first message, which an earlier summary may carry already."""
     first = effective[0]
@@ -38,19 +62,24 @@ def carry_first(effective: Sequence[Message], room: float, counter: TokenCounter
     return carry(_carried(first, FIRST) if made else _said_in(first), room, counter, FIRST)
 
 
-def newest_request(effective: Sequence[Message]) -> tuple[Message | None, Sequence[Block]]:
+def newest_request(
+    effective: Sequence[Message], headings: Sequence[str] = (HEADING, FIRST)
+) -> tuple[Message | None, Sequence[Block]]:
     """Return the newest request and the message it stands in, None where there is none.
 
-    A request is what a user message has of text, or images, beside tool results.
+    A request is what a user message has of text, or images, beside tool results, or what a summary
+    or marker carries under one of the ``headings``.
     """
-    requests = ((one, _request_in(one)) for one in reversed(effective) if one.role == "user")
+    users = (one for one in reversed(effective) if one.role == "user")
+    requests = ((one, _request_in(one, headings)) for one in users)
     return next((found for found in requests if found[1]), (None, ()))
 
 
-def _request_in(message: Message) -> tuple[Block, ...]:
-    if message.is_summary or message.is_marker:
-        return _carried(message, HEADING) or _carried(message, FIRST)
-    return _said_in(message)
+def _request_in(message: Message, headings: Sequence[str]) -> tuple[Block, ...]:
+    if not (message.is_summary or message.is_marker):
+        return _said_in(message)
+    carried = (_carried(message, heading) for heading in headings)
+    return next(filter(None, carried), ())
 
 
 def _said_in(message: Message) -> tuple[Block, ...]:

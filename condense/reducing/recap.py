@@ -12,7 +12,7 @@ from condense.reducing.carrying import carry_first, carry_newest
 from condense.reducing.pinned import carried_pins
 from condense.reducing.unread import tell_unread
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
-from condense.writing import Writer
+from condense.writing import Writer, Written
 
 HEADING = "## Conversation Summary"
 WORKFLOWS = (
@@ -58,6 +58,11 @@ def split_at(situation: Situation, gauge: Gauge, cuts: Sequence[int]) -> Split:
     return Split(effective, (), unread)
 
 
+def opening() -> str:
+    """Return the words that every summary begins with."""
+    return f"{HEADING}\n{summary_preface()}"
+
+
 async def summarise(
     strategy: Strategy, split: Split, situation: Situation, gauge: Gauge, kit: Kit
 ) -> Reduction:
@@ -66,26 +71,19 @@ async def summarise(
     if any(message.is_summary for message in split.hidden):
         prompt = update_instruction(prompt)
     prompt = repair_instruction(prompt, kit.lacking)
-    writer = Writer(
+    written = await writer_for(situation, gauge, kit).write(split.hidden, prompt)
+    return await Recap(situation, split, gauge, kit).reduction(strategy, written, prompt)
+
+
+def writer_for(situation: Situation, gauge: Gauge, kit: Kit) -> Writer:
+    """Return who has a summary of this situation written, on the kit's bill."""
+    return Writer(
         situation=situation,
         gauge=gauge,
         counter=kit.counter,
         summarizer=kit.summarizer,
         on_text=kit.on_text,
         bill=kit.bill,
-    )
-    written = await writer.write(split.hidden, prompt)
-    said = await Recap(situation, split, gauge, kit).write(written.summary)
-    tags = Tags(condense_id=kit.new_id())
-    made = make_reduction(strategy, split.hidden, said.blocks, tags, gauge=gauge, kit=kit)
-    return replace(
-        made,
-        summary=written.summary,
-        analysis=written.analysis,
-        prompt=prompt,
-        usage=kit.bill.usage,
-        cost=kit.bill.cost,
-        notes=(*written.notes, *said.notes),
     )
 
 
@@ -97,15 +95,39 @@ class Recap:
         self.situation = situation
         self.split = split
         self.gauge = gauge
+        self.kit = kit
         self.counter = kit.counter
 
-    async def write(self, summary: str, facts: tuple[TextBlock, ...] = ()) -> Addition:
+    async def reduction(
+        self, strategy: Strategy, written: Written, prompt: str, layers: Sequence[TextBlock] = ()
+    ) -> Reduction:
+        """Return the reduction for what was written, or for the ``layers`` that it is one of."""
+        hidden, kit = self.split.hidden, self.kit
+        said = await self.write("" if layers else written.summary, (), layers)
+        tags = Tags(condense_id=kit.new_id())
+        made = make_reduction(strategy, hidden, said.blocks, tags, gauge=self.gauge, kit=kit)
+        return replace(
+            made,
+            summary=written.summary,
+            analysis=written.analysis,
+            prompt=prompt,
+            usage=kit.bill.usage,
+            cost=kit.bill.cost,
+            notes=(*written.notes, *said.notes),
+        )
+
+    async def write(
+        self,
+        summary: str,
+        facts: tuple[TextBlock, ...] = (),
+        layers: Sequence[TextBlock] = (),
+    ) -> Addition:
         """Return the summary message's blocks, and notes for people.
 
-        ``facts`` is a ledger that stands in the summary's place or below it.
+        ``facts`` is a ledger, and ``layers`` are several summaries, in the summary's place.
         """
-        said = (f"{HEADING}\n{summary_preface()}", summary)
-        head = (TextBlock("\n\n".join(filter(None, said))), *facts)
+        said = (opening(), summary)
+        head = (TextBlock("\n\n".join(filter(None, said))), *layers, *facts)
         split = self.split
         dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)
         environment = await self.environment()

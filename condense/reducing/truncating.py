@@ -17,6 +17,8 @@ from condense.reducing.unread import tell_unread
 from condense.situation import Addition, Gauge, Kind, Reduction, Situation
 from condense.writing.attachments import facts_of
 
+NO_LEDGER = "The facts of what is hidden did not fit and were left out."
+
 
 class ByTruncation(ByRule):
     """Hides the first of its plans that is enough, with the ledger of what it hides.
@@ -92,7 +94,8 @@ class _Marking:
             gauge=self.gauge,
             kit=self.kit,
         )
-        return replace(made, notes=(*dropped.notes, *request.notes))
+        left_out = () if with_facts else (NO_LEDGER,)
+        return replace(made, notes=(*left_out, *dropped.notes, *request.notes))
 
     def _newest_request(
         self, hidden: Sequence[Message], facts: Sequence[Block], written: Sequence[Block]

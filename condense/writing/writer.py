@@ -1,11 +1,16 @@
 """Has one summary written, in the cheapest form of request that fits into the window."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from condense.errors import SummaryFailed, SummaryOverflow
 from condense.messages import Message
-from condense.prompts import aligned_instruction, part_instruction, summary_system
+from condense.prompts import (
+    aligned_instruction,
+    merge_instruction,
+    part_instruction,
+    summary_system,
+)
 from condense.prompts.parsed import ParsedSummary, parse_summary
 from condense.situation import Gauge, Situation
 from condense.tokens import TokenCounter
@@ -43,6 +48,10 @@ class Written:
     analysis: str = ""
     notes: tuple[str, ...] = ()
 
+    def noting(self, *notes: str) -> "Written":
+        """Return the same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
@@ -55,13 +64,16 @@ class Writer:
     on_text: OnText
     bill: Bill
 
-    async def write(self, hidden: Sequence[Message], instruction: str) -> Written:
+    async def write(
+        self, hidden: Sequence[Message], instruction: str, *, known: Sequence[Message] = ()
+    ) -> Written:
         """Return a summary of ``hidden``.
 
+        What is ``known`` of it is left out wherever the request is not the conversation's own.
         Raises SummaryFailed after the first call that fails. An answer that calls a tool, and a
         call that turns out to be too long, are no failures yet: they are made in another form.
         """
-        shown = self._shown(hidden)
+        shown = [message for message in self._shown(hidden) if message not in known]
         request = self._aligned(hidden, instruction) or self._whole(shown, instruction)
         refused: SummaryOverflow | None = None
         if request:
@@ -74,6 +86,15 @@ class Writer:
         if refused and limit <= 0:
             raise refused
         return await self._write_parts(shown, instruction, limit)
+
+    async def merge(self, texts: Sequence[str], instruction: str) -> Written:
+        """Return one summary of several; raise SummaryFailed where the call fails."""
+        messages = [Message(role="user", content=text) for text in texts]
+        output = self.situation.budget.reserved
+        asking = merge_instruction(instruction)
+        return self._written(
+            await self._ask(flattened_request(messages, asking, max_output=output))
+        )
 
     def _shown(self, hidden: Sequence[Message]) -> Sequence[Message]:
         """Return what a flattened request shows: of images, only the newest prompt's."""

@@ -89,7 +89,7 @@ class RecordedCounter:
     def _block(block: object) -> int:
         if not isinstance(block, TextBlock):
             return 10
-        return math.ceil(len(block.text.replace(PREFACE, "")) / 4)
+        return math.ceil(len(block.text.replace(PREFACE, "").replace(summary_preface(), "")) / 4)
 
 
 def share_tokens(effective: Sequence[Message], total: int) -> tuple[Message, ...]:

@@ -1,0 +1,66 @@
+"""Summarise what came since the last summary, and leave earlier summaries as they are."""
+
+from collections.abc import Sequence
+
+from condense.errors import SummaryFailed
+from condense.prompts import layer_instruction, repair_instruction
+from condense.reducing import ByModel, Kit
+from condense.reducing.layers import Layer, layers_in, lowest_pair
+from condense.reducing.recap import Recap, split_at, writer_for
+from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
+from condense.writing import Writer
+
+# With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
+# full window hides; and words of the first hour are written again three times in 32 condensations.
+MOST = 5
+NOT_MERGED = "There are {count} parts of the summary: merging two of them failed. {error}"
+
+
+class Layers(ByModel):
+    """Hides everything before the unread messages; each summary stands beside the earlier ones.
+
+    No summary is summarised; where there are more than ``most``, the two of lowest rank are merged.
+    """
+
+    name = "layers"
+    label = "layers"
+    description = "Each summary stays as it is beside the earlier ones; of many, two are merged."
+    kind: Kind = "condensed"
+
+    def __init__(self, most: int = MOST) -> None:
+        """Take how many summaries may stand beside each other."""
+        self.most = most
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Return a condensation.
+
+        Raises NothingToCondense before any call is made, and SummaryFailed after a failed one.
+        """
+        gauge = Gauge(situation, kit.counter)
+        split = split_at(situation, gauge, ())
+        require_enough(situation.effective, split.hidden)
+        known = [message for message in split.hidden if message.is_summary]
+        asking = self.prompt_for(situation)
+        prompt = repair_instruction(layer_instruction(asking) if known else asking, kit.lacking)
+        writer = writer_for(situation, gauge, kit)
+        written = await writer.write(split.hidden, prompt, known=known)
+        stack = [*layers_in(known), Layer(0, written.summary)]
+        layers, notes = await self._merged(stack, asking, writer)
+        recap = Recap(situation, split, gauge, kit)
+        blocks = [layer.block for layer in layers]
+        return await recap.reduction(self, written.noting(*notes), prompt, blocks)
+
+    async def _merged(
+        self, layers: Sequence[Layer], asking: str, writer: Writer
+    ) -> tuple[Sequence[Layer], Sequence[str]]:
+        """Return as many layers as may stand there, unless a merge fails, and notes."""
+        if len(layers) <= self.most:
+            return layers, ()
+        at = lowest_pair(layers)
+        pair = layers[at : at + 2]
+        try:
+            merged = await writer.merge([layer.text for layer in pair], asking)
+        except SummaryFailed as error:
+            return layers, (NOT_MERGED.format(count=len(layers), error=error),)
+        rank = 1 + max(layer.rank for layer in pair)
+        return (*layers[:at], Layer(rank, merged.summary), *layers[at + 2 :]), ()

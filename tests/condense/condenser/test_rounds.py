@@ -1,0 +1,173 @@
+"""Round after round, by any rung: what was kept stays kept, and nothing falls between two records.
+
+A thousand conversations, each condensed several times by strategies that chance picks.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from condense import (
+    Budget,
+    CannotFit,
+    Chunk,
+    CondenseError,
+    Condenser,
+    Hooks,
+    Message,
+    Reduction,
+    Situation,
+    SummaryRequest,
+    TextChunk,
+    TokenCount,
+    Trigger,
+    attach_ledger,
+    built_in_strategies,
+    count_messages,
+    effective_history,
+    hide_behind,
+    parse_ledger,
+    shape_request,
+)
+from condense.facts import plain_text
+from condense.history import InForce
+from condense.testing import WordCounter
+from tests.condense.api_rules import assert_valid_request
+from tests.condense.dialogues import call, result, user
+
+RUNGS = [one.name for one in built_in_strategies()]
+SEQUENCES, CHUNKS = 1_000, 10
+
+
+class NumberingModel:
+    """Answers every request with the next number, as a summary of a few words."""
+
+    supports_images = False
+    caches_prompts = False
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        yield TextChunk(f"<summary>summary-{next(self._numbers)}: they went on.</summary>")
+
+
+@dataclass
+class Talk:
+    """A stored conversation that goes on and is condensed, and what its records say they hid."""
+
+    chance: random.Random
+    model: NumberingModel = field(default_factory=NumberingModel)
+    history: tuple[Message, ...] = ()
+    inputs: dict[str, frozenset[str]] = field(default_factory=dict)
+    requests: int = 0
+
+    @property
+    def effective(self) -> tuple[Message, ...]:
+        """What the model sees."""
+        return effective_history(self.history)
+
+    def append(self, message: Message) -> None:
+        """Store a message."""
+        seq = max((one.seq for one in self.history), default=0) + 1
+        self.history += (replace(message, id=f"m{seq}", seq=seq, tokens=None),)
+
+    def go_on(self) -> None:
+        """Have the user ask and the agent work, with or without an answer at the end."""
+        for _ in range(self.chance.randint(1, 3)):
+            self.requests += 1
+            padding = "word " * self.chance.choice((3, 40, 200))
+            self.append(user(f"request-{self.requests} {padding}"))
+            for step in range(self.chance.randint(0, 3)):
+                name = f"t{self.requests}_{step}"
+                self.append(call(name, f"src/{name}.py"))
+                self.append(result(name, f"output of {name} " * self.chance.choice((2, 60))))
+            if self.chance.random() < 0.7:
+                self.append(Message("assistant", "said " * self.chance.choice((2, 50))))
+
+    async def condense(self, rung: str) -> Reduction | None:
+        """Condense by a rung, as it is asked for by chance; None where that is not possible."""
+        size = count_messages(self.effective, WordCounter())
+        condenser = Condenser(
+            self.model, WordCounter(), (rung,), hooks=Hooks(after=(attach_ledger,))
+        )
+        situation = Situation(
+            effective=self.effective,
+            history=self.history if self.chance.random() < 0.5 else (),
+            tokens=TokenCount(size),
+            budget=Budget(window=100_000, max_output=100),
+            trigger=self.chance.choice((Trigger.MANUAL, Trigger.FORCED)),
+        )
+        try:
+            made = await condenser.fit(situation)
+        except (CannotFit, CondenseError):
+            return None
+        if made:
+            self.apply(made)
+        return made
+
+    def apply(self, made: Reduction) -> None:
+        """Store a reduction, and remember what its record contained."""
+        tags = made.message.tags
+        name = tags.condense_id or tags.truncation_id
+        if name:
+            self.inputs[name] = frozenset(made.hidden)
+        self.history = hide_behind(self.history, made.hidden, made.message)
+
+
+def assert_nothing_fell_between(talk: Talk) -> None:
+    """Fail unless each message is seen, or hidden by one record in force that contained it."""
+    in_force = InForce.of(talk.history)
+    seen = {message.id for message in talk.effective}
+    for message in talk.history:
+        parents = {message.tags.condense_parent, message.tags.truncation_parent}
+        hiding = parents & (in_force.summaries | in_force.markers)
+        if message.id in seen:
+            assert not hiding
+            continue
+        assert len(hiding) == 1
+        assert message.id in talk.inputs[hiding.pop() or ""]
+
+
+def assert_request_is_read(talk: Talk) -> None:
+    """Fail unless the model reads the user's newest request."""
+    assert f"request-{talk.requests} " in plain_text(talk.effective)
+
+
+def files_known(messages: Sequence[Message]) -> set[str]:
+    """Return the files that the ledgers in some messages name."""
+    texts = [block.text for one in messages for block in one.blocks if hasattr(block, "text")]
+    ledgers = filter(None, map(parse_ledger, texts))
+    return {file.path for ledger in ledgers for file in ledger.files}
+
+
+async def live(seed: int) -> int:
+    """Have one conversation go on through several condensations; return how many there were."""
+    talk, count = Talk(random.Random(seed)), 0  # noqa: S311 - tests need no secrets
+    for _ in range(talk.chance.randint(2, 5)):
+        talk.go_on()
+        known = files_known(talk.effective)
+        made = await talk.condense(talk.chance.choice(RUNGS))
+        count += made is not None
+        assert_nothing_fell_between(talk)
+        assert_request_is_read(talk)
+        if made and not any("left out" in note for note in made.notes):
+            assert known <= files_known(talk.effective)
+        shaped = shape_request((*talk.effective, user("Go on.")))
+        assert_valid_request([one.to_api() for one in shaped])
+    return count
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_no_sequence_of_condensations_loses_a_message_or_the_newest_request(chunk: int) -> None:
+    """Nor a file that a ledger named before, unless the record says that there was no room."""
+
+    async def all_of_them() -> int:
+        seeds = range(chunk, SEQUENCES, CHUNKS)
+        return sum([await live(seed) for seed in seeds])
+
+    assert asyncio.run(all_of_them()) > SEQUENCES / CHUNKS
