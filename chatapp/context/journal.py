@@ -19,7 +19,9 @@ from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.models import Message, ModelCall, ToolRun, Turn, store
+from chatapp.models.prepared import insert
 from chatapp.models.reading import reading
+from chatapp.models.records import end_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class StoredJournal:
                 run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
             else:
                 run.turn.go_on(Turn.Doing.CONDENSING)
-            call = ModelCall.objects.create(
+            call = ModelCall(
                 conversation_id=run.conversation.pk,
                 turn=run.turn,
                 condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
@@ -84,6 +86,7 @@ class StoredJournal:
                 usage_measured=False,
                 **columns,
             )
+            insert(call)
             return call.pk, self.requests.write(call.pk, opening.request)
 
     async def withdraw_call(self, number: int) -> None:
@@ -102,7 +105,7 @@ class StoredJournal:
     def _open_tool(self, call: condense.ToolUseBlock) -> int:
         with transaction.atomic():
             self.run.turn.go_on(Turn.Doing.USING_TOOLS)
-            run = ToolRun.objects.create(turn=self.run.turn, call_id=call.id, name=call.name)
+            run = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
         return run.pk
 
     async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
@@ -179,13 +182,13 @@ class StoredJournal:
     def _record(self, entry: _Entry, message: Message | None = None) -> None:
         """Complete a call's row; raise TurnEnded where somebody else has."""
         call, status = entry.call, ModelCall.Status
-        row = ModelCall.objects.filter(pk=call.number, status=status.RUNNING)
-        if not row.update(
+        if not end_call(
+            number=call.number,
             **store.usage_columns(entry.usage),
             usage_measured=entry.measured,
             status=status.SUCCEEDED if call.is_whole else status.FAILED,
             draft=drafts.kept(call.draft) if message and not call.is_whole else "",
-            message=message,
+            message=message.pk if message else None,
             cost=self.run.profile.prices.cost(entry.usage),
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,

@@ -47,20 +47,23 @@ class Scene:
         # The message whose row may still change, and what its tools have told.
         self._row_seq = 0
         self._tools: ToolEvents = {}
+        # Whether it ends the turn, and is shown with that.
+        self._ends = False
         self._unsaved: list[tuple[str, str]] = []
 
     def begin(self, run: Run) -> None:
         """Show that something runs."""
-        self.turn, self.notice = str(run.turn.pk), None
+        self.turn, self.notice, self._ends = str(run.turn.pk), None, False
         self._run, self._context = run, None
         self._unsaved.clear()
         self._show_status(_("Thinking…"))
 
     async def settle(self) -> None:
-        """Show the last row once more, as the turn's end makes it, and what could not be stored."""
-        if self.streaming:
-            self._unsaved.append(self.streaming.render_unsaved())
-            self._remove_streaming()
+        """Show the last row as the turn's end makes it, and what could not be stored."""
+        unsaved = self.streaming if not self._ends else None
+        self._remove_streaming()
+        if unsaved:
+            self._unsaved.append(unsaved.render_unsaved())
             self.watchers.send(protocol.article_upserted(*self._unsaved[-1]))
         await self._show_row()
 
@@ -79,7 +82,7 @@ class Scene:
 
     async def articles(self) -> list[tuple[str, str]]:
         """Return (element id, HTML) of what is in flight, in the transcript's order."""
-        rows = [await self._row()] if self._row_seq else []
+        rows = [await self._row()] if self._row_seq and not self._ends else []
         if self.streaming:
             rows.append((self.streaming.id, self.streaming.render()))
         return [*rows, *self._unsaved]
@@ -174,16 +177,21 @@ class Scene:
     @show.register
     async def _(self, event: events.MessageAppended) -> None:
         self.notice = None
-        self._remove_streaming()
-        if not event.message.tool_results:
+        message = event.message
+        if not message.tool_results:
             # The next reply's calls may have the same ids.
-            self._row_seq, self._tools = event.message.seq, {}
-        await self._show_row()
+            self._row_seq, self._tools = message.seq, {}
+        # What it took is known in a moment, and until then its text is there.
+        self._ends = message.role == "assistant" and not message.tool_uses
+        if not self._ends:
+            self._remove_streaming()
+            await self._show_row()
 
     @show.register
     async def _(self, event: events.ContextChanged) -> None:
         self._context = event
-        await self._show_panel()
+        if not self._ends:
+            await self._show_panel()
 
     @show.register
     async def _(self, _event: events.StreamDiscarded) -> None:

@@ -1,15 +1,21 @@
-"""Hot queries, compiled once: to write a query's SQL costs several times what running it does."""
+"""Hot queries, compiled once: to write a query's SQL costs several times what running it does.
+
+``prepared`` reads rows, ``prepared_update`` changes columns of them, and ``insert`` stores a row.
+"""
 
 import copy
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, Self, cast, override
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import Expression, Field, Model, QuerySet
+from django.db.models import AutoField, Expression, Field, Model, QuerySet
+from django.db.models.sql import InsertQuery, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
 type _Build[M: Model, R] = Callable[..., QuerySet[M, R]]
+type Change = tuple[QuerySet[Any], Mapping[str, Any]]
+type _BuildChange = Callable[..., Change]
 
 
 def prepared[M: Model, R](
@@ -32,7 +38,7 @@ class Prepared[M: Model, R]:
 
     @cached_property
     def _query(self) -> "QuerySet[M, R]":
-        query = self._build(**{name: _Parameter(name, one) for name, one in self._fields.items()})
+        query = self._build(**_parameters(self._fields))
         compiler = _Compiler(query.query, connections[DEFAULT_DB_ALIAS], DEFAULT_DB_ALIAS)
         query.query = cast("Any", _Written(compiler.compiled()))
         return query
@@ -40,17 +46,90 @@ class Prepared[M: Model, R]:
     def __call__(self, **values: Any) -> list[R]:
         """Return the rows for these values of the parameters."""
         rows = self._query.all()
-        bound = {
-            name: field.get_db_prep_value(values[name], connection)
-            for name, field in self._fields.items()
-        }
         written = cast("Any", rows.query)
-        rows.query = written.bound_to(bound)
+        rows.query = written.bound_to(_as_stored(self._fields, values))
         return list(rows)
 
     def first(self, **values: Any) -> R | None:
         """Return the first row, None where there is none."""
         return next(iter(self(**values)), None)
+
+
+def prepared_update(
+    **fields: "Field[Any, Any]",
+) -> Callable[["_BuildChange"], "PreparedUpdate"]:
+    """Make a function that changes rows of one that returns them, and their new columns.
+
+    That is called once, as with ``prepared``.
+    """
+    return lambda build: PreparedUpdate(build, fields)
+
+
+class PreparedUpdate:
+    """A change with parameters, by name; to call it returns how many rows it changed."""
+
+    def __init__(self, build: "_BuildChange", fields: "Mapping[str, Field[Any, Any]]") -> None:
+        """Take what builds the change; nothing is built before it is needed."""
+        self._build = build
+        self._fields = fields
+
+    @cached_property
+    def _written(self) -> tuple[str, tuple[Any, ...]]:
+        rows, columns = self._build(**_parameters(self._fields))
+        query = cast("UpdateQuery", rows.query.chain(UpdateQuery))
+        query.add_update_values(dict(columns))
+        sql, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        return sql, tuple(parameters)
+
+    def __call__(self, **values: Any) -> int:
+        """Change the rows for these values of the parameters."""
+        sql, parameters = self._written
+        with connection.cursor() as cursor:
+            cursor.execute(sql, _bound(parameters, _as_stored(self._fields, values)))
+            changed: int = cursor.rowcount
+        return changed
+
+
+def insert[M: Model](row: M) -> M:
+    """Store a new row, and return it; as ``save`` does, but for signals and parents."""
+    fields, sql = _insertion(type(row))
+    values = [one.get_db_prep_save(one.pre_save(row, add=True), connection) for one in fields]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        if row.pk is None:
+            (row.pk,) = cursor.fetchone()
+    row._state.adding, row._state.db = False, connection.alias  # noqa: SLF001 - Django's documented API
+    return row
+
+
+@cache
+def _insertion(model: type[Model]) -> "tuple[Sequence[Field[Any, Any]], str]":
+    """Return the columns of a new row, and the statement that takes them in this order."""
+    own = model._meta  # noqa: SLF001 - Django's documented API
+    fields = [
+        one for one in own.concrete_fields if not (isinstance(one, AutoField) or one.generated)
+    ]
+    query = InsertQuery(model)
+    query.insert_values(fields, [model()])
+    compiler = cast("Any", query.get_compiler(DEFAULT_DB_ALIAS))
+    compiler.returning_fields = own.db_returning_fields
+    ((sql, _values),) = compiler.as_sql()
+    return fields, sql
+
+
+def _parameters(fields: "Mapping[str, Field[Any, Any]]") -> dict[str, "_Parameter"]:
+    return {name: _Parameter(name, one) for name, one in fields.items()}
+
+
+def _as_stored(
+    fields: "Mapping[str, Field[Any, Any]]", values: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {name: one.get_db_prep_value(values[name], connection) for name, one in fields.items()}
+
+
+def _bound(parameters: Iterable[Any], values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the parameters of a statement, with the values that there are now."""
+    return tuple(values[one.name] if isinstance(one, _Parameter) else one for one in parameters)
 
 
 class _Parameter(Expression):
@@ -106,8 +185,5 @@ class _Written:
         """Return the same for this thread's connection and these values of the parameters."""
         compiler = copy.copy(self.compiler)
         compiler.connection = connections[DEFAULT_DB_ALIAS]
-        compiler.parameters = tuple(
-            values[one.name] if isinstance(one, _Parameter) else one
-            for one in self.compiler.parameters
-        )
+        compiler.parameters = _bound(self.compiler.parameters, values)
         return _Written(compiler)

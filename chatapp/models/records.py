@@ -3,7 +3,6 @@
 import itertools
 import uuid
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from functools import reduce
@@ -20,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation, Message
+from chatapp.models.prepared import Change, prepared_update
 from chatapp.models.turns import Hiding, Turn
 
 
@@ -193,19 +193,17 @@ class Condensation(Hiding):
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     """Calls, summed."""
 
-    def per_turn(self) -> Iterator[tuple[uuid.UUID, dict[str, Any]]]:
-        """Yield turns with the number of their calls, their tokens, and their cost in USD."""
+    def per_turn(self) -> "models.QuerySet[ModelCall, tuple[Any, ...]]":
+        """Return turns with their calls, tokens read and written, cost in USD, and estimates."""
         prompt = models.F("tokens_input") + models.F("tokens_cache_read")
-        sums = self.values("turn").annotate(
-            calls=models.Count("pk"),
-            tokens_in=models.Sum(prompt + models.F("tokens_cache_write")),
-            tokens_out=models.Sum("tokens_output"),
-            total=models.Sum("cost"),
-            guesses=models.Count("pk", filter=Q(usage_measured=False)),
-        )
-        for row in sums:
-            numbers = {name: row[name] for name in ("calls", "tokens_in", "tokens_out")}
-            yield row["turn"], {**numbers, "cost": row["total"], "measured": not row["guesses"]}
+        sums = {
+            "calls": models.Count("pk"),
+            "tokens_in": models.Sum(prompt + models.F("tokens_cache_write")),
+            "tokens_out": models.Sum("tokens_output"),
+            "total": models.Sum("cost"),
+            "guesses": models.Count("pk", filter=Q(usage_measured=False)),
+        }
+        return self.values("turn").annotate(**sums).values_list("turn", *sums)
 
     def spent(self) -> dict[str, Any]:
         """Return what these calls cost, in the columns of an attempt."""
@@ -301,6 +299,36 @@ class ModelCall(models.Model):
         if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
             return None
         return self.tokens_output / (self.seconds - self.seconds_to_first)
+
+
+_KNOWN_AT_ITS_END = {
+    "message",
+    "status",
+    "draft",
+    "cost",
+    "usage_measured",
+    "tokens_input",
+    "tokens_output",
+    "tokens_cache_read",
+    "tokens_cache_write",
+    "seconds",
+    "seconds_to_first",
+    "request_id",
+    "reply_id",
+    "cache_miss",
+    "tokens_missed",
+    "transformations",
+    "error",
+}
+
+
+@prepared_update(
+    number=models.BigIntegerField(),
+    **{one.name: one for one in ModelCall._meta.fields if one.name in _KNOWN_AT_ITS_END},  # noqa: SLF001 - Django's documented API
+)
+def end_call(number: int, **columns: Any) -> Change:
+    """Complete the row of a call that is open still; returns how many were."""
+    return ModelCall.objects.filter(pk=number, status=ModelCall.Status.RUNNING), columns
 
 
 class ToolRun(models.Model):

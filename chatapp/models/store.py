@@ -8,6 +8,7 @@ holds the two against each other.
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from django.db import models, transaction
@@ -17,7 +18,7 @@ from django.utils import timezone
 import condense
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
 from chatapp.models.conversations import MessageQuerySet
-from chatapp.models.prepared import prepared
+from chatapp.models.prepared import Change, insert, prepared, prepared_update
 
 _TAG_NAMES = (
     "condense_id",
@@ -87,7 +88,7 @@ def append_message(
     """Store a message of about ``tokens`` tokens at the end."""
     with transaction.atomic():
         seq = _next_seq(conversation_id)
-        return Message.objects.create(
+        row = Message(
             **_columns(message),
             tokens=tokens,
             conversation_id=conversation_id,
@@ -96,6 +97,7 @@ def append_message(
             position=seq,
             stop_reason=stop_reason,
         )
+        return insert(row)
 
 
 def append_many(
@@ -143,12 +145,15 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
 
 def _next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
     """Hand out ``count`` numbers and return the last; the row is locked until the commit."""
-    row = Conversation.objects.filter(pk=conversation_id)
-    row.update(
-        last_seq=F("last_seq") + count, revision=F("revision") + 1, updated_at=timezone.now()
-    )
+    _grow(pk=conversation_id, count=count, now=timezone.now())
     (last,) = _last_seq(pk=conversation_id)
     return last
+
+
+@prepared_update(pk=models.UUIDField(), count=models.IntegerField(), now=models.DateTimeField())
+def _grow(pk: uuid.UUID, count: int, now: datetime) -> Change:
+    columns = {"last_seq": F("last_seq") + count, "revision": F("revision") + 1, "updated_at": now}
+    return Conversation.objects.filter(pk=pk), columns
 
 
 @prepared(pk=models.UUIDField())
@@ -163,9 +168,18 @@ def remember_measurement(
 
     It says nothing once another profile was chosen.
     """
-    Conversation.objects.filter(pk=conversation_id, profile=profile_id).update(
-        measured_tokens=tokens, measured_seq=seq
-    )
+    _measure(pk=conversation_id, profile=profile_id, tokens=tokens, seq=seq)
+
+
+@prepared_update(
+    pk=models.UUIDField(),
+    profile=models.IntegerField(),
+    tokens=models.IntegerField(),
+    seq=models.IntegerField(),
+)
+def _measure(pk: uuid.UUID, profile: int, tokens: int, seq: int) -> Change:
+    rows = Conversation.objects.filter(pk=pk, profile=profile)
+    return rows, {"measured_tokens": tokens, "measured_seq": seq}
 
 
 def _mark_changed(conversation_id: uuid.UUID) -> None:

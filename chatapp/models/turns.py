@@ -5,6 +5,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +14,7 @@ from chatapp.models import fields
 from chatapp.models.accounts import Profile
 from chatapp.models.conversations import Conversation
 from chatapp.models.owners import SILENCE, has_ended
+from chatapp.models.prepared import Change, prepared_update
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):
@@ -136,10 +138,9 @@ class Turn(models.Model):
         heard = self.heartbeat_at
         return heard is None or heard < timezone.now() - SILENCE or has_ended(self.owner)
 
-    def go_on(self, doing: Doing, **columns: int) -> None:
+    def go_on(self, doing: Doing, *, step: int | None = None) -> None:
         """Note what it is at from now on; raise TurnEnded where somebody took it for dead."""
-        here = Turn.objects.unfinished().filter(pk=self.pk)
-        if not here.update(status=Turn.Status.RUNNING, doing=doing, **columns):
+        if not _go_on(pk=self.pk, doing=doing, step=step):
             raise TurnEnded(_("This turn was ended by another process of the server."))
 
     def wait(self) -> None:
@@ -156,6 +157,12 @@ class Turn(models.Model):
     def condenses(self) -> bool:
         """Whether this is a condensation by hand."""
         return self.origin == Turn.Origin.CONDENSED
+
+
+@prepared_update(pk=models.UUIDField(), doing=models.CharField(), step=models.IntegerField())
+def _go_on(pk: uuid.UUID, doing: str, step: int | None) -> Change:
+    columns = {"status": Turn.Status.RUNNING, "doing": doing, "step": Coalesce(step, F("step"))}
+    return Turn.objects.unfinished().filter(pk=pk), columns
 
 
 class Hiding(models.Model):

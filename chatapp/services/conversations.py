@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -13,9 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.models import Conversation, Profile, Turn, store
+from chatapp.models import Conversation, Profile, Turn, fields, store
 from chatapp.models.owners import this_process
-from chatapp.models.prepared import prepared
+from chatapp.models.prepared import Change, insert, prepared, prepared_update
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
@@ -132,9 +133,15 @@ def one_turn(conversation: Conversation) -> Iterator[Conversation]:
     """Lock the conversation for a transaction that opens a turn; refused while another runs."""
     try:
         with transaction.atomic():
-            yield Conversation.objects.select_for_update().get(pk=conversation.pk)
+            (locked,) = _locked(pk=conversation.pk)
+            yield locked
     except IntegrityError as error:
         raise busy_with(conversation.turns.unfinished().first()) from error
+
+
+@prepared(pk=models.UUIDField())
+def _locked(pk: uuid.UUID) -> models.QuerySet[Conversation]:
+    return Conversation.objects.select_for_update().filter(pk=pk)
 
 
 def open_turn(
@@ -145,7 +152,7 @@ def open_turn(
     origin: Turn.Origin = Turn.Origin.SENT,
 ) -> Turn:
     """Return a turn of this process, which answers the message ``question_seq``."""
-    return Turn.objects.create(
+    turn = Turn(
         owner=this_process(),
         heartbeat_at=timezone.now(),
         conversation=locked,
@@ -155,12 +162,14 @@ def open_turn(
         at_seq=locked.last_seq,
         profile_id=locked.profile_id,
     )
+    return insert(turn)
 
 
 def _entitle(conversation: Conversation, text: str) -> None:
     line = " ".join(text.split())
     title = line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
-    Conversation.objects.filter(pk=conversation.pk, title="").update(title=title)
+    if not conversation.title:
+        Conversation.objects.filter(pk=conversation.pk).update(title=title)
 
 
 def finish_turn(
@@ -175,25 +184,38 @@ def finish_turn(
 
     What it left open is closed with it. One that is over already stays as it is.
     """
-    conversation = Conversation.objects.filter(pk=turn.conversation_id)
     with transaction.atomic():
-        open_still = Turn.objects.unfinished().filter(pk=turn.pk)
         if status != Turn.Status.SUCCEEDED:
-            conversation.select_for_update().get()
-            if not open_still.exists():
+            _locked(pk=turn.conversation_id)
+            if not Turn.objects.unfinished().filter(pk=turn.pk).exists():
                 return
             close_what_is_open(turn, error)
-        changed = open_still.update(
+        changed = _finish(
+            pk=turn.pk,
+            conversation=turn.conversation_id,
             status=status,
-            doing="",
             error=error,
             details=details,
             profile_at_fault=profile_at_fault,
-            last_seq=Subquery(conversation.values("last_seq")),
-            finished_at=timezone.now(),
+            now=timezone.now(),
         )
         if changed and (status != Turn.Status.SUCCEEDED or error):
             store.note_record(turn.conversation_id)
+
+
+@prepared_update(
+    pk=models.UUIDField(),
+    conversation=models.UUIDField(),
+    status=models.CharField(),
+    error=fields.TextField(),
+    details=fields.TextField(),
+    profile_at_fault=models.BooleanField(),
+    now=models.DateTimeField(),
+)
+def _finish(pk: uuid.UUID, conversation: uuid.UUID, now: datetime, **columns: Any) -> Change:
+    whole = Conversation.objects.filter(pk=conversation)
+    ended = {"doing": "", "last_seq": Subquery(whole.values("last_seq")), "finished_at": now}
+    return Turn.objects.unfinished().filter(pk=pk), columns | ended
 
 
 def close_interrupted(

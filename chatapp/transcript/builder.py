@@ -215,11 +215,12 @@ class Builder:
 
     def _find_turns(self) -> dict[uuid.UUID, TurnCost]:
         """Return what the turns that end on this page took, of those with several calls."""
-        ended = {row.turn_id for row in self.messages if row.turn and row.turn.last_seq == row.seq}
-        if not ended:
-            return {}
-        sums = ModelCall.objects.filter(turn__in=ended).per_turn()
-        return {name: TurnCost(**numbers) for name, numbers in sums if numbers["calls"] > 1}
+        ended = {row.turn.pk for row in self.messages if row.turn and row.turn.last_seq == row.seq}
+        return {
+            turn: TurnCost(calls, tokens_in, tokens_out, cost, measured=not guesses)
+            for turn, calls, tokens_in, tokens_out, cost, guesses in queries.sums_of(ended)
+            if calls > 1
+        }
 
     def _hidden_by(self, message: Message) -> HiddenBy | None:
         found = map(self.hiders.get, _parents(message) if message.hidden else ())

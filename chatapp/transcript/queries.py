@@ -1,10 +1,13 @@
 """What rows ask of the database each time they are shown, compiled once."""
 
+import itertools
 import uuid
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from django.db import models
 
-from chatapp.models import Condensation, Conversation, Message, Rewind
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.models.prepared import prepared
 
@@ -32,6 +35,18 @@ def clearings(conversation: uuid.UUID, position: int) -> MessageQuerySet:
         conversation=conversation, clear_id__isnull=False, hidden=False, position__gte=position
     )
     return made.select_related("condensation")
+
+
+def sums_of(turns: Collection[uuid.UUID]) -> Iterable[tuple[Any, ...]]:
+    """Return what the calls of some turns took, as ``per_turn`` does; mostly of one, or of none."""
+    if len(turns) > 1:
+        return ModelCall.objects.filter(turn__in=turns).per_turn()
+    return itertools.chain.from_iterable(_sum(turn=turn) for turn in turns)
+
+
+@prepared(turn=models.UUIDField())
+def _sum(turn: uuid.UUID) -> "models.QuerySet[ModelCall, tuple[Any, ...]]":
+    return ModelCall.objects.filter(turn=turn).per_turn()
 
 
 @prepared(conversation=models.UUIDField())

@@ -13,7 +13,7 @@ from django.db import models
 from chatapp.agent.ports import SentRequest
 from chatapp.context.requests.items import Item, item_for, pack, stored
 from chatapp.models import Fragment, Manifest, Message
-from chatapp.models.prepared import prepared
+from chatapp.models.prepared import insert, prepared
 
 # So many lists are written as differences before one is whole again.
 LONGEST_CHAIN = 64
@@ -66,7 +66,7 @@ class RequestLog:
         items = tuple(found[key] for key in zip(request.seqs, request.fragments, strict=True))
         kept = sum(1 for _ in takewhile(bool, map(operator.eq, before.items, items)))
         whole = not kept or before.length >= LONGEST_CHAIN
-        Manifest.objects.create(
+        manifest = Manifest(
             call_id=call,
             parent=None if whole else before.call,
             kept=0 if whole else kept,
@@ -74,6 +74,7 @@ class RequestLog:
             head_id=fragments[_digest(request.head)],
             digest=request.digest,
         )
+        insert(manifest)
         length = 1 if whole else before.length + 1
         return Written(call, length, items, found, {**fragments})
 
@@ -105,11 +106,12 @@ class RequestLog:
             if (pk := _fragment.first(conversation=self.conversation_id, digest=digest))
         }
         for digest in new.keys() - found.keys():
-            found[digest] = Fragment.objects.create(
+            fragment = Fragment(
                 conversation_id=self.conversation_id,
                 digest=digest,
                 data=zlib.compress(new[digest]),
-            ).pk
+            )
+            found[digest] = insert(fragment).pk
         return found
 
 

@@ -1,6 +1,7 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from functools import cached_property
 from importlib import import_module
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 SILENCE_SECONDS = 120.0
 # … but pings alone must not keep a call alive for ever.
 EVENTLESS_SECONDS = 900.0
+
+CALL = "chatapp.providers.anthropic.call"
 
 
 class AnthropicProvider:
@@ -97,4 +100,5 @@ class AnthropicProvider:
 
 async def _load_sdk() -> None:
     """Import the SDK, which takes a second, without holding up the event loop."""
-    await asyncio.to_thread(import_module, "chatapp.providers.anthropic.call")
+    if CALL not in sys.modules:
+        await asyncio.to_thread(import_module, CALL)

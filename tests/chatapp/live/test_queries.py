@@ -17,7 +17,7 @@ from tests.chatapp.sockets import Page, open_page
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Two of those to answer keep what was sent: they find its head, and write the record.
-TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 18, 23, 7, 15, 4
+TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 18, 18, 7, 15, 4
 
 # What stores drafts and signs of life, and what looks for turns that nobody works on.
 WITH_TIME = (
@@ -53,6 +53,17 @@ async def test_a_short_turn_takes_so_many_queries(
         with statements() as sent:
             await talk(page)
     assert len(asked(sent)) <= TO_SEND + TO_ANSWER, "\n".join(sent)
+
+
+async def test_an_answer_is_rendered_once(conversation: Conversation, alice: User) -> None:
+    """With the turn's end, which says what it took; until then its words are there."""
+    async with open_page(conversation, alice) as page:
+        await talk(page)
+    told = [frame.get("id") or frame["type"] for frame in page.frames]
+    assert told.count("message-2") == 1
+    # What the user said made the context grow, and the answer did.
+    assert told.count("panel.changed") == 2
+    assert told.index("message-2") == len(told) - 1 - told[::-1].index("streaming") + 1
 
 
 async def test_a_turn_takes_as_many_queries_in_a_long_conversation(

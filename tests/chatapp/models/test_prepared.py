@@ -10,7 +10,7 @@ from django.db import connection, models
 from chatapp import services
 from chatapp.models import Conversation, Message, Turn
 from chatapp.models.conversations import MessageQuerySet
-from chatapp.models.prepared import prepared
+from chatapp.models.prepared import Change, insert, prepared, prepared_update
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements
 from tests.chatapp.turns import ask, end
@@ -70,6 +70,57 @@ def test_it_is_one_statement_with_its_values_apart(conversation: Conversation) -
     (sql,) = sent
     assert "41" not in sql
     assert conversation.pk.hex not in sql
+
+
+@prepared_update(
+    conversation=models.UUIDField(), stop_reason=models.CharField(), seq=models.IntegerField()
+)
+def shift(conversation: uuid.UUID, stop_reason: str, seq: int) -> Change:
+    """Change all messages from a number on, one column in terms of another."""
+    rows = Message.objects.filter(conversation=conversation, seq__gte=seq)
+    return rows, {"stop_reason": stop_reason, "tokens": models.F("tokens") + seq}
+
+
+def test_an_update_changes_what_it_finds_and_says_how_many(
+    conversation: Conversation, say: Say
+) -> None:
+    """Each time with other values, which are no part of the SQL."""
+    rows = [say("assistant", "Hello", tokens=5) for _ in range(3)]
+    assert shift(conversation=conversation.pk, stop_reason="it's", seq=1) == 3
+    with statements() as sent:
+        assert shift(conversation=conversation.pk, stop_reason="end", seq=3) == 1
+    found = Message.objects.filter(pk__in=[row.pk for row in rows]).order_by("seq")
+    assert [(row.stop_reason, row.tokens) for row in found] == [
+        ("it's", 6),
+        ("it's", 6),
+        ("end", 9),
+    ]
+    assert shift(conversation=uuid.uuid4(), stop_reason="", seq=1) == 0
+    assert "end" not in sent[0].partition("WHERE")[0]
+
+
+def test_an_inserted_row_is_as_one_that_was_saved(conversation: Conversation, alice: User) -> None:
+    """Whether the database names it or not; what can't be written is mended in it, too."""
+    known = insert(Turn(conversation=conversation, error="half \ud83d"))
+    named = insert(
+        Message(
+            conversation=conversation,
+            turn=known,
+            seq=1,
+            position=1,
+            role="user",
+            content=[{"type": "text", "text": "ä"}],
+            tokens=3,
+        )
+    )
+    for row, model in ((known, Turn), (named, Message)):
+        stored = model.objects.get(pk=row.pk)
+        columns = [field.attname for field in model._meta.concrete_fields]
+        assert [getattr(row, one) for one in columns] == [getattr(stored, one) for one in columns]
+        assert not row._state.adding
+    named.tokens = 4
+    named.save()
+    assert Message.objects.get().tokens == 4
 
 
 @pytest.mark.django_db(transaction=True)
