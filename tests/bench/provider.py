@@ -6,6 +6,7 @@ A message's text says how: ``SAY 400 EVERY 0.025``, words and seconds. Prints it
 import asyncio
 import json
 import re
+import time
 from typing import Any
 
 HEAD = (
@@ -13,6 +14,7 @@ HEAD = (
     b"transfer-encoding: chunked\r\n\r\n"
 )
 ASKED = re.compile(r"SAY (\d+)(?: EVERY ([\d.]+))?")
+UNSENT = "0" * 15
 # A share of the pace by which each stream lags behind the one before, so that none tick together.
 GOLDEN = 0.618
 
@@ -23,10 +25,15 @@ def event(name: str, **fields: Any) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-def word(number: int) -> bytes:
-    """Return the event that brings a word; each twelfth ends a paragraph."""
-    text = f"word{number}" + ("\n\n" if number % 12 == 11 else " ")
-    return event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+def word(number: int) -> tuple[bytes, bytes]:
+    """Return the event that brings a word, but for when it is sent; each twelfth ends a paragraph.
+
+    What is missing are the microseconds of the machine's clock, in as many digits as ``UNSENT``.
+    """
+    text = f"word{number}at{UNSENT}" + ("\n\n" if number % 12 == 11 else " ")
+    sent = event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+    before, _, after = sent.partition(UNSENT.encode())
+    return before, after
 
 
 def usage(prompt: int, output: int) -> dict[str, int]:
@@ -86,7 +93,8 @@ class Model:
         writer.write(beginning(body["model"], prompt))
         for number in range(count):
             await asyncio.sleep(max(0.0, start + number * pace - loop.time()))
-            writer.write(self.words[number])
+            before, after = self.words[number]
+            writer.write(b"%s%015d%s" % (before, time.monotonic_ns() // 1_000, after))
             await writer.drain()
         writer.write(end(prompt, count))
         await writer.drain()

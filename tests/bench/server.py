@@ -3,9 +3,11 @@
 import http.client
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,8 @@ from urllib.parse import urlencode, urlparse
 from websockets.asyncio.client import ClientConnection, connect
 
 ROOT = Path(__file__).parents[2]
+# A word that tells when it was sent.
+SENT = re.compile(r"word\d+at(\d{15})")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -71,21 +75,37 @@ class Server:
 
 @dataclass
 class Page:
-    """An open page: every frame it got since the last message, as text."""
+    """An open page: every frame it got since the last message, with the moment it came."""
 
     socket: ClientConnection
-    frames: list[str] = field(default_factory=list)
+    frames: list[tuple[float, str]] = field(default_factory=list)
+    sent: float = 0.0
 
     async def say(self, text: str) -> None:
         """Send a message, and return when its turn has ended."""
         self.frames.clear()
+        self.sent = time.monotonic()
         command = {"type": "message.send", "text": text, "nonce": str(uuid.uuid4())}
         await self.socket.send(json.dumps(command))
         while not self._ended(await self.socket.recv()):
             pass
 
+    @property
+    def first(self) -> float:
+        """Seconds from the message to the first word of the answer."""
+        return next(at for at, frame in self.frames if SENT.search(frame)) - self.sent
+
+    @property
+    def delays(self) -> list[float]:
+        """The seconds that each word took from the model to this page."""
+        shown: dict[str, float] = {}
+        for at, frame in self.frames:
+            for stamp in SENT.findall(frame):
+                shown.setdefault(stamp, at - int(stamp) / 1e6)
+        return [*shown.values()]
+
     def _ended(self, frame: Any) -> bool:
-        self.frames.append(frame)
+        self.frames.append((time.monotonic(), frame))
         if '"refused"' in frame[:40]:
             raise RuntimeError(frame)
         return '"status.changed"' in frame[:40] and not json.loads(frame)["turn"]
@@ -113,9 +133,9 @@ def model() -> Iterator[str]:
 
 @contextmanager
 def serving(*command: str, **environment: str) -> Iterator[Server]:
-    """Run a server over an empty folder; yield it with a browser that is signed in."""
+    """Run a server over an empty folder or DATA_DIR; yield it with a browser that is signed in."""
     with tempfile.TemporaryDirectory(prefix="bench-server-") as folder:
-        environment |= {"DATA_DIR": folder, "PORT": "0"}
+        environment = {"DATA_DIR": folder, "PORT": "0", **environment}
         with _process([*(command or ("manage.py",)), "serve"], **environment) as (pid, line):
             address = urlparse(line.strip())
             server = Server(pid, address.netloc)

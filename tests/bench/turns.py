@@ -1,18 +1,31 @@
 """What turns cost the real server, socket to socket, when many run at once."""
 
 import asyncio
+import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from statistics import median, quantiles
 
+from django.conf import settings
+
+from chatapp import services
+from chatapp.agent.ports import Draft
+from chatapp.context import drafts
+from chatapp.models import ModelCall
+from chatapp.models.prepared import insert
 from tests.bench.conversations import make_conversation, make_owner
 from tests.bench.server import Server, model, open_page, printed, serving
-from tests.bench.storage import append
+from tests.bench.storage import LONGEST, append
 from tests.bench.table import Row
 from tests.bench.timing import many, once
 
 AT_ONCE = 60
 SHORT = "SAY 12"
-WORDS = 400
-PACED = f"SAY {WORDS} EVERY 0.025"
+WORDS, EVERY = 400, 0.025
+PACED = f"SAY {WORDS} EVERY {EVERY}"
+BARE = "the bare SDK's create(stream=True)"
+SEEN = 100
 
 
 def measure_turns() -> Iterator[Row]:
@@ -20,30 +33,104 @@ def measure_turns() -> Iterator[Row]:
     conversation = make_conversation(*make_owner("turns"), 100)
     work = many(lambda: append(conversation), 100)
     appends = [once(work)]
-    with model() as url, serving(ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="x") as server:
-        here = 1_000 * asyncio.run(_turns(server, SHORT, AT_ONCE))
+    with model() as url, _serving(url) as server:
+        here = asyncio.run(_stream(server, SHORT, AT_ONCE)).cpu
     appends.append(once(work))
     bare = 10 * sum(appends) / len(appends)
     yield Row(f"one short turn, of {AT_ONCE} at once", here, "ms", 26, "an append, as above", bare)
+    with model() as url, _serving(url, DATA_DIR=str(settings.DATA_DIR)) as server:
+        few, lots = asyncio.run(_talk(server, *map(_stored, (SEEN, LONGEST))))
+    work_ = f"one short turn after {LONGEST:,}, {SEEN} of them visible"
+    yield Row(work_, lots, "ms", 1.3, f"the same after {SEEN}", few)
 
 
 def measure_streaming() -> Iterator[Row]:
     """Yield what words cost that are streamed to watching pages, beside the bare SDK."""
     with model() as url:
-        for sessions, bound in ((10, 3.5), (100, 3.0)):
-            with serving(ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="x") as server:
-                seconds = asyncio.run(_turns(server, PACED, sessions))
-            here = 1e6 * seconds / WORDS
-            least = float(printed("tests.bench.bare", url, str(sessions), PACED))
+        for sessions, bound in ((10, 2.5), (100, 2.0)):
+            with _serving(url) as server:
+                here = asyncio.run(_stream(server, PACED, sessions))
+            least = json.loads(printed("tests.bench.bare", url, str(sessions), PACED))
             work = f"1,000 words to {sessions} pages, 40 a second each"
-            yield Row(work, here, "ms", bound, "the bare SDK's create(stream=True)", least)
+            yield Row(work, 1_000 * here.cpu / WORDS, "ms", bound, BARE, least["cpu"])
+            first = "… until the first word, all sent at once"
+            yield Row(first, here.first, "ms", 25, BARE, least["first"])
+            yield Row("… until 99 of 100 later words are shown", here.late, "ms", 400)
+            yield Row("… memory of each", here.memory, "KiB", 300)
+    yield _measure_drafts(here.cpu)
 
 
-async def _turns(server: Server, text: str, pages: int) -> float:
-    """Return the processor seconds of a turn of many at once, each in a page of its own."""
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """What a turn of each page took: milliseconds of the processor, and KiB.
+
+    ``first`` is the median of the milliseconds until the first word, ``late`` what all but one in
+    a hundred words were delayed by at most, once all answers were on their way.
+    """
+
+    cpu: float
+    memory: float
+    first: float
+    late: float
+
+
+def _serving(url: str, **environment: str) -> AbstractContextManager[Server]:
+    return serving(ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="x", **environment)
+
+
+async def _stream(server: Server, text: str, pages: int) -> Streamed:
+    """Have a turn of many at once, each in a page of its own."""
     warm = await open_page(server, server.converse())
     await warm.say(SHORT)
+    memory = server.memory
     opened = [await open_page(server, server.converse()) for _ in range(pages)]
     before = server.cpu
     await asyncio.gather(*(page.say(text) for page in opened))
-    return (server.cpu - before) / pages
+    cpu = 1_000 * (server.cpu - before) / pages
+    memory, delays = (
+        server.memory - memory,
+        [one for page in opened for one in page.delays[WORDS // 2 :]],
+    )
+    first, late = median(page.first for page in opened), quantiles(delays or [0, 0], n=100)[-1]
+    return Streamed(cpu, memory / pages, 1_000 * first, 1_000 * late)
+
+
+def _stored(stored: int) -> str:
+    """Return the id of a conversation of the server's owner, over whose data this process works."""
+    owner = services.prepare_owner()
+    profile = services.preferences_of(owner).default_profile
+    assert profile
+    return str(make_conversation(owner, profile, stored, visible=SEEN).pk)
+
+
+async def _talk(server: Server, *conversations: str, turns: int = 20) -> list[float]:
+    """Return the processor milliseconds of a short turn in each, which go on in turn."""
+    pages = [await open_page(server, one) for one in conversations]
+    spent = [0.0] * len(pages)
+    for turn in range(turns + 1):
+        for index, page in enumerate(pages):
+            before = server.cpu
+            await page.say(SHORT)
+            # The first is there to warm up.
+            spent[index] += (server.cpu - before) * bool(turn)
+    return [1_000 * one / turns for one in spent]
+
+
+def _measure_drafts(turn: float) -> Row:
+    """Return what storing a turn's drafts takes where a hundred are written, of all it takes."""
+    conversation = make_conversation(*make_owner("drafts"), 1)
+    calls = [ModelCall(conversation=conversation, purpose="chat") for _ in range(100)]
+    numbers = [insert(call).pk for call in calls]
+    draft = Draft([{"type": "text", "text": "word " * (WORDS // 2)}])
+
+    async def store() -> None:
+        writer = drafts.DraftWriter()
+        for number in numbers:
+            writer.keep(number, lambda: draft, at_once=True)
+        assert writer.task
+        await writer.task
+
+    seconds = min(once(lambda: asyncio.run(store())) for _ in range(5)) / len(numbers)
+    times = WORDS * EVERY / (drafts.PAUSE + drafts.SHORTEST_PAUSE)
+    here = 1_000 * times * seconds
+    return Row("… drafts of a turn", here, "ms", 0.05, "all that the turn takes", turn)
