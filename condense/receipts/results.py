@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from condense.receipts.wording import own_words
 
-LINE = 200  # characters in which a question ends
 AROUND = 40  # characters on each side with which a figure was said
 UNITS = (
     "ms|s|sec|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|kb|mb|gb|tb|kib|mib|gib|kg|g"
@@ -29,26 +28,22 @@ _FIGURES = re.compile(
     r"|(?<![\w/&])#\d{3,}\b",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
+_ASKS = re.compile(r"[^.!?\u3002\uff1f\u061f]{0,200}+[?\uff1f\u061f]")
 _CODE = re.compile(r"[A-Z0-9]{1,8}(?:-[A-Z0-9]{1,8})+")
 
 
 def results_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each figure of a reply with the words around it; what a line asks is no result."""
-    if not any(map(str.isdigit, text)):
+    """Yield each figure of a reply with the words around it; what a sentence asks is no result."""
+    if not _DIGIT.search(text):
         return
-    text = own_words(text)
-    for match in _FIGURES.finditer(text):
-        if _asks(text, match.end()):
-            continue
-        figure = match.group().strip(" .,")
-        is_code = "-" in figure and any(map(str.isalpha, figure))
-        if not is_code or _CODE.fullmatch(figure):
-            yield figure, around(text, match.start(), match.end())
-
-
-def _asks(text: str, end: int) -> bool:
-    line, _, _ = text[end : end + LINE].partition("\n")
-    return line.rstrip(" *_)").endswith(("?", "\uff1f", "\u061f"))
+    for line in filter(_DIGIT.search, own_words(text).split("\n")):
+        for match in _FIGURES.finditer(line):
+            figure = match.group().strip(" .,")
+            is_code = "-" in figure and any(map(str.isalpha, figure))
+            asks = _ASKS.match(line, match.end())
+            if not asks and (not is_code or _CODE.fullmatch(figure)):
+                yield figure, around(line, match.start(), match.end())
 
 
 def around(text: str, start: int, end: int) -> str:

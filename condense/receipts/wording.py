@@ -105,7 +105,7 @@ def own_words(text: str) -> str:
 def _is_pasted(line: str, *, is_long: bool) -> bool:
     if _PASTED.match(line):
         return True
-    others = sum(1 for _ in _OTHER.finditer(line, 0, SENTENCE)) if is_long else 0
+    others = len(_OTHER.findall(line, 0, SENTENCE)) if is_long else 0
     return others > (1 - _PROSE) * min(len(line), SENTENCE)
 
 
