@@ -49,6 +49,8 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
         max_output=profile.output_limit,
         prices=profile.prices,
         caches_prompts=spec.caches_prompts,
+        temperature=None if profile.temperature is None else float(profile.temperature),
+        effort=profile.effort,
     )
     from_server = profile.key_source is KeySource.SERVER
     return {

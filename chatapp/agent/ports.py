@@ -142,7 +142,8 @@ class ModelRequest:
 class Model:
     """The model a profile names, with its limits in tokens and its prices in USD.
 
-    With ``caches_prompts`` a request that begins like the last one is read from a cache.
+    With ``caches_prompts`` a request that begins like the last one is read from a cache. ``effort``
+    is how much it shall think, one of the specs' EFFORTS, "" for what it does by itself.
     """
 
     name: str
@@ -151,6 +152,8 @@ class Model:
     prices: condense.Prices = field(default_factory=condense.Prices)
     supports_images: bool = True
     caches_prompts: bool = False
+    temperature: float | None = None
+    effort: str = ""
 
 
 class Provider(Protocol):

@@ -44,6 +44,14 @@ def provider_traits() -> dict[str, dict[str, Any]]:
         spec.name: {
             "needsKey": spec.needs_key,
             "url": spec.url,
+            "takes": [
+                name
+                for name, taken in (
+                    ("effort", spec.takes_effort),
+                    ("temperature", spec.takes_temperature),
+                )
+                if taken
+            ],
             "servers": [
                 {"label": one.label, "url": one.url, "needsKey": not one.is_local}
                 for one in spec.presets
@@ -106,6 +114,8 @@ class ProfileForm(ThresholdChoice):
             "base_url",
             "context_window",
             "max_output",
+            "effort",
+            "temperature",
             "price_input",
             "price_output",
             "price_cache_read",
@@ -118,6 +128,8 @@ class ProfileForm(ThresholdChoice):
         help_texts: ClassVar[dict[str, Any]] = {
             "base_url": _("Leave empty for the provider's own address."),
             "context_window": _("Tokens the model can take in, its answer included."),
+            "effort": _("How much the model thinks first; its thoughts count as output."),
+            "temperature": _("From 0 to 2; empty for the model's own."),
             "max_output": _("Tokens kept free for the answer: a fifth of the window at most."),
         }
 
@@ -167,8 +179,13 @@ class ProfileForm(ThresholdChoice):
     def clean(self) -> dict[str, Any]:
         """Refuse an answer that could not fit into the window; drop an address nobody calls."""
         cleaned = super().clean()
-        if not provider_spec(cleaned.get("provider", "")).url:
+        spec = provider_spec(cleaned.get("provider", ""))
+        if not spec.url:
             cleaned["base_url"] = ""
+        if not spec.takes_effort:
+            cleaned["effort"] = ""
+        if not spec.takes_temperature:
+            cleaned["temperature"] = None
         window, output = cleaned.get("context_window"), cleaned.get("max_output")
         if window and output and output >= window:
             self.add_error("max_output", _("This must be less than the context window."))
@@ -188,6 +205,7 @@ class ProfileForm(ThresholdChoice):
         draft.base_url = given["base_url"]
         draft.context_window = given.get("context_window") or DRAFT_WINDOW
         draft.max_output = DRAFT_OUTPUT
+        draft.effort, draft.temperature = given.get("effort", ""), given.get("temperature")
         if given.get("key") or given.get("remove_key"):
             draft.set_key(given.get("key", ""))
         return draft

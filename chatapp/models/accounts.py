@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.models import crypto, fields
 from chatapp.providers import ProviderSpec, provider_spec, provider_specs
+from chatapp.providers.specs import EFFORTS
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -69,6 +70,12 @@ def provider_choices() -> "list[tuple[str, _StrPromise]]":
     return [(spec.name, _(spec.label)) for spec in provider_specs().values()]
 
 
+def effort_choices() -> "list[tuple[str, _StrPromise]]":
+    """Return how much a model may be asked to think, and in which words."""
+    words = (_("off"), _("minimal"), _("low"), _("medium"), _("high"), _("very high"), _("most"))
+    return [*zip(EFFORTS, words, strict=True)]
+
+
 def server_key(spec: ProviderSpec) -> str:
     """Return the key that the server's environment holds for a provider, "" where it has none."""
     return getattr(settings, spec.key_variable) if spec.key_variable else ""
@@ -112,6 +119,15 @@ class Profile(models.Model):
     price_cache_write = _price(_("cache write"))
     threshold = models.SmallIntegerField(_("threshold"), default=condense.INHERIT)
     tool_policies = models.JSONField(default=dict, editable=False)
+    effort = models.CharField(_("thinking"), max_length=10, blank=True, choices=effort_choices)
+    temperature = models.DecimalField(
+        _("temperature"),
+        max_digits=3,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(2))],
+    )
 
     class Meta:
         ordering = ("name",)

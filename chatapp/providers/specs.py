@@ -5,6 +5,9 @@ from decimal import Decimal
 
 import condense
 
+# How much a model may be asked to think; a vendor takes the nearest that it knows.
+EFFORTS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
@@ -71,7 +74,8 @@ class ProviderSpec:
     no network; ``key_variable`` and ``url_variable`` are the environment variables that hold the
     server's key and address for it; ``tool_prompt_tokens`` is what it adds to one with tools.
     ``presets`` are other servers of its kind, and ``key_elsewhere`` says whether those that are
-    not among them need a key, too.
+    not among them need a key, too. ``takes_effort`` and ``takes_temperature`` say which wishes of a
+    profile it can be told.
     """
 
     name: str
@@ -87,6 +91,8 @@ class ProviderSpec:
     tool_prompt_tokens: int = 0
     presets: tuple[Preset, ...] = ()
     key_elsewhere: bool = True
+    takes_effort: bool = False
+    takes_temperature: bool = False
 
     @property
     def first_profile(self) -> str:

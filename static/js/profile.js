@@ -38,6 +38,9 @@ function adapt() {
   server.value = known?.url ?? (address.value ? "-" : "");
   server.closest(".field").hidden = servers.length === 0;
   key.hidden = traits?.needsKey === false || known?.needsKey === false;
+  for (const name of ["effort", "temperature"]) {
+    document.getElementById(`id_${name}`).closest(".field").hidden = !traits?.takes.includes(name);
+  }
   address.placeholder = traits?.url ?? "";
   address.closest(".field").hidden = traits?.url === "";
 }

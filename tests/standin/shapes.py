@@ -212,6 +212,26 @@ def _diagnostics(body: Body) -> Iterator[str]:
         yield "diagnostics.previous_message_id: Input should be the id of a message"
 
 
+def _thinking(body: Body) -> Iterator[str]:
+    thinking, limit = body.get("thinking") or {}, body.get("max_tokens", 0)
+    keys = {
+        "adaptive": {"type", "display", "block_binding"},
+        "enabled": {"type", "display", "budget_tokens"},
+        "disabled": {"type"},
+    }.get(thinking.get("type", "disabled"), set())
+    for key in thinking.keys() - keys:
+        yield f"thinking.{key}: Extra inputs are not permitted"
+    if (
+        thinking.get("type") == "enabled"
+        and limit
+        and not 1_024 <= thinking["budget_tokens"] < limit
+    ):
+        yield "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+    effort = (body.get("output_config") or {}).get("effort", "low")
+    if effort not in {"low", "medium", "high", "xhigh", "max"}:
+        yield f"output_config.effort: Input should be a known level, not {effort}"
+
+
 RULES: tuple[Callable[[Body], Iterator[str]], ...] = (
     _keys,
     _model,
@@ -219,4 +239,5 @@ RULES: tuple[Callable[[Body], Iterator[str]], ...] = (
     _tools,
     _marks,
     _diagnostics,
+    _thinking,
 )

@@ -18,7 +18,8 @@ from chatapp.providers.anthropic.errors import (
     explain,
 )
 from chatapp.providers.anthropic.reply import Reply
-from chatapp.providers.anthropic.request import RequestWriter, beta_headers, holds_thinking
+from chatapp.providers.anthropic.request import RequestWriter
+from chatapp.providers.anthropic.thinking import beta_headers, can_do_without
 from chatapp.providers.failures import BROKE_OFF, DECLINED, Asked, no_reply
 from chatapp.providers.http import paced
 
@@ -54,7 +55,7 @@ async def listen(
             async for event in _listen(request, sent, writer.model, to, eventless):
                 yield event
         except ThinkingRefused:
-            if not (thinking and holds_thinking(request)):
+            if not (thinking and can_do_without(request, writer.model)):
                 raise
             thinking = False
         except DiagnosticsRefused:

@@ -29,6 +29,9 @@ _STATUS_OF_TYPE = {
     "overloaded_error": 529,
 }
 
+# What a refusal says of thinking that a request can do without, or must have and has not.
+_OF_THINKING = ("signature", "modified", "Expected")
+
 
 class ThinkingRefused(ProviderError):
     """The vendor does not take a thinking block of the history back."""
@@ -73,6 +76,6 @@ def _refused(error: anthropic.APIStatusError, asked: Asked) -> ProviderError:
 
 def _kind(said: str) -> type[ProviderError] | None:
     """Return what a refusal is about, where a request can do without it."""
-    if "thinking" in said and ("signature" in said or "modified" in said):
+    if "thinking" in said and any(word in said for word in _OF_THINKING):
         return ThinkingRefused
     return DiagnosticsRefused if "diagnostics" in said else None

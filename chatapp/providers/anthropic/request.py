@@ -7,11 +7,10 @@ from typing import Any
 import condense
 from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
 from chatapp.providers import wire
-from chatapp.providers.anthropic.blocks import fit, is_thinking
-from chatapp.providers.anthropic.spec import BINDING_THINKING
+from chatapp.providers.anthropic import thinking as thoughts
+from chatapp.providers.anthropic.blocks import fit
 
 CACHED_MESSAGES = 2
-BINDING_BETA = "thinking-binding-controls-2026-08-01"
 GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
 
 _MARK = {"cache_control": {"type": "ephemeral"}}
@@ -34,7 +33,8 @@ class RequestWriter:
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
         """Return the request's bytes; without any ``thinking`` block where one was refused."""
         messages = self._messages(request, thinking=thinking)
-        head = {"max_tokens": max(1, self.model.max_output), **_parameters(self.model)}
+        asked = thoughts.parameters(self.model, shown=thinking)
+        head = {"max_tokens": max(1, self.model.max_output), **asked}
         return self._join(request, head, messages, {"stream": True, **self._diagnosis(request)})
 
     def _diagnosis(self, request: ModelRequest) -> dict[str, Any]:
@@ -45,12 +45,12 @@ class RequestWriter:
     def write_count(self, request: ModelRequest) -> SentRequest:
         """Return the bytes of the request to count tokens."""
         messages = self._messages(request, thinking=True)
-        return self._join(request, _parameters(self.model), messages, {})
+        return self._join(request, thoughts.parameters(self.model), messages, {})
 
     def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
         fitted = self._fitted.of(request.messages)
-        if not thinking:
-            fitted = [_unthinking(message) for message in fitted]
+        if not thinking or self.model.effort == thoughts.OFF:
+            fitted = [thoughts.without(message) for message in fitted]
         if all(map(operator.is_, fitted, request.messages)):
             return request.messages
         return condense.shape_request(fitted)
@@ -71,37 +71,14 @@ class RequestWriter:
         return wire.join(wire.opening(head), messages, fragments, wire.ending(after))
 
 
-def holds_thinking(request: ModelRequest) -> bool:
-    """Whether any message carries a thinking block."""
-    return any(map(is_thinking, (block for one in request.messages for block in one.blocks)))
-
-
-def beta_headers(model: Model) -> dict[str, str]:
-    """Return the header that names what else a request asks of its model."""
-    return {"anthropic-beta": BINDING_BETA} if model.name in BINDING_THINKING else {}
-
-
 def _encode(message: condense.Message) -> bytes:
     return wire.encode(_without_marks(message.to_api()))
-
-
-def _unthinking(message: condense.Message) -> condense.Message:
-    kept = tuple(block for block in message.blocks if not is_thinking(block))
-    return message if len(kept) == len(message.blocks) else message.with_content(kept)
 
 
 def _system(request: ModelRequest) -> dict[str, Any]:
     if not request.system.strip():
         return {}
     return {"system": [{"type": "text", "text": request.system, **_MARK}]}
-
-
-def _parameters(model: Model) -> dict[str, Any]:
-    """Condensing changes what stood before a kept thinking block: then it is to be left out."""
-    if model.name not in BINDING_THINKING:
-        return {}
-    binding = {"prefix_mismatch_behavior": "drop_block"}
-    return {"thinking": {"type": "adaptive", "block_binding": binding}}
 
 
 def _tools(specs: Sequence[ToolSpec], messages: Sequence[condense.Message]) -> dict[str, Any]:

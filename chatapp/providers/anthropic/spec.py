@@ -42,6 +42,8 @@ SPEC = ProviderSpec(
     key_variable="ANTHROPIC_API_KEY",
     url_variable="ANTHROPIC_BASE_URL",
     caches_prompts=True,
+    # The API has no temperature any more.
+    takes_effort=True,
     # Its pricing page, Claude 4, tool choice "auto".
     tool_prompt_tokens=346,
     models=(
@@ -77,3 +79,6 @@ BINDING_THINKING = frozenset(
         "claude-fable-5-1",
     }
 )
+
+# These think as they see fit, between tool calls too; others are given a number of tokens for it.
+ADAPTIVE_THINKING = BINDING_THINKING | {"claude-opus-5", "claude-sonnet-5"}

@@ -8,6 +8,8 @@ from chatapp.providers import wire
 from chatapp.providers.openai.blocks import fit_name, to_chat
 from chatapp.providers.openai.traits import Traits, adapted
 
+_EFFORTS = {"off": "none"}
+
 
 class RequestWriter:
     """Writes the requests to one model; what it made of a message is kept for the next."""
@@ -55,7 +57,16 @@ class RequestWriter:
             after["stream_options"] = {"include_usage": True}
         if tools and self.traits.tools:
             after["tools"] = [_tool(spec) for spec in tools]
-        return after
+        return {**after, **self._wishes()}
+
+    def _wishes(self) -> dict[str, Any]:
+        """Return what the profile asks of the model, as far as the server takes it."""
+        wishes: dict[str, Any] = {}
+        if self.model.temperature is not None and self.traits.temperature:
+            wishes["temperature"] = self.model.temperature
+        if self.model.effort and self.traits.effort:
+            wishes["reasoning_effort"] = _EFFORTS.get(self.model.effort, self.model.effort)
+        return wishes
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -23,6 +23,8 @@ SPEC = ProviderSpec(
     url_variable="OPENAI_BASE_URL",
     key_elsewhere=False,
     caches_prompts=True,
+    takes_effort=True,
+    takes_temperature=True,
     models=(
         ModelSpec(
             "gpt-6.1-sol",

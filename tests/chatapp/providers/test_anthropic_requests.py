@@ -5,7 +5,7 @@ import pytest
 import condense
 from chatapp.agent.ports import Model, Purpose
 from chatapp.providers.anthropic.provider import AnthropicProvider
-from chatapp.providers.anthropic.request import BINDING_BETA
+from chatapp.providers.anthropic.thinking import BINDING_BETA, INTERLEAVED_BETA
 from tests.chatapp.providers.requests import (
     SECRET_KEY,
     TOOLS,
@@ -16,7 +16,7 @@ from tests.chatapp.providers.requests import (
     result,
     user,
 )
-from tests.standin.behaviours import Reply
+from tests.standin.behaviours import Failure, Reply
 from tests.standin.server import Standin
 
 MARK = {"type": "ephemeral"}
@@ -225,3 +225,89 @@ async def test_an_unknown_block_of_a_server_does_not_end_the_conversation(
     assert said.content[0] == condense.OpaqueBlock({"type": "hologram", "data": "x"})
     await reply(claude, request("Show me", assistant(*said.content), "And now?"))
     assert anthropic_standin.problems == []
+
+
+BINDING = {"prefix_mismatch_behavior": "drop_block"}
+ADAPTIVE = {"type": "adaptive", "display": "summarized"}
+
+
+@pytest.mark.parametrize(
+    ("name", "effort", "thinking", "config", "beta"),
+    [
+        ("claude-opus-5-5", "", {**ADAPTIVE, "block_binding": BINDING}, None, BINDING_BETA),
+        (
+            "claude-opus-5-5",
+            "minimal",
+            {**ADAPTIVE, "block_binding": BINDING},
+            {"effort": "low"},
+            BINDING_BETA,
+        ),
+        ("claude-opus-5", "max", ADAPTIVE, {"effort": "max"}, None),
+        ("claude-opus-5", "off", {"type": "disabled"}, None, None),
+        ("claude-haiku-4-5", "", None, None, None),
+        ("claude-haiku-4-5", "off", None, None, None),
+        (
+            "claude-haiku-4-5",
+            "low",
+            {"type": "enabled", "budget_tokens": 4_096},
+            None,
+            INTERLEAVED_BETA,
+        ),
+        (
+            "claude-haiku-4-5",
+            "max",
+            {"type": "enabled", "budget_tokens": 7_999},
+            None,
+            INTERLEAVED_BETA,
+        ),
+    ],
+)
+async def test_each_model_is_asked_to_think_as_it_can(
+    anthropic_standin: Standin,
+    *,
+    name: str,
+    effort: str,
+    thinking: dict[str, Any] | None,
+    config: dict[str, str] | None,
+    beta: str | None,
+) -> None:
+    """By itself, as much as the profile wants, or within a number of tokens below the limit."""
+    model = Model(name, 200_000, 8_000, effort=effort)
+    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    await reply(provider, request("Hi", tools=TOOLS))
+    sent = anthropic_standin.requests[0]
+    assert (sent.body.get("thinking"), sent.body.get("output_config")) == (thinking, config)
+    assert sent.headers.get("anthropic-beta") == beta
+    assert anthropic_standin.problems == []
+
+
+async def test_a_reply_too_short_for_thoughts_has_none(anthropic_standin: Standin) -> None:
+    """The API wants room for an answer beside them."""
+    model = Model("claude-haiku-4-5", 200_000, 1_000, effort="high")
+    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    await reply(provider, request("Hi"))
+    assert "thinking" not in anthropic_standin.requests[0].body
+
+
+async def test_who_shall_not_think_is_shown_no_thoughts(anthropic_standin: Standin) -> None:
+    """Those of another profile stay on record."""
+    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "x"})
+    model = Model("claude-opus-5-5", 200_000, 1_000, effort="off")
+    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    await reply(provider, request("Why?", assistant(thought, "So."), "On"))
+    assert b"Hm." not in anthropic_standin.requests[0].raw
+
+
+async def test_a_loop_of_tools_that_began_without_thoughts_goes_on_without(
+    anthropic_standin: Standin,
+) -> None:
+    """A model that counts its thoughts refuses calls that follow none; the turn goes on."""
+    model = Model("claude-haiku-4-5", 200_000, 8_000, effort="low")
+    provider = AnthropicProvider(model, api_key="k", base_url=anthropic_standin.url)
+    words = "messages.1.content.0.type: Expected `thinking`, but found `tool_use`."
+    anthropic_standin.then(Failure(400, "invalid_request_error", words))
+    history = ("Go", assistant(call("read_file")), user(result("ok")))
+    await reply(provider, request(*history, tools=TOOLS))
+    refused, taken = anthropic_standin.requests
+    assert "thinking" in refused.body
+    assert "thinking" not in taken.body

@@ -79,8 +79,9 @@ def test_a_new_folder_is_all_that_a_new_provider_takes(alice: User) -> None:
     form = ProfileForm(instance=Profile(owner=alice))
     assert ("acme", "Acme AI") in form.fields["provider"].choices
     assert model_defaults()["acme-1"]["fields"]["context_window"] == 9_000
-    traits = {"needsKey": True, "url": "https://api.acme.example", "servers": []}
-    assert provider_traits()["acme"] == traits
+    traits = provider_traits()["acme"]
+    assert (traits["needsKey"], traits["url"]) == (True, "https://api.acme.example")
+    assert (traits["takes"], traits["servers"]) == ([], [])
 
 
 @pytest.mark.usefixtures("acme")

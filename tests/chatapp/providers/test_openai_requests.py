@@ -308,3 +308,19 @@ def test_the_bytes_of_what_was_sent_before_are_not_made_again() -> None:
     first = writer.write(request(*history))
     second = writer.write(request(*history, assistant("4"), user("5")))
     assert all(one is other for one, other in zip(first.fragments, second.fragments, strict=False))
+
+
+async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
+    anthropic_standin: Standin,
+) -> None:
+    """One after the other: models that reason take no temperature, others no effort."""
+    model = Model("m", 9_000, 50, temperature=0.5, effort="off")
+    gpt = OpenAIProvider(model, api_key="k", base_url=anthropic_standin.url + "/v1")
+    said = ("Unsupported value: 'temperature' does not support 0.5", "reasoning_effort: unknown")
+    bodies = [{"error": {"message": words}} for words in said]
+    anthropic_standin.then(*(Failure(400, "", "", body=body) for body in bodies))
+    await reply(gpt, request("Hi"))
+    first, second, third = (one.body for one in anthropic_standin.requests)
+    assert (first["temperature"], first["reasoning_effort"]) == (0.5, "none")
+    assert ("temperature" in second, "reasoning_effort" in second) == (False, True)
+    assert ("temperature" in third, "reasoning_effort" in third) == (False, False)
