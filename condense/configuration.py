@@ -4,14 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from condense.condenser import Condenser, Hooks, NullLog
-from condense.condenser.hooks import PromptChoice
-from condense.condenser.ladder import ladder_from
-from condense.condenser.log import CondensationLog
+from condense.condenser import (
+    CondensationLog,
+    Condenser,
+    Hooks,
+    NullLog,
+    PromptChoice,
+    ladder_from,
+)
 from condense.messages import Message
-from condense.situation import Budget, Policy, Situation
-from condense.situation.budget import BUFFER
-from condense.situation.thresholds import Fixed, Resolver, with_threshold
+from condense.situation import (
+    BUFFER,
+    Budget,
+    Fixed,
+    Policy,
+    Resolver,
+    Situation,
+    with_threshold,
+)
 from condense.strategies import Strategy
 from condense.tokens import TokenCount, TokenCounter
 from condense.writing.summarizer import Summarizer

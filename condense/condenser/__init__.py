@@ -1,7 +1,16 @@
 """The ladder of strategies: what a run may try, each attempt on record, and hooks around it."""
 
 from condense.condenser.condenser import Condenser
-from condense.condenser.hooks import Hooks
+from condense.condenser.hooks import Hooks, PromptChoice
+from condense.condenser.ladder import ladder_from
 from condense.condenser.log import Attempt, CondensationLog, NullLog
 
-__all__ = ["Attempt", "CondensationLog", "Condenser", "Hooks", "NullLog"]
+__all__ = [
+    "Attempt",
+    "CondensationLog",
+    "Condenser",
+    "Hooks",
+    "NullLog",
+    "PromptChoice",
+    "ladder_from",
+]

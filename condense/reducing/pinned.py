@@ -13,14 +13,19 @@ def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block
     """Return what is pinned among ``hidden``, and what earlier summaries there carry of it.
 
     With the whole history at hand, so is what was pinned after it was hidden; and what was
-    unpinned since is carried no more.
+    unpinned since is carried no more. What another message still shows needs nobody to carry it.
     """
+    ids = {message.id for message in hidden}
     gone = {message.id for message in situation.history if not _is_pinned(message)}
-    shown = {message.id for message in situation.effective} - {message.id for message in hidden}
-    stored = [message for message in situation.history if message.id not in shown]
-    found = {heading: blocks for heading, blocks in _pins(hidden) if _id_in(heading) not in gone}
-    found.update(_pins(message for message in stored if _is_pinned(message)))
-    return tuple(block for blocks in found.values() for block in blocks)
+    shown = dict(_pins(message for message in situation.effective if message.id not in ids))
+    pinned = (message for message in situation.history if _is_pinned(message))
+    found = dict((*_pins(hidden), *_pins(pinned)))
+    return tuple(
+        block
+        for heading, blocks in found.items()
+        if heading not in shown and _id_in(heading) not in gone
+        for block in blocks
+    )
 
 
 def loses_pins(situation: Situation, reduction: Reduction) -> bool:

@@ -1,6 +1,6 @@
 """What a condensation starts from: window, reserve, threshold, and whether one is due."""
 
-from condense.situation.budget import Budget
+from condense.situation.budget import BUFFER, Budget
 from condense.situation.decision import Decision, require_enough
 from condense.situation.gauge import Gauge
 from condense.situation.policy import Policy
@@ -13,18 +13,23 @@ from condense.situation.situation import (
     Trigger,
     Verdict,
 )
+from condense.situation.thresholds import Fixed, Resolver, with_threshold
 
 __all__ = [
+    "BUFFER",
     "Addition",
     "Budget",
     "Decision",
     "Environment",
+    "Fixed",
     "Gauge",
     "Kind",
     "Policy",
     "Reduction",
+    "Resolver",
     "Situation",
     "Trigger",
     "Verdict",
     "require_enough",
+    "with_threshold",
 ]

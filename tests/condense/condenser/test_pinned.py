@@ -21,6 +21,7 @@ from condense import (
     hide_behind,
     shape_request,
 )
+from condense.reducing.pinned import carried_pins
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import IMAGE, call, chat, numbered, result, situation, texts, user
@@ -132,6 +133,18 @@ async def test_a_pin_may_be_taken_off_and_put_on_later_where_the_history_is_know
     assert made is not None
     carried = [text for text in texts(made.message) if text.startswith("## Pinned")]
     assert carried == ["## Pinned Message, Verbatim (user, m2)\nMind the gap."]
+
+
+async def test_what_another_summary_carries_is_not_carried_twice() -> None:
+    """Where a later condensation leaves that summary alone."""
+    history = numbered([pin(user(RULE)), *talk(11)])
+    made = await fit_stored(Bench("S", strategies=("fresh_start",)), history)
+    assert made is not None
+    history = (*hide_behind(history, made.hidden, made.message), *numbered(talk(24))[13:])
+    effective = effective_history(history)
+    whole = replace(situation(effective), effective=effective, history=history)
+    assert carried_pins(whole, effective[1:]) == ()
+    assert len(carried_pins(whole, effective)) == 1
 
 
 async def test_what_is_pinned_counts_in_the_floor() -> None:
