@@ -1,10 +1,8 @@
 """What is compared: strategies by their names, and the default as an application ships it."""
 
-from condense.condenser import Hooks
 from condense.errors import CondenseError
 from condense.evaluation.replay import Contender
 from condense.strategies import built_in_strategies, load_strategy
-from condense.writing.attachments import attach_ledger
 
 DEFAULT = "default"
 CLEARING = "clear"
@@ -16,8 +14,7 @@ def contender(name: str) -> Contender:
     Raises CondenseError where there is no such strategy.
     """
     if name == DEFAULT:
-        hooks = Hooks(after=(attach_ledger,))
-        return Contender(DEFAULT, load_strategy("fresh_start"), hooks)
+        return Contender(DEFAULT, load_strategy("fresh_start"), complete=True)
     try:
         return Contender(name, load_strategy(name))
     except (LookupError, ImportError, AttributeError) as error:

@@ -154,7 +154,7 @@ def _own_words(text: str) -> str:
 def said_in_results(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the user's words that tool results quote: reasons, answers, and approved plans."""
     for pair in pair_calls(messages).answered:
-        answer = _text_of(pair.result)
+        answer = result_text(pair.result)
         named = pair.call.input if isinstance(pair.call.input, Mapping) else {}
         if quoted := _quoted(answer):
             yield quoted
@@ -171,7 +171,8 @@ def _quoted(answer: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _text_of(result: ToolResultBlock) -> str:
+def result_text(result: ToolResultBlock) -> str:
+    """Return the text of what a tool answered."""
     if isinstance(result.content, tuple):
         return "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
     return result.content or ""
@@ -192,7 +193,7 @@ def _block(block: Block) -> Iterator[str]:
             yield name
             yield from leaves(input_)
         case ToolResultBlock():
-            yield _text_of(block)
+            yield result_text(block)
 
 
 def leaves(value: Any) -> Iterator[str]:

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 from condense.condenser import Condenser, Hooks
 from condense.errors import CondenseError
+from condense.evaluation.files import AttachRecordedFiles
 from condense.evaluation.recordings import Cut, Recording
 from condense.history import replace_hidden
 from condense.messages import Message
 from condense.situation import Budget, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy
 from condense.tokens import TokenCount, TokenCounter
+from condense.writing.attachments import attach_ledger
 from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
 
 # Who condensed the recorded session had read all of it. This reply says so, so that a strategy
@@ -23,11 +25,14 @@ WINDOW = 200_000  # tokens, at least, unless one is given: that of Claude's mode
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A strategy under the name by which it is compared, with what is added to its summaries."""
+    """A strategy under the name by which it is compared.
+
+    It is ``complete`` with what an application attaches: the ledger and the folded files.
+    """
 
     name: str
     strategy: Strategy
-    hooks: Hooks | None = None
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class Replay:
         start = 0
         for cut in cuts:
             before = (*seen, *recording.messages[start : cut.at])
-            reduction = await self._reduction(before, cut)
+            reduction = await self._reduction(before, cut, recording)
             if reduction:
                 placed = replace(reduction.message, seq=cut.at)
                 shown = replace_hidden((*before, _read(cut)), reduction.hidden, placed)
@@ -93,13 +98,17 @@ class Replay:
             yield Step(cut, before, seen, reduction)
             start = cut.at
 
-    async def _reduction(self, before: tuple[Message, ...], cut: Cut) -> Reduction | None:
+    async def _reduction(
+        self, before: tuple[Message, ...], cut: Cut, recording: Recording
+    ) -> Reduction | None:
+        files = AttachRecordedFiles(".", messages=recording.messages[: cut.at])
+        hooks = Hooks(after=(attach_ledger, files)) if self.contender.complete else None
         condenser = Condenser(
             StandIn(cut.summary),
             self.counter,
             (self.contender.strategy,),
             policy=Policy(small_window=0),
-            hooks=self.contender.hooks,
+            hooks=hooks,
         )
         try:
             return await condenser.fit(self._situation((*before, _read(cut))))

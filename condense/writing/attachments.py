@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.facts import BUDGET, SHARE, ledger
-from condense.folding import LIMIT, files_read, fold_files
+from condense.folding import LIMIT, Folded, files_read, fold_files
 from condense.folding.ignoring import Ignore
 from condense.messages import Block, Message, TextBlock
 from condense.situation import Addition, Reduction, Situation
@@ -64,9 +64,12 @@ class AttachFoldedFiles:
         paths = files_read(_hidden(situation, reduction))
         if not paths:
             return Addition()
-        limit = min(LIMIT, _room(situation, reduction))
-        folded = fold_files(paths, self.root, limit=limit, ignore=self.ignore)
+        folded = self.fold(paths, min(LIMIT, _room(situation, reduction)))
         return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded)
+
+    def fold(self, paths: Sequence[str], limit: int) -> Folded:
+        """Return the signatures of these files in so many characters, wherever they are kept."""
+        return fold_files(paths, self.root, limit=limit, ignore=self.ignore)
 
 
 def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:

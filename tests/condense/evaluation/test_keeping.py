@@ -1,0 +1,109 @@
+"""What counts as needed, said or planted, and what of it a context keeps."""
+
+from dataclasses import replace
+
+import pytest
+
+from condense import Message, TextBlock
+from condense.evaluation import Fact, Kept, Share, needs_at, what_is_kept
+from tests.condense.evaluation.recorded import recording, session
+from tests.condense.sessions import Session, summary
+
+
+def kept(made: Session, text: str, *verbatim: Message, facts: tuple[Fact, ...] = ()) -> Kept:
+    """Return what a summary, and messages after it, keep at the session's first cut."""
+    one = replace(recording(made), facts=facts)
+    context = [summary(TextBlock(text)), *verbatim]
+    return what_is_kept(needs_at(one, one.cuts[0]), context)
+
+
+def test_needed_is_what_was_used_before_and_after() -> None:
+    """By the name of a file, and by the head of a command."""
+    found = kept(session(), "parser.py")
+    assert found.needed_files == Share(1, 1)
+    assert found.needed_commands == Share(0, 1)
+    assert found.user_messages == Share(0, 1)
+    assert found.edited_files == Share(1, 1)
+
+
+def test_of_a_long_request_its_beginning_has_to_stand_there() -> None:
+    """1,500 characters of it."""
+    text = "".join(f"word{n} " for n in range(400))
+    made = Session().says(text).is_cut()
+    assert kept(made, f"x {text[:1500]}").user_messages == Share(1, 1)
+    assert kept(made, f"x {text[:1490]}").user_messages == Share(0, 1)
+
+
+def test_characters_of_users_count_as_far_as_they_stand_there() -> None:
+    """However lines are broken; a long text half of which is left is half kept."""
+    line = "All of these words are kept to the letter, and none of the others."
+    made = Session().says(f"{line}\n{'lost ' * 10}").is_cut()
+    found = kept(made, line.replace(" ", "\n"))
+    assert found.user_characters == Share(len(line) - 1, len(line) - 1 + 49)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The user doesn't want to proceed. To tell you how, the user said:\nno duplication please",
+        "The user denied this and gave feedback:\n<feedback>\nno duplication please\n</feedback>",
+        "User rejected the call with the reason: no duplication please",
+    ],
+)
+def test_words_of_users_in_results_are_told_by_what_clients_answer(answer: str) -> None:
+    """A refusal's reason; a file that tells of users is none."""
+    made = Session().runs("make", answer, error=True).runs("cat notes", "Every user said: yes")
+    assert kept(made.is_cut(), "no\nduplication please").result_words == Share(1, 1)
+    assert kept(made, "no duplication").result_words == Share(0, 1)
+
+
+def test_answers_and_approved_plans_are_words_of_users_too() -> None:
+    """They stand in results of questions, and in the call that the user approved."""
+    made = Session().calls("Ask", 'Answers: "Which?"="The blue one"', questions=[{"question": "?"}])
+    made.calls("Ask", "<answer>Tomorrow</answer>", question="When?")
+    made.calls("ExitPlanMode", "Approved.", plan="1. Read 2. Write").is_cut()
+    assert kept(made, "The blue one. Tomorrow. 1. Read 2. Write").result_words == Share(3, 3)
+
+
+def test_what_the_next_calls_name_of_the_history_is_looked_for() -> None:
+    """Paths, commands and identifiers; what only the calls themselves bring up is not."""
+    made = Session().reads("/app/core/parser.py", "def read_token(): ...").runs("make test")
+    made.is_cut().replies("Going on.").runs("make test")
+    made.calls(
+        "Edit", file_path="/app/core/parser.py", old_string="read_token", new_string="newOne"
+    )
+    made.calls("Edit", file_path="/app/core/parser.py", old_string="read_token", new_string="x")
+    found = kept(made, "See core: parser.py; make  test")
+    assert found.next_paths == Share(1, 1)
+    assert found.next_commands == Share(1, 1)
+    assert found.next_identifiers == Share(0, 1)
+    assert found.next_items == Share(2, 3)
+
+
+def test_an_action_is_whole_where_nothing_that_it_names_is_missing() -> None:
+    """Or it was seen again since the cut."""
+    made = Session().reads("/app/core/parser.py", "def read_token(): ...").is_cut().replies("So.")
+    edit = {"file_path": "/app/core/parser.py", "old_string": "read_token", "new_string": "x"}
+    made.calls("Edit", **edit).reads("/app/core/parser.py", "def read_token(): ...")
+    made.calls("Edit", **edit)
+    found = kept(made, "core/parser.py")
+    assert found.actions == Share(2, 3)
+
+
+def test_unseen_is_what_no_message_holds_when_it_is_first_named() -> None:
+    """What a kept message says has not to be supplied."""
+    made = Session().reads("/app/core/parser.py", "def read_token(): skip_space()").is_cut()
+    made.replies("So.").runs("grep read_token skip_space")
+    found = kept(made, "read_token", Message("assistant", "It calls skip_space."))
+    assert found.unseen == Share(1, 1)
+    assert found.next_identifiers == Share(2, 2)
+    assert kept(made, "nothing").unseen == Share(0, 2)
+
+
+def test_planted_facts_count_before_the_cut() -> None:
+    """As whole words, but where a script has no spaces."""
+    made = Session().says("Order 4711, 周五交付").is_cut().replies("Number 17.")
+    facts = (Fact(0, "4711"), Fact(0, "周五"), Fact(1, "17"))
+    found = kept(made, "Order 4711 在周五交付。", facts=facts)
+    assert (found.facts_of_users, found.facts_of_replies) == (Share(2, 2), Share())
+    assert kept(made, "Order 47110.", facts=facts).facts_of_users == Share(0, 2)
