@@ -64,7 +64,7 @@ async def fit_stored(
         return None
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     pins=st.sets(st.integers(0, 15), max_size=4),
     rungs=st.lists(st.sampled_from(RUNGS), min_size=1, max_size=3),
