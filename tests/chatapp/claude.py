@@ -1,4 +1,4 @@
-"""Conversations that the stand-in for Anthropic's API answers."""
+"""Conversations that the stand-in answers, through whichever vendor's door."""
 
 from django.contrib.auth.models import User
 
@@ -9,6 +9,12 @@ from tests.standin.server import Standin
 
 def converse(owner: User, standin: Standin, **limits: int) -> Conversation:
     """Return a conversation that the stand-in answers, in a window of 200,000 unless told."""
+    profile = answered_by(owner, "anthropic", "claude-opus-5", standin.url, **limits)
+    return services.start_conversation(owner=owner, profile=profile)
+
+
+def answered_by(owner: User, provider: str, model: str, url: str, **limits: int) -> Profile:
+    """Return a profile of the owner's whose model is at this address of the stand-in."""
     columns = {
         "context_window": 200_000,
         "max_output": 400,
@@ -19,11 +25,11 @@ def converse(owner: User, standin: Standin, **limits: int) -> Conversation:
     profile = Profile(
         owner=owner,
         name=f"Claude {Profile.objects.count()}",
-        provider="anthropic",
-        model="claude-opus-5",
-        base_url=standin.url,
+        provider=provider,
+        model=model,
+        base_url=url,
         **columns,
     )
     profile.set_key("sk-test")
     profile.save()
-    return services.start_conversation(owner=owner, profile=profile)
+    return profile

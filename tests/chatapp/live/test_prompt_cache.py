@@ -1,0 +1,81 @@
+"""How much of a prompt is read from the provider's cache, through every vendor's door."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from chatapp import services
+from chatapp.models import Condensation, Conversation, ModelCall
+from tests.chatapp.claude import answered_by
+from tests.chatapp.providers.doors import DOORS, Door
+from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = " ".join(map(str, [*range(100, 725)] * 2))
+
+
+@pytest.fixture(params=DOORS, ids=lambda door: door.name)
+def conversation(
+    request: pytest.FixtureRequest, alice: User, anthropic_standin: Standin
+) -> Conversation:
+    """A conversation through one of the doors."""
+    door: Door = request.param
+    profile = answered_by(alice, door.name, door.model, door.url(anthropic_standin))
+    return services.start_conversation(owner=alice, profile=profile)
+
+
+async def calls_of(conversation: Conversation) -> list[ModelCall]:
+    """Return the conversation's calls, in the order in which they were made."""
+    return [one async for one in ModelCall.objects.filter(conversation=conversation).order_by("pk")]
+
+
+def share(call: ModelCall) -> float:
+    """Return how much of a call's prompt was read from the cache."""
+    return call.tokens_cache_read / call.tokens_prompt
+
+
+async def test_from_the_third_turn_on_nine_tenths_of_a_prompt_are_read_from_the_cache(
+    alice: User, anthropic_standin: Standin, conversation: Conversation
+) -> None:
+    """Tools in between or not, and also where the model thinks."""
+    async with open_page(conversation, alice) as page:
+        for number in range(3):
+            anthropic_standin.then(Reply(f"Answer {number}.", thinking="Hm. Let me see."))
+            await page.say(LONG if number < 1 else f"Question {number}?")
+            await page.until_idle()
+        await page.say('call list_files {"path": "."}')
+        await page.until_idle()
+        await page.say("And?")
+        await page.until_idle()
+    _, _, *later = await calls_of(conversation)
+    assert len(later) == 4
+    assert min(map(share, later)) >= 0.9
+    assert {call.cache_miss for call in later} == {""}
+    assert anthropic_standin.problems == []
+
+
+async def test_a_condensation_reads_the_conversation_and_what_follows_reads_the_summary(
+    alice: User, anthropic_standin: Standin, conversation: Conversation
+) -> None:
+    """The summary is asked for as one of the conversation's own calls; then it is the prefix."""
+    async with open_page(conversation, alice) as page:
+        for number in range(4):
+            await page.say(f"{number} {LONG}")
+            await page.until_idle()
+        await page.send("condense.start")
+        await page.until_idle()
+        for text in ("Next?", "And then?", "And then?"):
+            await page.say(text)
+            await page.until_idle()
+    assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
+    *_, summary, first, second, third = await calls_of(conversation)
+    assert share(summary) >= 0.9
+    # The tools and the system prompt are as they were; the summary is seen for the first time.
+    assert first.tokens_cache_read > 1_000
+    assert min(share(second), share(third)) >= 0.9
+    assert anthropic_standin.problems == []
