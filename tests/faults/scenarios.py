@@ -37,16 +37,24 @@ def condense(server: Server, talk: Talk) -> None:
 
 def copy_facts(server: Server, talk: Talk) -> None:
     """Say more than fits, where the model fails to summarise: the facts are copied instead."""
-    set_window(server, 8_400)
     server.standin.then(NO_SUMMARY, Reply(words(9)))
     talk.say(LONG)
 
 
 def truncate(server: Server, talk: Talk) -> None:
     """Say more than fits into a window that is only truncated."""
-    set_window(server, 7_900)
     server.standin.then(Reply(words(9)))
     talk.say(LONG)
+
+
+# What a scenario takes that needs another window than the rest.
+WINDOWS: dict[Scenario, int] = {copy_facts: 8_400, truncate: 7_900}
+
+
+def make_room(server: Server, scenario: Scenario) -> None:
+    """Let the window be as a scenario needs it, before the server stands and keeps all waiting."""
+    if window := WINDOWS.get(scenario):
+        set_window(server, window)
 
 
 def set_window(server: Server, tokens: int) -> None:

@@ -154,6 +154,7 @@ def test_a_kill_at_a_named_point_loses_and_repeats_nothing(stage: Stage, point: 
     """Whatever was not committed is as if it had not been, and can be done again."""
     scenario, pattern, number, after = POINTS[point]
     talk = stage.talk(filled=scenario not in {scenarios.answer, scenarios.use_tools})
+    scenarios.make_room(stage.server, scenario)
     stage.server.arm(pattern, number=number, after=after)
     scenario(stage.server, talk)
     stage.server.until_stands()
@@ -181,6 +182,7 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int)
     for stream in streams:
         scenarios.answer(stage.server, stream)
         stream.until("text.streamed")
+    scenarios.make_room(stage.server, other)
     if chance.random() < 0.6:
         stage.server.arm("", number=chance.randint(1, 40), after=chance.random() < 0.5)
         other(stage.server, talk)
