@@ -1,16 +1,28 @@
 // Dialogs: opened by buttons or filled by htmx; the browser returns the focus when they close.
 const filled = document.getElementById("dialog");
 
+/** Open a dialog; where what opened it is gone when it closes, "opener-gone" tells whoever drew it. */
+function open(dialog) {
+  const opener = document.activeElement;
+  dialog.showModal();
+  const closed = () => {
+    const focused = document.activeElement;
+    const isLost = focused === document.body || dialog.contains(focused);
+    if (isLost && !opener.isConnected) document.dispatchEvent(new CustomEvent("opener-gone", { detail: opener }));
+  };
+  dialog.addEventListener("close", closed, { once: true });
+}
+
 export function startDialogs() {
   document.addEventListener("click", (event) => {
-    const opener = event.target.closest("[data-opens]");
-    if (opener) document.getElementById(opener.dataset.opens)?.showModal();
+    const named = document.getElementById(event.target.closest("[data-opens]")?.dataset.opens);
+    if (named) open(named);
     if (event.target.closest("[data-close-dialog]")) event.target.closest("dialog").close();
     // A click on the backdrop is a click on the dialog itself.
     if (event.target.matches("dialog[open]")) event.target.close();
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target === filled && !filled.open) filled.showModal();
+    if (event.detail.target === filled && !filled.open) open(filled);
   });
   document.body.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.successful && event.detail.requestConfig.verb === "post" && filled.open) filled.close();

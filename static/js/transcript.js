@@ -37,6 +37,7 @@ export class Transcript {
       if (event.detail.target.matches(LOADER)) this.#dress(this.root);
     });
     document.body.addEventListener("htmx:beforeSwap", (event) => this.#keepPlace(event));
+    document.addEventListener("opener-gone", ({ detail }) => this.#focus(detail));
   }
 
   get root() {
@@ -165,11 +166,12 @@ export class Transcript {
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;
     this.#dress(root);
-    if (focused) this.#focus(document.getElementById(focused.closest(".row")?.id), focused);
+    if (focused) this.#focus(focused);
   }
 
-  /** Focus what a row has in place of `old`, or the row; the composer where it can't take it any more. */
-  #focus(row, old) {
+  /** Focus what its row has in place of `old`, or the row; the composer where that is gone, too. */
+  #focus(old) {
+    const row = document.getElementById(old.closest(".row")?.id);
     const names = ["tagName", "textContent", "ariaLabel"];
     const controls = [...(row?.querySelectorAll("a, button, summary") ?? [])];
     const same = controls.find((one) => names.every((name) => one[name] === old[name]));

@@ -1,6 +1,6 @@
 """Rewinding and editing, past a condensation and forward again."""
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import APIResponse, Locator, Route, expect
 
 from tests.e2e.flows.chat import HEADING, Chat, texts
 from tests.e2e.flows.conftest import OpenChat
@@ -64,6 +64,30 @@ def test_the_focus_stays_on_the_page_when_rows_come_and_go(
     chat.button("Undo condensation").press("Enter")
     expect(chat.button("Undo condensation")).to_have_count(0)
     expect(fold).to_be_focused()
+
+
+def test_the_focus_stays_on_the_page_when_rows_come_before_a_dialog_closes(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """The socket may be faster than the answer to a form, and the row with its button gone."""
+    chat, held = open_chat(), list[tuple[Route, APIResponse]]()
+    condensed(chat, standin)
+    chat.page.route(
+        lambda url: "rewind" in url,
+        lambda route: (
+            held.append((route, route.fetch()))
+            if route.request.method == "POST"
+            else route.continue_()
+        ),
+    )
+    chat.act(chat.rows("Context condensed"), "Rewind to before")
+    dialog = chat.page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Rewind", exact=True).click()
+    expect(chat.log.get_by_text("What was rewound")).to_be_visible()
+    ((route, answer),) = held
+    route.fulfill(response=answer)
+    expect(dialog).to_be_hidden()
+    expect(chat.box).to_be_focused()
 
 
 def test_a_record_stays_open_where_it_was_read(open_chat: OpenChat, standin: Standin) -> None:
