@@ -15,7 +15,6 @@ from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON, MOST_TOKENS
 
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
-# Events that are as good as one where several follow each other.
 
 log = logging.getLogger(__name__)
 

@@ -136,7 +136,7 @@ async def test_what_a_page_shows_is_stored_while_the_model_writes(
             await call.arefresh_from_db()
         assert call.status == ModelCall.Status.RUNNING
         assert "One two three four.".startswith(text_of(call))
-        assert call.tokens_input > 0
+        assert call.tokens_prompt > 0
         turn = await Turn.objects.aget()
         assert (turn.status, turn.doing, turn.step) == ("running", "calling", 1)
         gate.open()
