@@ -148,7 +148,8 @@ class Tags:
     on a clearing's marker, and ``undone`` says that this summary or marker was taken back.
     ``cleared`` has, on a clearing's marker, the lines that stand in place of tool results: by the
     id of the message that carries them, then by that of their call. ``pinned`` says that the
-    model keeps the message word for word, whatever hides it.
+    model keeps the message word for word, whatever hides it; ``unbound`` that its thinking is not
+    sent any more, since what stood before it has changed.
     """
 
     condense_id: str | None = None
@@ -160,6 +161,7 @@ class Tags:
     rewind_parent: str | None = None
     undone: bool = False
     pinned: bool = False
+    unbound: bool = False
 
 
 NO_TAGS = Tags()

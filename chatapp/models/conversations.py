@@ -132,6 +132,12 @@ class MessageQuerySet(models.QuerySet["Message"]):
             condensations_hidden=models.Count("pk", filter=_MADE_BY_ENGINE & Q(undone=False)),
         )
 
+    def unbind(self) -> int:
+        """Have thinking in these messages not sent any more."""
+        text = models.functions.Cast("content", models.TextField())
+        thinking = self.annotate(text=text).filter(text__contains='thinking"', unbound=None)
+        return thinking.update(unbound=True)
+
     def refresh_hidden(self) -> int:
         """Derive ``hidden`` from the tags of these messages and of what they name."""
         return self.update(
@@ -172,7 +178,7 @@ class Message(models.Model):
     order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
     in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
     calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
-    tool result.
+    tool result. ``unbound`` says that thinking in it is not sent any more.
     """
 
     class Role(models.TextChoices):
@@ -202,6 +208,8 @@ class Message(models.Model):
     cleared = fields.JSONField(default=dict)
     rewind_parent = models.UUIDField(null=True)
     undone = models.BooleanField(default=False)
+    # Empty for no: a column with a default would have the table, and its triggers, made anew.
+    unbound = models.BooleanField(null=True)
 
     objects = MessageQuerySet.as_manager()
 

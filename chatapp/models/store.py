@@ -33,7 +33,7 @@ _TAG_NAMES = (
 def to_engine(row: Message) -> condense.Message:
     """Return the engine's view of a stored message."""
     ids: dict[str, Any] = {name: _text(getattr(row, name)) for name in _TAG_NAMES}
-    tags = condense.Tags(**ids, cleared=row.cleared, undone=row.undone)
+    tags = condense.Tags(**ids, cleared=row.cleared, undone=row.undone, unbound=bool(row.unbound))
     return condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
         content=condense.content_from_api(row.content),
@@ -203,8 +203,9 @@ def apply_reduction(
     """
     tags = reduction.message.tags
     with transaction.atomic():
+        first = Message.objects.get(pk=reduction.hidden[0])
         last = Message.objects.get(pk=reduction.hidden[-1])
-        rows = _visible_span(Message.objects.get(pk=reduction.hidden[0]), last)
+        rows = _visible_span(first, last)
         if tags.condense_id:
             rows.update(hidden=True, condense_parent=tags.condense_id)
         elif tags.truncation_id:
@@ -221,8 +222,16 @@ def apply_reduction(
             clear_id=tags.clear_id,
             cleared=dict(tags.cleared),
         )
+        _behind(first).exclude(named_by([message])).unbind()
         _mark_changed(conversation_id)
     return message
+
+
+def _behind(first: Message) -> MessageQuerySet:
+    """Return what stands behind a message."""
+    same_place = Q(position=first.position, seq__gt=first.seq)
+    there = Message.objects.filter(conversation=first.conversation_id)
+    return there.filter(same_place | Q(position__gt=first.position))
 
 
 def _visible_span(first: Message, last: Message) -> models.QuerySet[Message]:
@@ -246,6 +255,8 @@ def undo_reduction(message: Message) -> None:
     with transaction.atomic():
         Message.objects.filter(pk=message.pk).update(undone=True, hidden=True)
         hidden_by(message.conversation_id, [message]).refresh_hidden()
+        since = Message.objects.filter(conversation=message.conversation_id, seq__gt=message.seq)
+        since.unbind()
         _mark_changed(message.conversation_id)
 
 

@@ -11,6 +11,7 @@ from condense.condenser.ladder import Ladder
 from condense.condenser.log import Attempt, CondensationLog
 from condense.condenser.repair import lacking, pays, rejection
 from condense.errors import CondenseError, DidNotShrink, Vetoed
+from condense.history.thinking import behind, count_thinking
 from condense.messages import Block
 from condense.reducing import asks_model
 from condense.reducing.carrying import carry_answered
@@ -21,6 +22,7 @@ from condense.writing.failure import describe
 from condense.writing.summarizer import Bill, Summarizer
 
 CUSTOM = "custom"
+UNBOUND = "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
 REPAIRED = "A first summary was rejected, and written again: {lacking}"
 
 logger = logging.getLogger(__name__)
@@ -105,7 +107,14 @@ class AttemptRunner:
         for hook in self.hooks.hooks.after:
             for addition in await self.hooks.additions(hook, self.situation, reduction):
                 reduction = self._extended(reduction, addition, hook)
-        return await self.hooks.judged(self.situation, reduction)
+        return await self.hooks.judged(self.situation, self._noting_thinking(reduction))
+
+    def _noting_thinking(self, reduction: Reduction) -> Reduction:
+        """Return the reduction with word of the thinking that it leaves without its beginning."""
+        count = count_thinking(behind(self.situation.effective, reduction.hidden))
+        if not count:
+            return reduction
+        return replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
 
     def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
         """Return the reduction with what a hook adds, unless that is too much."""

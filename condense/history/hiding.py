@@ -9,6 +9,7 @@ from condense.errors import NothingToCondense, UndoRefused, UnknownMessage
 from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.history.clearing import clear_results
 from condense.history.effective import InForce, effective_history
+from condense.history.thinking import unbind
 from condense.messages import Message, Tags
 
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"
@@ -32,8 +33,9 @@ def hide_behind(
     """Return the history with ``made``, a summary or marker, after the last message it hides.
 
     Only effective messages are hidden; what a clearing's marker changes stays, with less in it.
-    ``made`` gets the last one's position and, where it has no ``seq`` yet, the next one. Raises
-    UnknownMessage for an id that is not here, and NothingToCondense when none is effective.
+    Thinking behind the first of them is unbound. ``made`` gets the last one's position and, where
+    it has no ``seq`` yet, the next one. Raises UnknownMessage for an id that is not here, and
+    NothingToCondense when none is effective.
     """
     ids = frozenset(hidden)
     if unknown := ids - {message.id for message in messages}:
@@ -50,7 +52,9 @@ def hide_behind(
             return message
         return message.with_tags(**parent)
 
-    tags_changed = tuple(map(tagged, messages)) if parent else tuple(messages)
+    first = next(message for message in effective if message.id in targets)
+    unbound = unbind(messages, lambda one: one.order > first.order and one.id not in targets)
+    tags_changed = tuple(map(tagged, unbound)) if parent else unbound
     return _insert_after(tags_changed, targets, made)
 
 
@@ -111,6 +115,8 @@ def truncate(messages: Sequence[Message], fraction: float = 0.5) -> Truncation:
 def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
     """Take back what ``made_id`` names; what it hid or cleared is visible again.
 
+    Thinking that was written since is unbound.
+
     Raises UnknownMessage when nothing here has that id, and UndoRefused when it was already
     taken back or when something later that is in force hides its summary or marker.
     """
@@ -121,7 +127,8 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
         raise UndoRefused("This has already been taken back.")
     if InForce.of(messages).hide(made):
         raise UndoRefused("A later condensation or truncation hides this one: undo that one first.")
-    return tuple(_without(message, made_id, undone=message is made) for message in messages)
+    back = (_without(message, made_id, undone=message is made) for message in messages)
+    return unbind(back, lambda one: one.seq > made.seq)
 
 
 def _names(tags: Tags) -> tuple[str | None, ...]:

@@ -1,6 +1,6 @@
 """Turn an effective history into a request that the Messages API accepts."""
 
-from condense.shaping.cleaning import IMAGE_TEXT, is_thinking, replace_images
+from condense.shaping.cleaning import IMAGE_TEXT, replace_images
 from condense.shaping.merging import merge_consecutive
 from condense.shaping.pairing import (
     INTERRUPTED,
@@ -15,7 +15,6 @@ __all__ = [
     "INTERRUPTED",
     "OPENING",
     "inject_synthetic_results",
-    "is_thinking",
     "merge_consecutive",
     "repair_tool_pairs",
     "replace_images",

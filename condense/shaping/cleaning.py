@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_not
 
+from condense.history.thinking import THINKING, is_thinking, without_thinking
 from condense.messages import (
     Block,
     Content,
@@ -18,7 +19,6 @@ from condense.messages import (
 
 IMAGE_TEXT = "[Referenced image in conversation]"
 EMPTY_ERROR = "The tool failed without a message."
-THINKING = ("thinking", "redacted_thinking")
 
 
 def replace_images(
@@ -54,9 +54,11 @@ def _placeholder(block: Block, text: str, *, nested: bool) -> Block:
 def clean(message: Message) -> Message:
     """Return the message without blank text, and with blocks as its role may carry them.
 
-    Standalone reasoning items, unsigned thinking and malformed text go; a message of which
-    nothing is left has the content ``()``.
+    Standalone reasoning items, unsigned or unbound thinking and malformed text go; a message of
+    which nothing is left has the content ``()``.
     """
+    if message.tags.unbound:
+        message = without_thinking(message)
     if isinstance(message.content, str):
         return message if message.content.strip() else message.with_content(())
     if all(map(_is_clean, message.content)):
@@ -128,11 +130,6 @@ def _opaque(data: Mapping[str, object], role: Role) -> Iterator[Block]:
         yield TextBlock(IMAGE_TEXT)
     elif isinstance(kind, str) and kind not in {"text", "reasoning"}:
         yield OpaqueBlock(data)
-
-
-def is_thinking(block: Block) -> bool:
-    """Whether a block is reasoning, signed for the model and settings that wrote it."""
-    return _type(block) in THINKING
 
 
 def _type(block: Block) -> object:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from itertools import chain
 
+from condense.history.thinking import without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import aligned_instruction, summary_system
 from condense.shaping import (
     INTERRUPTED,
     inject_synthetic_results,
-    is_thinking,
     replace_images,
     shape_request,
     tools_to_text,
@@ -65,7 +65,7 @@ def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Mess
     """Return messages with tool calls and results as text, and without reasoning."""
     answered = inject_synthetic_results(messages, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
-    return tuple(tools_to_text(_without_thinking(message)) for message in shown)
+    return tuple(tools_to_text(without_thinking(message)) for message in shown)
 
 
 def flattened_request(
@@ -93,8 +93,3 @@ def aligned_request(
 
 def _ask(instruction: str) -> Message:
     return Message(role="user", content=instruction, id="instruction")
-
-
-def _without_thinking(message: Message) -> Message:
-    blocks = tuple(block for block in message.blocks if not is_thinking(block))
-    return message if len(blocks) == len(message.blocks) else message.with_content(blocks)

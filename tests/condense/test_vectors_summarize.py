@@ -28,7 +28,8 @@ from condense import (
     unread_tail,
     update_instruction,
 )
-from condense.shaping import INTERRUPTED, is_thinking
+from condense.history.thinking import is_thinking
+from condense.shaping import INTERRUPTED
 from condense.situation.decision import NOT_ENOUGH, RECENTLY
 from condense.writing.requests import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said

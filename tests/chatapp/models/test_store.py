@@ -37,6 +37,9 @@ OPERATIONS = st.lists(
 UNTAUGHT = condense.Calibration()
 
 
+THINKING = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "s"})
+
+
 class Twin:
     """Does the same to a stored conversation and to a history in memory."""
 
@@ -55,7 +58,9 @@ class Twin:
         for _ in range(count):
             self.counter += 1
             role: condense.Role = "user" if self.counter % 2 else "assistant"
-            self.append(condense.Message(role=role, content=f"message {self.counter}"))
+            said = condense.TextBlock(f"message {self.counter}")
+            content = (THINKING, said) if role == "assistant" else (said,)
+            self.append(condense.Message(role=role, content=content))
 
     def use_tool(self, answered: bool) -> None:
         """Append a tool call and, if it was answered, its result."""
@@ -192,9 +197,9 @@ class Twin:
         return seen(stored) == seen(condense.effective_history(self.history))
 
 
-def seen(history: tuple[condense.Message, ...]) -> list[tuple[int, Any]]:
+def seen(history: tuple[condense.Message, ...]) -> list[tuple[int, bool, Any]]:
     """Return what can be compared of a history."""
-    return [(message.seq, message.to_api()) for message in history]
+    return [(message.seq, message.tags.unbound, message.to_api()) for message in history]
 
 
 @settings(

@@ -1,0 +1,44 @@
+"""Which thinking is still bound to what stands before it: newer models sign theirs over that.
+
+After a change of what the model sees, the thinking behind the change is not sent any more. It stays
+in its message, and the tag ``unbound`` says so.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from condense.messages import Block, Message, OpaqueBlock
+
+THINKING = ("thinking", "redacted_thinking")
+
+
+def is_thinking(block: Block) -> bool:
+    """Whether a block is reasoning, signed for the model and settings that wrote it."""
+    return isinstance(block, OpaqueBlock) and block.data.get("type") in THINKING
+
+
+def count_thinking(messages: Iterable[Message]) -> int:
+    """Return how many blocks of thinking in some messages are still sent."""
+    bound = (message for message in messages if not message.tags.unbound)
+    return sum(is_thinking(block) for message in bound for block in message.blocks)
+
+
+def without_thinking(message: Message) -> Message:
+    """Return the message without any thinking."""
+    blocks = tuple(block for block in message.blocks if not is_thinking(block))
+    return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
+
+
+def behind(effective: Sequence[Message], hidden: Collection[str]) -> Sequence[Message]:
+    """Return what stays of an effective history behind the first message that is hidden."""
+    first = next((i for i, one in enumerate(effective) if one.id in hidden), len(effective))
+    return [message for message in effective[first:] if message.id not in hidden]
+
+
+def unbind(
+    messages: Iterable[Message], is_behind: Callable[[Message], bool]
+) -> tuple[Message, ...]:
+    """Return the messages with the thinking in those behind a change no longer to be sent."""
+    return tuple(
+        one.with_tags(unbound=True) if count_thinking((one,)) and is_behind(one) else one
+        for one in messages
+    )
