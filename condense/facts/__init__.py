@@ -89,7 +89,7 @@ def gather(
     carried = [message for message in hidden if ledger_of(message)]
     size = estimate(plain_text(hidden))
     known = estimate(plain_text(carried))
-    chosen, named = choose(notebook.ledger(size - known), notebook.identifiers)
+    chosen, named = choose(notebook.ledger(size - known), notebook.work.identifiers)
     wanted = known + max(LEAST, OF_HIDDEN * (size - known))
     return fit(chosen, named, budget_tokens, counter or _Estimate(), wanted=wanted)
 

@@ -1,30 +1,21 @@
 """What the user asked for, said and answered, and which of it later words replace."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 
-from condense.facts.cues import REPLACEMENTS
+from condense.facts.answering import words_in
+from condense.facts.asking import names_in
+from condense.facts.calls import Call
 from condense.facts.excerpt import shortened
 from condense.facts.ledger import Request
 from condense.facts.plain import estimate, one_line
-from condense.facts.sentences import replaces, sentences
+from condense.facts.questions import asks, question_in
+from condense.facts.replacing import most_alike, replacing
 
 SHORT = 8  # tokens; such an answer may say nothing without its question
-QUOTE = 120  # characters of a question, an option, or words that replace others
-OPTIONS = 3
-_ASKED = 8_000  # characters at the end of a reply, or the beginning of a request
-_QUESTION = re.compile(r"[?？؟]")
-_LABEL = re.compile(r"(?<!\w)(?:\d{1,2}|[A-Za-z])(?!\w)")
-# How many sentences that replace something are looked at, and how many requests for each.
-_LATER, _EARLIER = 8, 100
-_WORD = re.compile(r"\w+")
-_STEM, _LEAST = 6, 4  # characters of a word: what is compared, and below what it says little
-# Words that two sentences about the same have in common: two, and a third of the older one's; of
-# brief sentences one is enough.
-_SHARED, _OF_OLDER, _BRIEF = 2, 1 / 3, 4
+QUOTE = 120  # characters of words that replace others
+NAMES = 200  # more names than any ledger shows
 
 
 class Requests:
@@ -33,23 +24,41 @@ class Requests:
     def __init__(self) -> None:
         """Begin with none."""
         self._known: dict[tuple[str, str], Request] = {}
+        self._names: dict[str, None] = {}
 
     def hear(self, text: str, *, reply: str = "", to: str = "") -> None:
         """Note what the user said to a ``reply``, or in the result of the call ``to``."""
-        if not to and estimate(text) <= SHORT and not _QUESTION.search(text):
+        if not to and estimate(text) <= SHORT and not asks(text):
             to = question_in(reply, text)
         self._mark_replaced(text)
         self._renew(Request(shortened(text), to))
+        self._note_names(names_in(text))
 
-    def carry(self, earlier: Iterable[Request]) -> None:
-        """Take over the requests of an earlier ledger, oldest first."""
-        for request in earlier:
+    def overhear(self, call: Call) -> None:
+        """Note what a person said in the result of a call."""
+        for words, about in words_in(call):
+            self.hear(words, to=about)
+
+    def carry(self, earlier: Sequence[Request], names: Sequence[str]) -> None:
+        """Take over the requests and names of an earlier ledger, the newest first there."""
+        for request in reversed(earlier):
             known = self._known.get((request.text, request.to), request)
             self._renew(replace(request, replaced=request.replaced or known.replaced))
+            self._note_names(names_in(request.text))
+        self._note_names(names)
 
     def newest(self) -> tuple[Request, ...]:
         """Return them newest first."""
         return tuple(reversed(self._known.values()))
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the words name, newest first."""
+        return tuple(islice(reversed(self._names), NAMES))
+
+    def _note_names(self, names: Sequence[str]) -> None:
+        for name in reversed(names):
+            self._names.pop(name, None)
+            self._names[name] = None
 
     def _renew(self, request: Request) -> None:
         self._known.pop((request.text, request.to), None)
@@ -57,61 +66,8 @@ class Requests:
 
     def _mark_replaced(self, text: str) -> None:
         """Mark the request that each sentence says it replaces, if one is about the same."""
-        for sentence in islice(filter(replaces, sentences(text)), _LATER):
-            found = max(
-                (
-                    (_likeness(sentence, old), -age, key)
-                    for age, key in enumerate(islice(reversed(self._known), _EARLIER))
-                    if key[0] != text
-                    for old in _first_sentences(key[0])
-                ),
-                default=(0, 0, ("", "")),
-            )
-            if found[0]:
+        for sentence in replacing(text):
+            others = (key for key in reversed(self._known) if key[0] != text)
+            if key := most_alike(sentence, ((key, key[0]) for key in others)):
                 quote = one_line(sentence, QUOTE)
-                self._known[found[2]] = replace(self._known[found[2]], replaced=quote)
-
-
-def question_in(reply: str, answer: str) -> str:
-    """Return the last line that asks, and the options that a short answer names by their labels."""
-    lines = [line.strip() for line in reply[-_ASKED:].split("\n") if line.strip()]
-    asked = [line for line in lines if _QUESTION.search(line)][-1:]
-    labels = _LABEL.findall(answer)
-    options = {_label_of(line): line for line in lines if line not in asked}
-    chosen = [options[label] for label in dict.fromkeys(labels) if label in options][:OPTIONS]
-    return " / ".join(one_line(line, QUOTE) for line in (*chosen, *asked))
-
-
-def _label_of(line: str) -> str:
-    """Return the label of an option, as in ``**B)** another way``; a space is no label."""
-    found = _LABEL.search(line[:12])
-    return (
-        found[0] if found and line[found.end() : found.end() + 1] in {".", ")", ":", "*"} else " "
-    )
-
-
-@lru_cache(_EARLIER)
-def _first_sentences(text: str) -> tuple[str, ...]:
-    return tuple(islice(sentences(text[:_ASKED]), 2 * _LATER))
-
-
-def _likeness(sentence: str, old: str) -> int:
-    """Return how many words both have in common; 0 where that may be chance."""
-    new_words, old_words = _content(sentence), _content(old)
-    shared = len(new_words & old_words)
-    is_alike = shared >= _SHARED and shared >= _OF_OLDER * len(old_words)
-    is_brief = max(len(new_words), len(old_words)) <= _BRIEF
-    return shared if is_alike or is_brief else 0
-
-
-@lru_cache(1_000)
-def _content(sentence: str) -> frozenset[str]:
-    """Return the words that a sentence is about; of scripts without spaces, pairs of signs."""
-    found: set[str] = set()
-    for word in _WORD.findall(sentence.casefold()):
-        if word.isascii() or not any("\u2e80" <= sign <= "\uffdc" for sign in word):
-            if len(word) >= _LEAST and word not in REPLACEMENTS.words:
-                found.add(word[:_STEM])
-        else:
-            found.update(word[at : at + 2] for at in range(len(word) - 1))
-    return frozenset(found)
+                self._known[key] = replace(self._known[key], replaced=quote)

@@ -1,7 +1,7 @@
 """What replies state: results, decisions, promises, figures; told by their words and numbers."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from condense.facts.plain import estimate
 from condense.facts.sentences import sentences, short, weight
@@ -33,9 +33,9 @@ class Statements:
         for sentence in statements(reply):
             self._renew(sentence)
 
-    def carry(self, earlier: Iterable[str]) -> None:
-        """Take over the statements of an earlier ledger, oldest first."""
-        for sentence in earlier:
+    def carry(self, earlier: Sequence[str]) -> None:
+        """Take over the statements of an earlier ledger, the newest first there."""
+        for sentence in reversed(earlier):
             self._carried += estimate(sentence)
             self._renew(sentence)
 
