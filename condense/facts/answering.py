@@ -30,7 +30,7 @@ _INTRODUCED = re.compile(
     rf"[^\n:：]{{0,400}}?{_PERSON}[^\n:：]{{0,400}}[:：]([^\S\n]*\n)?(.+)\Z",
     re.DOTALL | re.IGNORECASE,
 )
-_ABOUT_PERSON = re.compile(rf"[^\n]{{0,60}}{_PERSON}", re.IGNORECASE)
+_ABOUT_PERSON = re.compile(rf"\s{{0,9}}[^\n]{{0,60}}{_PERSON}", re.IGNORECASE)
 _PAIR = re.compile(r'"([^"\n]{1,600})"\s{0,2}[=:]\s{0,2}"([^"]{1,20000})"')
 _HEADING = re.compile(r"^#{1,6} [^\n]{0,200}\n", re.MULTILINE)
 # Names of fields and arguments, in small letters and without underscores.
@@ -50,11 +50,11 @@ def words_in(call: Call) -> Iterator[tuple[str, str]]:
 
     What a file, a page or a command printed is no person's, whatever it claims to be.
     """
-    answer = call.answer[:_SEARCHED].strip()
     keys = {key.replace("_", "").lower() for key in call.arguments}
     asks = bool(keys & _QUESTION) and keys <= _ASKING
-    is_told = asks or call.outcome == "refused" or _ABOUT_PERSON.match(answer)
-    if answer and is_told and not _shows(call, keys):
+    is_told = asks or call.outcome == "refused" or _ABOUT_PERSON.match(call.answer)
+    if is_told and not _shows(call, keys):
+        answer = call.answer[:_SEARCHED].strip()
         for about, words in _said(call, answer, asks=asks):
             if words.strip():
                 yield words.strip(), one_line(about or _subject(call), SUBJECT)

@@ -5,22 +5,33 @@ counterparts to the others. ``words`` are found whole, ``parts`` anywhere: phras
 scripts that set none apart or join them to others.
 """
 
+import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """Words and parts, in small letters."""
+    """Words and parts in small letters, those parts that hold other letters in one expression."""
 
     words: frozenset[str]
     parts: tuple[str, ...]
+    others: re.Pattern[str]
+
+    def stand_in(self, text: str, words: AbstractSet[str]) -> bool:
+        """Whether a text in small letters, with these words, says any of them."""
+        if not self.words.isdisjoint(words) or any(part in text for part in self.parts):
+            return True
+        return not text.isascii() and bool(self.others.search(text))
 
 
 def _cues(*lines: str) -> Cues:
     """Return the cues of some lines with commas: those of one word are words, unless marked *."""
     cues = [cue.strip() for line in lines for cue in line.split(",")]
     words = {cue for cue in cues if cue.isalpha()}
-    return Cues(frozenset(words), tuple(cue.strip("*") for cue in cues if cue not in words))
+    parts = [cue.strip("*") for cue in cues if cue not in words]
+    others = re.compile("|".join(re.escape(part) for part in parts if not part.isascii()))
+    return Cues(frozenset(words), tuple(filter(str.isascii, parts)), others)
 
 
 RULES = _cues(

@@ -20,6 +20,7 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _SEARCHED = 20_000  # characters of an answer that are looked at
+_END = 4_000  # characters in which a run says at its end how it went
 # How test runners, compilers and shells say that something failed, or went well.
 _FAILED = re.compile(
     r"^\s?(?:FAIL|--- FAIL|ERROR|E  |error(?:\[\w+\])?:|fatal:|panic:|npm ERR!|Traceback)"
@@ -28,6 +29,11 @@ _FAILED = re.compile(
     r"|: (?:error|fatal error): |command not found|No such file or directory",
     re.MULTILINE,
 )
+# Each of the former has one of these, which is found a hundred times as fast.
+_FAILED_WORDS = (
+    "FAIL", "fail", "rror", "ERR", "E  ", "fatal", "panic", "raceback", "***", "exit ", "not found",
+    "No such",
+)  # fmt: skip
 _WELL = re.compile(
     r"^ok\b|\bPASS(?:ED)?\b|\bpassed\b|\b0 (?:errors?|issues|failed|failures|problems)\b"
     r"|\bsuccess|\bsucceeded|\bBUILD SUCCESS|\bfinished\b|\bup to date\b|✓|✔|^[^\w\n]{0,9}done\b",
@@ -50,8 +56,8 @@ def judged(command: str, call: Call) -> Call:
     """Return the call as its output tells it went, where the exit code tells of another part."""
     if call.outcome != "ok" or not hides_failure(command) or is_lookup(command):
         return call
-    said = call.answer[-_SEARCHED:]
-    if _FAILED.search(said):
+    said = call.answer[-_END:]
+    if any(word in said for word in _FAILED_WORDS) and _FAILED.search(said):
         return replace(call, outcome="failed")
     return call if _WELL.search(said) else replace(call, outcome="unknown")
 
@@ -80,14 +86,14 @@ class Failures:
 
     def settle_run(self, head: str, command: str, call: Call) -> None:
         """Note how a command went, and what else that settles."""
-        aims = aims_of(command)
-        if call.outcome == "ok":
-            failed = {subject: self._aims.get(subject) for subject in self._open}
-            for subject, known in failed.items():
-                if settles(aims, aims_of(subject) if known is None else known):
+        if call.outcome == "ok" and self._open:
+            done = aims_of(command)
+            for subject in [*self._open]:
+                if settles(done, self._aims.get(subject) or aims_of(subject)):
                     del self._open[subject]
+        if call.outcome == "failed" and not is_lookup(command):
+            self._aims[head] = aims_of(command)
         if call.outcome == "ok" or not is_lookup(command):
-            self._aims[head] = aims
             self.settle(head, call)
 
     def count(self) -> None:

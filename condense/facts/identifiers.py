@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from condense.facts.calls import Call
@@ -29,7 +30,7 @@ class Identifiers:
     def note(self, call: Call, path: str) -> None:
         """Weigh what a call names; ``path`` is its file, empty where it has none."""
         self._calls += 1
-        for name in dict.fromkeys(_names(call.arguments)):
+        for name in _names(call.arguments):
             self._add(name, path)
 
     def carry(self, names: Iterator[tuple[str, str]]) -> None:
@@ -56,9 +57,13 @@ class Identifiers:
 
 
 def _names(arguments: Any) -> Iterator[str]:
+    words: dict[str, None] = {}
     for text in _told(arguments):
-        words = _WORD.findall(_ESCAPES.sub(" ", text[:_SEARCHED]))
-        yield from filter(_is_identifier, words)
+        part = text[:_SEARCHED]
+        if "\\" in part:
+            part = _ESCAPES.sub(" ", part)
+        words.update(dict.fromkeys(_WORD.findall(part)))
+    return filter(_is_identifier, words)
 
 
 def _told(value: Any) -> Iterator[str]:
@@ -75,7 +80,10 @@ def _told(value: Any) -> Iterator[str]:
                 yield from _told(item)
 
 
+@lru_cache(10_000)  # a session's calls say few words, again and again
 def _is_identifier(word: str) -> bool:
     """Whether a word is put together as only code does it: with "_" or letters of both cases."""
     inner = word[1:]
+    if inner.islower():
+        return "_" in inner and "_" in word.strip("_")
     return "_" in word.strip("_") or not (word.isupper() or inner == inner.lower())

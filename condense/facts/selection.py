@@ -1,6 +1,7 @@
 """Choose the facts that are worth their room."""
 
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from condense.facts.text import render
 # ``make test``, or ran more than once, comes again however old it is.
 ACTED, LOOKED, OLDER = 35, 10, 35  # commands
 SHORT_HEAD = 32  # characters
+_WORD = re.compile(r"\w+")
 MAX_FAILURES = 5
 MAX_NAMES = 6
 Named = Sequence[tuple[str, str]]  # identifiers, weightiest first, each with its file or ""
@@ -26,7 +28,8 @@ def choose(ledger: Ledger, identifiers: Identifiers) -> tuple[Ledger, Named]:
     chosen = replace(ledger, runs=runs, failures=ledger.failures[:MAX_FAILURES], names=())
     visible = "\n".join((render(chosen), *(file.path for file in ledger.files)))
     names = [name for name in ledger.names if name not in visible]
-    unseen = (pair for pair in identifiers.weightiest() if pair[0] not in visible)
+    words = frozenset(_WORD.findall(visible))
+    unseen = (pair for pair in identifiers.weightiest() if pair[0] not in words)
     named = tuple(itertools.islice(unseen, MOST))
     return replace(chosen, names=tuple(names[:MAX_NAMES])), named
 

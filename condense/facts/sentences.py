@@ -19,7 +19,7 @@ _MEASURED = re.compile(
     r"[$€£¥₹₩₽]\s?\d|\d\s?[%‰°€£¥₹₩₽$]|\d[.,:/-]\d|\d{3}"
     r"|\b(?=[A-Z-]{0,12}\d)[A-Z\d]{1,12}-?[A-Z\d]{2,12}\b"
 )
-_COUNTED = re.compile(r"\d")
+_DIGIT = re.compile(r"\d")
 _SAYS_NOTHING = 3  # tokens, as in "I will."
 
 
@@ -38,12 +38,12 @@ def sentences(text: str) -> Iterator[str]:
 
 def is_rule(sentence: str) -> bool:
     """Whether the sentence says what must be, or must not."""
-    return _says(RULES, sentence)
+    return bool(_says(sentence, RULES))
 
 
 def replaces(sentence: str) -> bool:
     """Whether the sentence says that something takes the place of something else."""
-    return _says(REPLACEMENTS, sentence)
+    return bool(_says(sentence, REPLACEMENTS))
 
 
 @lru_cache(1_000)
@@ -51,9 +51,10 @@ def weight(sentence: str) -> int:
     """Return how much the sentence states: figures, codes, decisions, promises; 0 for none."""
     if estimate(sentence) <= _SAYS_NOTHING:
         return 0
-    measured, counted = _MEASURED.search(sentence), _COUNTED.search(sentence)
-    found = 2 * bool(measured) + bool(counted and not measured)
-    return found + 2 * _says(PROMISES, sentence) + 2 * _says(DECISIONS, sentence)
+    figures = 0
+    if _DIGIT.search(sentence):
+        figures = 2 if _MEASURED.search(sentence) else 1
+    return figures + 2 * _says(sentence, PROMISES, DECISIONS)
 
 
 def short(sentence: str) -> str:
@@ -61,8 +62,8 @@ def short(sentence: str) -> str:
     return one_line(sentence, SENTENCE)
 
 
-def _says(cues: Cues, sentence: str) -> bool:
+def _says(sentence: str, *kinds: Cues) -> int:
+    """Return of how many kinds the sentence has cues."""
     folded = sentence.casefold().replace("’", "'")
-    return any(part in folded for part in cues.parts) or not cues.words.isdisjoint(
-        _WORD.findall(folded)
-    )
+    words = frozenset(_WORD.findall(folded))
+    return sum(cues.stand_in(folded, words) for cues in kinds)

@@ -1,7 +1,7 @@
 """What replies state: results, decisions, promises, figures; told by their words and numbers."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from condense.facts.plain import estimate
 from condense.facts.sentences import sentences, short, weight
@@ -16,6 +16,7 @@ _CODE = re.compile(
     r"^[^\S\n]*+(?:```|~~~).*?(?:^[^\S\n]*+(?:```|~~~)[^\S\n]*+$|\Z)", re.MULTILINE | re.DOTALL
 )
 _MARKS = re.compile(r"^(?:[#>*•|-]+\s+|\d+[.)]\s+)+|\*\*|__|`")
+_ENDING = 6  # characters; enough for a mark and the quotes and brackets after it
 _QUESTION = re.compile(r"[?？؟]\W*$")
 
 
@@ -60,16 +61,22 @@ def statements(reply: Message) -> tuple[str, ...]:
     """Return what a reply states, in its order; one that goes on to call tools states nothing."""
     if reply.tool_uses:
         return ()
-    found = {sentence: weight(sentence) for sentence in _candidates(reply)}
-    best = sorted(found, key=lambda sentence: -found[sentence])[:PER_REPLY]
-    return tuple(sentence for sentence in found if sentence in best and found[sentence] >= LEAST)
+    text = "\n".join(_texts(reply))
+    if "```" in text or "~~~" in text:
+        text = _CODE.sub("\n", text)
+    found = {sentence: weight(sentence) for sentence in sentences(text)}
+    telling = {sentence: much for sentence, much in found.items() if much >= LEAST}
+    best = sorted(filter(_states, telling), key=lambda sentence: -telling[sentence])[:PER_REPLY]
+    return tuple(_plain(sentence) for sentence in telling if sentence in best)
 
 
-def _candidates(reply: Message) -> Iterator[str]:
-    for sentence in sentences(_CODE.sub("\n", "\n".join(_texts(reply)))):
-        plain = _MARKS.sub("", short(sentence)).strip()
-        if plain and not _QUESTION.search(plain):
-            yield plain
+def _states(sentence: str) -> bool:
+    return bool(_plain(sentence)) and not _QUESTION.search(sentence[-_ENDING:])
+
+
+def _plain(sentence: str) -> str:
+    """Return the sentence without the marks of a list, a heading or emphasis."""
+    return _MARKS.sub("", short(sentence)).strip()
 
 
 def _texts(reply: Message) -> list[str]:
