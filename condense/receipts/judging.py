@@ -15,10 +15,10 @@ from condense.receipts.wording import content_words, is_denied, sentences
 
 FactState = Literal["kept", "named", "recoverable", "missing"]
 _NAMES = ("names", "results")
-PHRASE = 4  # spaces; a name with as many is a sentence
+PHRASE = 2  # spaces; a name with as many is a sentence
 LEDGER = "## Ledger "
 # Of a sentence's words that have to stand near one another for it to count as told in other words.
-ENOUGH = 0.7
+ENOUGH = 0.6
 COMMON = 200  # places; a word with more of them tells nothing of where a sentence may be
 
 

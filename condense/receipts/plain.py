@@ -5,6 +5,7 @@ import re
 import unicodedata
 
 _ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
+_APART = re.compile(r"(?<=\d) (?=[%\u2030\u20ac$\u00a3\u00b0])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Quotes and marks of emphasis part nothing, and neither do signs that nobody sees; there are
 # several dashes.
@@ -17,7 +18,7 @@ def plain(text: str) -> str:
     """Return the text without what does not count as a difference.
 
     That is upper and lower case, forms of the same letter, escapes, quotes, emphasis, kinds of
-    dashes, commas between thousands, and what white space there is.
+    dashes, commas between thousands, and what white space there is, if any before a unit's sign.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -25,5 +26,5 @@ def plain(text: str) -> str:
         text = _ESCAPED.sub(" ", text)
     if "&" in text:
         text = html.unescape(text)
-    text = " ".join(text.casefold().translate(_SIGNS).split())
+    text = _APART.sub("", " ".join(text.casefold().translate(_SIGNS).split()))
     return _THOUSANDS.sub("", text) if "," in text else text

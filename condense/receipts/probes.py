@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from condense.facts import ledger_of, names_in, said
@@ -15,8 +15,10 @@ from condense.receipts.wording import own_words, rules_in
 
 MOST = 1_000  # facts of each kind; nobody reads more, and each is looked up
 PART = 60  # characters of a word that a number may be a part of
-_BEFORE = re.compile(r"(?<![\w/-])[\w-]*-\Z")
-_AFTER = re.compile(r"(?:-\w{1,60}){1,9}", re.ASCII)
+# Letters of scripts that part words by spaces; others stand beside a number without being of it.
+_LETTERS = r"A-Za-z0-9_\u00c0-\u024f"
+_BEFORE = re.compile(rf"(?<![{_LETTERS}/-])[{_LETTERS}-]*-\Z")
+_AFTER = re.compile(rf"(?:-[{_LETTERS}]{{1,60}}){{1,9}}")
 _HEX = re.compile(r"[0-9a-f]+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _SOMETHING = re.compile(r"\w")
@@ -24,7 +26,7 @@ _UNIT = re.compile(rf" ?(?:{UNITS})\b", re.IGNORECASE)
 # Begins with the digit, not with what may not stand before it: found five times as fast. A limit,
 # for a list of thousands of numbers may end in what makes it none. Times and dates by signs are no
 # numbers, and neither are those of lines, which are others after the next change.
-_NUMBERS = re.compile(r"\d(?<![A-Za-z_.:/\d]\d)[\d.,_]{0,60}\d%?(?![A-Za-z_\d:/])")
+_NUMBERS = re.compile(r"\d(?<![A-Za-z_.\d]\d)(?<!\d[:/]\d)[\d.,_]{0,60}\d%?(?![A-Za-z_\d]|[:/]\d)")
 _OF_LINES = re.compile(
     r"\b(?:lines?|ll?\.|zeilen?|lignes?)[ :~][\d ,\u2013-]{0,30}\Z", re.IGNORECASE
 )
@@ -45,8 +47,9 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
         if _SOMETHING.search(probe.needle):
             found.pop((probe.kind, probe.text), None)
             found[probe.kind, probe.text] = probe
-    edited = {text for kind, text in found if kind == "edited_files"}
-    kept = [p for p in found.values() if p.kind != "read_files" or p.text not in edited]
+    facts = dict(_whole_paths(found.values()))
+    edited = {text for kind, text in facts if kind == "edited_files"}
+    kept = [p for p in facts.values() if p.kind != "read_files" or p.text not in edited]
     newest = (probe for kind in KINDS for probe in [p for p in kept if p.kind == kind][-MOST:])
     return tuple(_told_apart([*newest]))
 
@@ -126,9 +129,24 @@ def _results(replied: Iterable[Message]) -> Iterator[Probe]:
                     yield Probe("results", said, figure, message.id, context=context)
 
 
+def _is_file(probe: Probe) -> bool:
+    return probe.kind.endswith("_files")
+
+
+def _whole_paths(
+    probes: Collection[Probe],
+) -> Iterator[tuple[tuple[FactKind, str], Probe]]:
+    """Yield the probes by kind and text, a file by its whole path where it was named by an end."""
+    named = dict.fromkeys(probe.text for probe in probes if _is_file(probe))
+    whole = {end: path for path in named for end in _endings(path)[:-1] if end in named}
+    for probe in probes:
+        path = whole.get(probe.text) if _is_file(probe) else None
+        yield (probe.kind, path or probe.text), replace(probe, text=path) if path else probe
+
+
 def _told_apart(probes: Sequence[Probe]) -> Iterator[Probe]:
     """Yield the probes; a file is looked for by its name, with its folder if that is not unique."""
-    files = [_endings(one.text) if one.kind.endswith("_files") else () for one in probes]
+    files = [_endings(one.text) if _is_file(one) else () for one in probes]
     counts = Counter(itertools.chain.from_iterable(files))
     for probe, endings in zip(probes, files, strict=True):
         if endings:

@@ -20,8 +20,8 @@ _OTHER = re.compile(r"[^\w\s.,;:!?'\"()\u3001\u3002\uff0c-]|_|\d|(?<=\w)[.:(](?=
 
 # By language: English, German, French, Spanish, Portuguese and Italian, Russian. Whole words.
 _RULES = (
-    "must", "must not", "never", "avoid", "make sure", "ensure", "prefer", "at most", "at least",
-    "no more than", "not allowed", "stick to", "no longer than", "do not", "don't",
+    "must", "must not", "avoid", "make sure", "ensure", "prefer", "at most", "at least",
+    "no more than", "not allowed", "stick to", "no longer than",
     "nie", "niemals", "immer", "nur", "ausschließlich", "darf", "dürfen", "muss", "müssen", "soll",
     "sollen", "bitte nicht", "vermeide", "vermeiden", "ohne", "statt", "mindestens", "höchstens",
     "kein", "keine", "keinen", "nicht erlaubt", "verboten",
@@ -43,17 +43,20 @@ _PARTS = (
     "يجب", "ممنوع", "لا يجوز", "فقط", "أبدا", "دائما", "بدون", "على الأقل", "لا ت",
 )  # fmt: skip
 _RULE = re.compile(
-    rf"(?<!\bi )(?<!\bwe )(?<!\bthey )\b(?:{'|'.join(map(re.escape, _RULES))})\b|{'|'.join(_PARTS)}"
+    rf"\b(?:{'|'.join(map(re.escape, _RULES))})\b|{'|'.join(_PARTS)}"
+    # What somebody or something never does is no rule.
+    r"|\bnever\b(?! \w+(?:[^s\W]s|ed)\b)"
     # Words that make a rule only where a sentence begins with them, or tells somebody to.
-    r"|\A\W*(?:please |but |and )?(?:always|only|keep|leave|without)\b"
+    r"|\A\W*(?:please |but |and )?(?:always|only|keep|leave)\b"
+    r"|(?:\A\W*|[,;:&]\s|\b(?:and|also|so|but|please|just|then|or|you)\s)(?:do not|don['\u2019]t)\b"
     r"|\A\W*no(?: \w+){1,3}\W*\Z"
     r"|(?<!\bin theory )\b(?:it|this|that|we|you|they|there) should\b"
     r"|\b(?:we|you|please|and) (?:always|only|keep|leave)\b",
     re.IGNORECASE,
 )
 _HINT = re.compile(
-    rf"\b(?:{'|'.join(map(re.escape, _RULES))}|should|always|only|keep|leave|without|no|just)\b"
-    rf"|{'|'.join(_PARTS)}",
+    rf"\b(?:{'|'.join(map(re.escape, _RULES))}|should|never|always|only|keep|leave|no|do not)\b"
+    rf"|\bdon['\u2019]t\b|{'|'.join(_PARTS)}",
     re.IGNORECASE,
 )
 _QUESTION = ("?", "\u061f", "\uff1f")
@@ -117,13 +120,17 @@ def is_denied(text: str, start: int, end: int) -> bool:
 
 def content_words(text: str) -> frozenset[str]:
     """Return the beginnings of the words that carry what a text says, as others would say it."""
-    return frozenset(word[:STEM] for word in _WORDS.findall(plain(text)) if word not in _EMPTY)
+    return frozenset(
+        _ENDING.sub("", word)[:STEM] for word in _WORDS.findall(plain(text)) if word not in _EMPTY
+    )
 
 
 STEM = 5  # letters by which forms of a word are taken for the same
 _WORDS = re.compile(r"[^\W_]{3,}")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|en|e)\Z")
 _EMPTY = frozenset(
     """
+    dont doesnt didnt cant cannot
     the and that this with for from are was were has have had will would can could should must not
     you your our its but into then than when where which what who how all any some there here they
     them let lets also just now please want need der die das und ist nicht ein eine den dem mit auf

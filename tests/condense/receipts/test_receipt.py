@@ -87,6 +87,13 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders() -> None:
     assert found["/app/api/index.js"] in ("recoverable", "missing")
 
 
+def test_a_file_that_was_named_by_two_paths_is_one() -> None:
+    """Its whole path, and what there is of it as seen from a folder."""
+    made = Session().reads("/app/web/index.js").edits("web/index.js").reads("/app/api/index.js")
+    found = states(receipt(made.messages, "See web/index.js.", searchable=False))
+    assert found == {"/app/web/index.js": "named", "/app/api/index.js": "missing"}
+
+
 def test_a_file_of_another_folder_is_another_file() -> None:
     """However unique its name was in what is hidden; a folder that is not told may be any."""
     made = Session().edits("/app/web/index.js").messages
@@ -167,7 +174,13 @@ def test_rules_are_read_in_many_languages(rule: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I don't like it", "Should we always do that?", "It returns only one row, I think."]
+    "text",
+    [
+        "I don't like it",
+        "Commits don't get it",
+        "Should we always do that?",
+        "It returns only one row, I think.",
+    ],
 )
 def test_a_question_or_an_opinion_is_no_rule(text: str) -> None:
     """It asks for nothing to be kept to."""
