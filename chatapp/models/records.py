@@ -52,12 +52,18 @@ class CondensationQuerySet(models.QuerySet["Condensation"]):
         return self.filter(reduce(or_, (Q(kind=kind, status=status) for kind, status in pairs)))
 
     def with_place(self) -> Self:
-        """Add ``place``: the position of the attempt's row in its conversation."""
+        """Add ``place``: the position of the attempt's row in its conversation.
+
+        And ``gone_with``: the rewind that took along what it made, if any.
+        """
         newest_then = Message.objects.filter(
             conversation=models.OuterRef("conversation"), seq=models.OuterRef("at_seq")
         )
         then = models.Subquery(newest_then.values("position")[:1])
-        return self.annotate(place=Coalesce(models.F("message__position"), then))
+        return self.annotate(
+            place=Coalesce(models.F("message__position"), then),
+            gone_with=models.F("message__rewind_parent"),
+        )
 
     def totals(self) -> dict[str, Any]:
         """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts."""

@@ -4,6 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
 from chatapp.models import Condensation
 from chatapp.transcript import labels
 from chatapp.transcript.facts import facts_kept
@@ -15,9 +18,14 @@ _CAME_TO_NOTHING = (
 )
 
 
+_REWOUND = "rewound"
+
+
 @dataclass(frozen=True, slots=True)
 class AttemptLine:
     """One attempt; ``words`` say how and why it was made and what it hid.
+
+    ``status`` is how it stands: what it made may have been rewound since.
 
     ``instead`` is what happened in place of one that came to nothing. ``row`` is the record whose
     row the chat has: too little to clear leaves none, so there it is of what was made instead.
@@ -28,6 +36,8 @@ class AttemptLine:
     name: str
     icon: str
     saved_percent: int | None
+    status: str
+    status_words: str
     words: tuple[str, ...]
     instead: str
 
@@ -58,6 +68,8 @@ def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
     failed = attempt.outcome == Condensation.Outcome.FAILED
     came_to_nothing = attempt.outcome in _CAME_TO_NOTHING
     other = labels.made_instead(attempt, followers)
+    succeeded = attempt.status == Condensation.Status.SUCCEEDED
+    was_rewound = succeeded and getattr(attempt, "gone_with", None) is not None
     has_row = not labels.is_unremarkable(attempt)
     return AttemptLine(
         attempt=attempt,
@@ -65,6 +77,8 @@ def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
         name=labels.outcome_name(attempt.kind, attempt.status),
         icon="alert" if failed else labels.kind_words(attempt.kind).icon,
         saved_percent=labels.saved_percent(attempt),
+        status=_REWOUND if was_rewound else attempt.status,
+        status_words=_("Rewound") if was_rewound else capfirst(attempt.get_status_display()),
         words=tuple(filter(None, _words(attempt))),
         instead=labels.instead_text(other) if came_to_nothing else "",
     )

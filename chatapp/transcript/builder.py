@@ -4,30 +4,21 @@ import functools
 import uuid
 from collections.abc import Iterator, Sequence
 
-from django.db.models import Q
-
-import condense
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Question, Rewind, store
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels, queries
+from chatapp.transcript.answers import find_answers
 from chatapp.transcript.events import Events
 from chatapp.transcript.facts import fact_groups, facts_kept
 from chatapp.transcript.folding import Placed, fold
-from chatapp.transcript.parts import (
-    Answer,
-    Answers,
-    LiveTools,
-    asked_of,
-    parts_of,
-    unfinished_parts,
-)
+from chatapp.transcript.hiders import Hiders
+from chatapp.transcript.parts import LiveTools, asked_of, parts_of, unfinished_parts
 from chatapp.transcript.rows import (
     Asked,
     CallCost,
     CondensationRow,
     ContinuedRow,
-    HiddenBy,
     MessageRow,
     Part,
     Row,
@@ -36,6 +27,7 @@ from chatapp.transcript.rows import (
 )
 
 Cursor = tuple[int, int]
+NOTHING: LiveTools = {}
 _EDITED, _REGENERATED = Rewind.Cause.EDITED, Rewind.Cause.REGENERATED
 _CLEARED = Condensation.Kind.CLEARED
 
@@ -43,53 +35,18 @@ _CLEARED = Condensation.Kind.CLEARED
 class Builder:
     """Builds the rows of some consecutive messages of one conversation."""
 
-    def __init__(self, conversation: Conversation, messages: Sequence[Message]) -> None:
-        """Read what the rows need besides the messages themselves."""
+    def __init__(
+        self, conversation: Conversation, messages: Sequence[Message], live: LiveTools = NOTHING
+    ) -> None:
+        """Read what the rows need besides the messages, and ``live``: what runs has told so far."""
         self.conversation = conversation
         self.messages = messages
+        self.live = live
         self.engine = {row.pk: store.to_engine(row) for row in messages}
-        self.answers = self._find_answers()
-        self.hiders = self._find_hiders()
+        self.hiders = Hiders(conversation, messages)
+        said = list(self.engine.values())
+        self.answers = find_answers(messages, said, self.hiders.cleared(), live)
         self.turns = self._find_turns()
-
-    def _find_hiders(self) -> dict[uuid.UUID, Condensation]:
-        """Return what hides messages of this page: id on the tag → the attempt's record."""
-        names = {name for row in self.messages for name in _parents(row)}
-        if not names:
-            return {}
-        rows = Condensation.objects.filter(
-            Q(message__condense_id__in=names) | Q(message__truncation_id__in=names),
-            conversation=self.conversation,
-            message__undone=False,
-        ).select_related("message")
-        return {
-            name: row
-            for row in rows
-            if row.message and (name := row.message.condense_id or row.message.truncation_id)
-        }
-
-    def _find_answers(self) -> Answers:
-        """Return what came of the calls of this page."""
-        said, cleared = list(self.engine.values()), self._find_cleared()
-        return {
-            id(pair.call): Answer(
-                pair.result, cleared.get((said[pair.answered_at].id, pair.call.id))
-            )
-            for pair in condense.pair_calls(said).answered
-        }
-
-    def _find_cleared(self) -> dict[tuple[str, str], HiddenBy]:
-        """Return why and where results were cleared: message and id of the call → that."""
-        if not self.messages:
-            return {}
-        since = self.messages[0].position
-        return {
-            (name, call): _hider(row.condensation)
-            for row in queries.clearings(conversation=self.conversation.pk, position=since)
-            for name, lines in row.cleared.items()
-            if int(name) in self.engine
-            for call in lines
-        }
 
     @functools.cached_property
     def asked(self) -> dict[int, dict[int, Asked]]:
@@ -150,7 +107,7 @@ class Builder:
         return row if has_row or message.role == Message.Role.ASSISTANT else None
 
     def message_row(
-        self, message: Message, live: LiveTools | None = None, *, is_newest: bool = False
+        self, message: Message, *, is_newest: bool = False
     ) -> MessageRow | ContinuedRow:
         """Return a message's row; the results of its tools are on its cards."""
         if message.asks_to_continue:
@@ -164,25 +121,25 @@ class Builder:
             seq=message.seq,
             position=message.position,
             role=message.role,
-            parts=tuple(self._parts(message, live or {})),
+            parts=tuple(self._parts(message)),
             created_at=message.created_at,
             call=_call_cost(message),
             turn=self._turn_cost(message),
             cut=labels.cut_text(message.stop_reason),
             versions=self._choice(message) if present and (rests or by_user) else None,
-            hidden_by=self._hidden_by(message),
+            hidden_by=self.hiders.of(message),
             rewindable=present,
             editable=by_user and bool(engine.text) and present,
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )
 
-    def _parts(self, message: Message, live: LiveTools) -> Iterator[Part]:
+    def _parts(self, message: Message) -> Iterator[Part]:
         call: ModelCall | None = getattr(message, "call", None)
         if call and call.draft:
             return unfinished_parts(call.draft)
         asked = self.asked.get(message.seq, {})
-        return parts_of(self.engine[message.pk], self.answers, live, asked)
+        return parts_of(self.engine[message.pk], self.answers, self.live, asked)
 
     def _continued_row(self, message: Message) -> ContinuedRow:
         return ContinuedRow(
@@ -191,7 +148,7 @@ class Builder:
             position=message.position,
             created_at=message.created_at,
             source=self.engine[message.pk].text,
-            hidden_by=self._hidden_by(message),
+            hidden_by=self.hiders.of(message),
         )
 
     def _choice(self, message: Message) -> VersionChoice | None:
@@ -222,10 +179,6 @@ class Builder:
             if calls > 1
         }
 
-    def _hidden_by(self, message: Message) -> HiddenBy | None:
-        found = map(self.hiders.get, _parents(message) if message.hidden else ())
-        return next((_hider(one) for one in found if one and _reaches(one, message)), None)
-
     def _condensation_row(self, message: Message) -> Row:
         attempt: Condensation | None = getattr(message, "condensation", None)
         if attempt is None:
@@ -248,26 +201,9 @@ class Builder:
             folded=attempt.read_folded(),
             slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
             undoable=undoable,
-            hidden_by=self._hidden_by(message),
+            hidden_by=self.hiders.of(message),
             nudges=undoable and attempt.pk == self.first_fold,
         )
-
-
-def _parents(message: Message) -> list[uuid.UUID]:
-    """Return the ids of what may hide a message, in force or not."""
-    return [name for name in (message.condense_parent, message.truncation_parent) if name]
-
-
-def _reaches(attempt: Condensation, message: Message) -> bool:
-    """Whether an attempt hides a message: one that was rewound hides what went with it only."""
-    made = attempt.message
-    return made is not None and made.rewind_parent in {None, message.rewind_parent}
-
-
-def _hider(attempt: Condensation) -> HiddenBy:
-    made, reason = attempt.message, labels.kind_words(attempt.kind).hidden
-    at = f"{made.position}.{made.seq}" if made else ""
-    return HiddenBy(reason, f"condensation-{attempt.pk}", at, labels.seen_words(attempt))
 
 
 def _choice_of(versions: Versions) -> VersionChoice:

@@ -119,5 +119,5 @@ def live_row(
     """Return one message's row with what its running tools have answered so far."""
     messages = queries.row_and_next(conversation=conversation_id, seq=seq)
     conversation = store.read_conversation(conversation_id)
-    builder = Builder(conversation, messages)
-    return builder.message_row(messages[0], live, is_newest=len(messages) == 1), conversation
+    builder = Builder(conversation, messages, live)
+    return builder.message_row(messages[0], is_newest=len(messages) == 1), conversation

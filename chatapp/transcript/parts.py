@@ -21,10 +21,11 @@ LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call, and why and where its result was cleared."""
+    """What came of a call, why and where its result was cleared, and how long it took."""
 
     result: condense.ToolResultBlock
     cleared: HiddenBy | None = None
+    seconds: float | None = None
 
 
 # By the call's block as ``id`` tells it: some servers give the same ids in every reply.
@@ -88,6 +89,7 @@ def _card(
     asked: Asked | None,
 ) -> ToolCard:
     text, state = _outcome(answer, live)
+    took = live.seconds if isinstance(live, events.ToolFinished) else None
     written = input_text(call)
     return ToolCard(
         id=call.id,
@@ -99,7 +101,7 @@ def _card(
         size=len(text),
         cut_input=len(written) > SHOWN,
         cut_result=len(text) > SHOWN,
-        seconds=live.seconds if isinstance(live, events.ToolFinished) else None,
+        seconds=answer.seconds if answer and took is None else took,
         since=live.since if isinstance(live, events.ToolStarted) else None,
         cleared=answer.cleared if answer else None,
         asked=asked,

@@ -67,9 +67,9 @@ class ToolCard:
     """One tool call with its result.
 
     ``state`` is "asked", "running", "done", "failed" or "unanswered"; one that runs does so since
-    ``since`` (Unix seconds). ``size`` counts the result's
-    characters, of which ``result`` may have the first only; ``seconds`` is known only in the live
-    view, and ``cleared`` says why the model sees only a line of the result.
+    ``since`` (Unix seconds), and one that ran took ``seconds``, unless it was imported. ``size``
+    counts the result's characters, of which ``result`` may have the first only; ``cleared`` says
+    why the model sees only a line of the result.
     """
 
     id: str

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Message
+from chatapp.models import Condensation, Conversation, Message, Rewind
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 
@@ -76,6 +76,11 @@ def test_what_was_rewound_is_not_in_force(
     services.rewind_conversation(conversation=conversation, to_seq=kept.message.seq)
     totals = browser.get(address).context["totals"]
     assert (totals["attempts"], totals["in_force"], totals["tokens_saved"]) == (1, 0, 0)
+    (line,) = lines(browser)
+    assert line.endswith("Rewound")
+    assert "Succeeded" not in line
+    services.undo_rewind(rewind=Rewind.objects.get())
+    assert lines(browser)[0].endswith("Succeeded")
 
 
 def lines(browser: Client, **query: str) -> list[str]:
