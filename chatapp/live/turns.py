@@ -94,7 +94,8 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
     """Whether a turn may start now; raise services.Refused while another one runs."""
     if not room.job:
         # What a full disk kept from being closed would be in the way for ever.
-        await sync_to_async(services.close_interrupted)(conversation)
+        if await reading(services.has_unfinished)(conversation):
+            await sync_to_async(services.close_interrupted)(conversation)
         return True
     if await reading(services.is_known)(conversation, nonce):
         return False

@@ -21,6 +21,9 @@ from chatapp.rendering.renderer import CLOSE_CODE_BLOCK, open_code_block
 # Characters: larger pieces are looked at again only when they have grown by a quarter.
 _SMALL = 4_000
 
+# Characters: smaller pieces take a few milliseconds at worst, and words less than the clock does.
+_TINY = 200
+
 # Seconds of a showing that are free, and what each new character earns towards the next one:
 # brackets that never close take a hundred times as long to read as words do.
 _FREE = 0.002
@@ -132,9 +135,10 @@ class _OpenProse:
     def preview(self, line: str) -> str:
         tail = self.text[self._settled :] + _decided(line)
         if self._showing.is_due(len(tail)):
-            started = self._clock()
+            started = self._clock() if len(tail) > _TINY else None
             self._html = self._render(tail)
-            self._showing.took(self._clock() - started)
+            if started is not None:
+                self._showing.took(self._clock() - started)
         return self._html
 
     def code(self, line: str) -> OpenCode | None:  # noqa: ARG002 - the protocol's signature

@@ -56,6 +56,7 @@ from chatapp.services.history import (
     undo_rewind,
 )
 from chatapp.services.imports import Imported, import_conversation
+from chatapp.services.leftovers import has_unfinished
 from chatapp.services.questions import ANSWER, answer_question
 from chatapp.services.samples import SAMPLES
 from chatapp.services.workspaces import choose_workspace
@@ -77,6 +78,7 @@ __all__ = [
     "delete_conversation",
     "finish_turn",
     "has_loose_end",
+    "has_unfinished",
     "holder_of_sign_in_token",
     "import_conversation",
     "is_alone",

@@ -1,8 +1,10 @@
 """What a turn left open when it ended: each call, tool and attempt is closed with what is known."""
 
 import json
+import uuid
 from typing import Any
 
+from django.db import models
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -11,7 +13,17 @@ import condense
 from chatapp.agent.ports import Draft
 from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.context import budgets, drafts
-from chatapp.models import Condensation, Message, ModelCall, Question, ToolRun, Turn, store
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Question,
+    ToolRun,
+    Turn,
+    store,
+)
+from chatapp.models.prepared import prepared
 
 INTERRUPTED = "interrupted"
 
@@ -32,6 +44,16 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
         Condensation.objects.filter(pk=attempt.pk).update(
             status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now(), **spent
         )
+
+
+def has_unfinished(conversation: Conversation) -> bool:
+    """Whether a turn of the conversation is on record as not over."""
+    return bool(_unfinished(conversation=conversation.pk))
+
+
+@prepared(conversation=models.UUIDField())
+def _unfinished(conversation: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+    return Turn.objects.unfinished().filter(conversation=conversation).values_list("pk", flat=True)
 
 
 def came_to_its_end(turn: Turn) -> bool:

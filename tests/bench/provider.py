@@ -14,7 +14,7 @@ HEAD = (
     b"transfer-encoding: chunked\r\n\r\n"
 )
 ASKED = re.compile(r"SAY (\d+)(?: EVERY ([\d.]+))?")
-UNSENT = "0" * 15
+UNSENT = "0" * 9
 # A share of the pace by which each stream lags behind the one before, so that none tick together.
 GOLDEN = 0.618
 
@@ -26,11 +26,11 @@ def event(name: str, **fields: Any) -> bytes:
 
 
 def word(number: int) -> tuple[bytes, bytes]:
-    """Return the event that brings a word, but for when it is sent; each twelfth ends a paragraph.
+    """Return the event that brings a word, which is when it is sent; each twelfth ends a paragraph.
 
-    What is missing are the microseconds of the machine's clock, in as many digits as ``UNSENT``.
+    What is missing are the last digits of the microseconds of the machine's clock, as ``UNSENT``.
     """
-    text = f"word{number}at{UNSENT}" + ("\n\n" if number % 12 == 11 else " ")
+    text = f"w{UNSENT}" + ("\n\n" if number % 12 == 11 else " ")
     sent = event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
     before, _, after = sent.partition(UNSENT.encode())
     return before, after
@@ -94,7 +94,8 @@ class Model:
         for number in range(count):
             await asyncio.sleep(max(0.0, start + number * pace - loop.time()))
             before, after = self.words[number]
-            writer.write(b"%s%015d%s" % (before, time.monotonic_ns() // 1_000, after))
+            now = time.monotonic_ns() // 1_000 % 10 ** len(UNSENT)
+            writer.write(b"%s%09d%s" % (before, now, after))
             await writer.drain()
         writer.write(end(prompt, count))
         await writer.drain()

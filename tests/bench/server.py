@@ -20,7 +20,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 ROOT = Path(__file__).parents[2]
 # A word that tells when it was sent.
-SENT = re.compile(r"word\d+at(\d{15})")
+SENT = re.compile(r"\bw(\d{9})\b")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -101,7 +101,7 @@ class Page:
         shown: dict[str, float] = {}
         for at, frame in self.frames:
             for stamp in SENT.findall(frame):
-                shown.setdefault(stamp, at - int(stamp) / 1e6)
+                shown.setdefault(stamp, (at - int(stamp) / 1e6) % 1_000)
         return [*shown.values()]
 
     def _ended(self, frame: Any) -> bool:
