@@ -123,7 +123,9 @@ def assemble(run: Run, audience: Audience) -> Parts:
     saver = Saver(audience)
     journal = StoredJournal(run, scale, saver)
     log = StoredLog(run, scale=scale, saver=saver, audience=audience, on_disk=toolbox.holds)
-    summarizer = ProviderSummarizer(provider, journal, audience)
+    apart = run.writer != run.profile
+    writing = provider_for(run.writer) if apart else provider
+    summarizer = ProviderSummarizer(writing, journal, audience, apart=apart)
     keeper = Keeper(
         run,
         condenser=configuration_for(run, workspace).condenser(summarizer, COUNTER, log=log),

@@ -11,10 +11,16 @@ from chatapp.agent.ports import Audience, Journal, ModelRequest, Provider, Purpo
 
 
 class ProviderSummarizer:
-    """A ``condense.Summarizer`` over the provider that also answers the chat."""
+    """A ``condense.Summarizer`` over the provider that also answers the chat, or another one.
 
-    def __init__(self, provider: Provider, journal: Journal, audience: Audience) -> None:
+    With ``apart`` it is another one, which has read nothing of the conversation yet.
+    """
+
+    def __init__(
+        self, provider: Provider, journal: Journal, audience: Audience, *, apart: bool = False
+    ) -> None:
         """Take who writes, the ``journal`` for the accounts, and who is told of a wait."""
+        self.apart = apart
         self.provider = provider
         self.journal = journal
         self.audience = audience
@@ -27,7 +33,13 @@ class ProviderSummarizer:
     @property
     def caches_prompts(self) -> bool:
         """Whether a summary call that begins like the chat's own calls is cheaper."""
-        return self.provider.model.caches_prompts
+        return self.provider.model.caches_prompts and not self.apart
+
+    @property
+    def budget(self) -> condense.Budget | None:
+        """The limits of a model other than the one that answers."""
+        model = self.provider.model
+        return condense.Budget(model.context_window, model.max_output) if self.apart else None
 
     async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
         """Yield the summary as it is written; raise what the provider raises.

@@ -79,12 +79,20 @@ class StoredLog:
             allowed=int(budget.allowed),
             profile_name=run.profile.name,
             model=run.profile.model,
+            **self._writer(attempt),
             prompt=attempt.prompt,
             focus=run.focus,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
         )
         return row.at_seq
+
+    def _writer(self, attempt: condense.Attempt) -> dict[str, str]:
+        """Name who writes the summary, where it is not the profile that answers."""
+        writer = self.run.writer
+        if not attempt.prompt or writer == self.run.profile:
+            return {}
+        return {"writer_name": writer.name, "writer_model": writer.model}
 
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
         """Tell the watchers how far the summary is, a few times a second at most."""

@@ -18,7 +18,7 @@ from chatapp.context.requests.log import RequestLog, Written
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
-from chatapp.models import Message, ModelCall, ToolRun, Turn, store
+from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, store
 from chatapp.models.prepared import insert
 from chatapp.models.reading import reading
 from chatapp.models.records import end_call
@@ -70,7 +70,7 @@ class StoredJournal:
     def _open_call(
         self, opening: CallOpening, columns: dict[str, int | None]
     ) -> tuple[int, Written]:
-        run = self.run
+        run, profile = self.run, self._profile(opening.purpose)
         with transaction.atomic():
             if opening.purpose is Purpose.CHAT:
                 run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
@@ -81,13 +81,17 @@ class StoredJournal:
                 turn=run.turn,
                 condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
                 purpose=opening.purpose,
-                profile_name=run.profile.name,
-                model=run.profile.model,
+                profile_name=profile.name,
+                model=profile.model,
                 usage_measured=False,
                 **columns,
             )
             insert(call)
             return call.pk, self.requests.write(call.pk, opening.request)
+
+    def _profile(self, purpose: Purpose) -> Profile:
+        """Return whose model is called, at whose prices."""
+        return self.run.profile if purpose is Purpose.CHAT else self.run.writer
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""
@@ -189,7 +193,7 @@ class StoredJournal:
             status=status.SUCCEEDED if call.is_whole else status.FAILED,
             draft=drafts.kept(call.draft) if message and not call.is_whole else "",
             message=message.pk if message else None,
-            cost=self.run.profile.prices.cost(entry.usage),
+            cost=self._profile(call.purpose).prices.cost(entry.usage),
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,
             error=call.error,

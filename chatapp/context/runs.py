@@ -19,6 +19,11 @@ class Terms:
     preferences: Preferences
     system: str = SYSTEM_PROMPT
 
+    @property
+    def writer(self) -> Profile:
+        """The profile that writes summaries: the one that answers, unless it names another."""
+        return self.profile.summaries_by or self.profile
+
     @cached_property
     def configuration(self) -> condense.Configuration:
         """What user and server want of condensing."""

@@ -93,6 +93,18 @@ class AddressInput(forms.URLInput):
         return without_userinfo(value) if value else None
 
 
+def _writers(profile: Profile) -> "forms.ModelChoiceField[Profile]":
+    """Return the choice of the owner's other profiles to write a profile's summaries."""
+    others = Profile.objects.filter(owner=profile.owner).exclude(pk=profile.pk)
+    return forms.ModelChoiceField(
+        others,
+        label=_("Summaries by"),
+        required=False,
+        empty_label=_("This model itself"),
+        help_text=_("Another model can condense, at its own prices; it reads all of it anew."),
+    )
+
+
 class ProfileForm(ThresholdChoice):
     """A profile; the key can be set and removed, and is never shown."""
 
@@ -116,6 +128,7 @@ class ProfileForm(ThresholdChoice):
             "max_output",
             "effort",
             "temperature",
+            "summaries_by",
             "price_input",
             "price_output",
             "price_cache_read",
@@ -136,6 +149,7 @@ class ProfileForm(ThresholdChoice):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Show prices as people write them; a new profile is most likely one that needs a key."""
         super().__init__(*args, **kwargs)
+        self.fields["summaries_by"] = _writers(self.instance)
         if not self.instance.pk:
             self.initial["provider"] = _first_with_a_key()
         for name in ("context_window", "max_output"):

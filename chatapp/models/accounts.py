@@ -118,6 +118,14 @@ class Profile(models.Model):
     price_cache_read = _price(_("cache read"))
     price_cache_write = _price(_("cache write"))
     threshold = models.SmallIntegerField(_("threshold"), default=condense.INHERIT)
+    summaries_by = models.ForeignKey(
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("summaries by"),
+    )
     tool_policies = models.JSONField(default=dict, editable=False)
     effort = models.CharField(_("thinking"), max_length=10, blank=True, choices=effort_choices)
     temperature = models.DecimalField(

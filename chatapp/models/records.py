@@ -87,6 +87,7 @@ class Condensation(Hiding):
 
     It is declined where there was too little to condense or to clear: nothing went wrong.
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
+    The profile that wrote the summary is the ``writer``, where it was another one.
     A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
     ``read_folded``. ``rewind_parent`` is the rewind that took an attempt along which left no
     message.
@@ -148,6 +149,8 @@ class Condensation(Hiding):
     allowed = models.IntegerField()
     profile_name = models.CharField(max_length=80)
     model = models.CharField(max_length=100)
+    writer_name = models.CharField(max_length=80, blank=True)
+    writer_model = models.CharField(max_length=100, blank=True)
     prompt = fields.TextField(blank=True)
     focus = fields.TextField(blank=True)
     tokens_before = models.PositiveIntegerField()

@@ -58,7 +58,7 @@ def read_conversation(pk: uuid.UUID) -> Conversation:
 
 @prepared(pk=models.UUIDField())
 def _conversation(pk: uuid.UUID) -> models.QuerySet[Conversation]:
-    return Conversation.objects.filter(pk=pk).select_related("profile", "owner")
+    return Conversation.objects.filter(pk=pk).select_related("profile__summaries_by", "owner")
 
 
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:

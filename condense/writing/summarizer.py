@@ -8,6 +8,7 @@ from typing import Protocol
 
 from condense.errors import SummaryFailed, SummaryOverflow
 from condense.messages import Json, Message
+from condense.situation import Budget
 from condense.usage import Usage
 from condense.wellformed import well_formed
 from condense.writing.failure import describe
@@ -65,7 +66,10 @@ OnText = Callable[[str], Awaitable[None]]
 
 
 class Summarizer(Protocol):
-    """The caller's model, as far as condensing needs it."""
+    """The caller's model, as far as condensing needs it.
+
+    One that is not the model that answers has a ``budget`` of its own.
+    """
 
     @property
     def supports_images(self) -> bool:
@@ -84,6 +88,12 @@ class Summarizer(Protocol):
         An exception with a true ``is_context_overflow`` says that the request was too long.
         """
         ...
+
+
+def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
+    """Return the limits of the model that writes: its own, or those of the one that answers."""
+    own: Budget | None = getattr(summarizer, "budget", None)
+    return own or answering
 
 
 def caches_prompts(summarizer: Summarizer) -> bool:

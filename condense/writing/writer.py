@@ -12,7 +12,7 @@ from condense.prompts import (
     summary_system,
 )
 from condense.prompts.parsed import ParsedSummary, parse_summary
-from condense.situation import Gauge, Situation
+from condense.situation import Budget, Gauge, Situation
 from condense.tokens import TokenCounter
 from condense.writing.map_reduce import MapReduce
 from condense.writing.parts import split_history
@@ -28,6 +28,7 @@ from condense.writing.summarizer import (
     Summarizer,
     SummaryRequest,
     Transcription,
+    budget_of,
     caches_prompts,
     transcribe,
 )
@@ -64,6 +65,11 @@ class Writer:
     on_text: OnText
     bill: Bill
 
+    @property
+    def budget(self) -> Budget:
+        """The limits of the model that writes."""
+        return budget_of(self.summarizer, self.situation.budget)
+
     async def write(
         self, hidden: Sequence[Message], instruction: str, *, known: Sequence[Message] = ()
     ) -> Written:
@@ -90,7 +96,7 @@ class Writer:
     async def merge(self, texts: Sequence[str], instruction: str) -> Written:
         """Return one summary of several; raise SummaryFailed where the call fails."""
         messages = [Message(role="user", content=text) for text in texts]
-        output = self.situation.budget.reserved
+        output = self.budget.reserved
         asking = merge_instruction(instruction)
         return self._written(
             await self._ask(flattened_request(messages, asking, max_output=output))
@@ -138,7 +144,7 @@ class Writer:
             counter=self.counter,
             instruction=instruction,
             limit=limit,
-            max_output=self.situation.budget.reserved,
+            max_output=self.budget.reserved,
         )
         answer = await run.write(parts)
         return self._written(answer, IN_PARTS.format(count=len(parts)))
@@ -170,16 +176,14 @@ class Writer:
         return flatten(messages, supports_images=self.summarizer.supports_images)
 
     def _flattened(self, shown: Sequence[Message], instruction: str) -> SummaryRequest:
-        return flattened_request(
-            self._flatten(shown), instruction, max_output=self.situation.budget.reserved
-        )
+        return flattened_request(self._flatten(shown), instruction, max_output=self.budget.reserved)
 
     def _overhead(self, instruction: str) -> int:
         return self.counter.count(summary_system()) + self.counter.count(instruction)
 
     def _fits(self, tokens: int, scale: float) -> bool:
         """Whether a request of so many estimated tokens leaves room for the answer."""
-        return tokens * scale <= self.situation.budget.capacity
+        return tokens * scale <= self.budget.capacity
 
     def _part_limit(self, instruction: str, *, refused_size: int | None = None) -> int:
         """Return the most estimated tokens of a part; 0 where the window has no room for any.
@@ -187,7 +191,7 @@ class Writer:
         A window that the instruction nearly fills has none. A request that was refused shows that
         the estimate is too small, so a part is at most a share of that.
         """
-        budget = self.situation.budget
+        budget = self.budget
         overhead = self._overhead(part_instruction(instruction, 1, 1))
         room = min(PART_SHARE * budget.window, budget.capacity)
         room /= self.gauge.scale

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from condense import (
+    Budget,
     Message,
     Reduction,
     SummaryFailed,
@@ -218,3 +219,19 @@ async def test_the_newest_prompts_image_is_shown_once_however_its_text_is_cut() 
     await summarise(model, [*chat(2), long, Message("assistant", "I see.")])
     shown = [block for request in model.requests for m in request.messages for block in m.blocks]
     assert shown.count(IMAGE) == 1
+
+
+class Smaller(RepeatingSummarizer):
+    """A model other than the one that answers, with less room."""
+
+    budget = Budget(window=5_500, max_output=50)
+
+
+async def test_the_parts_fit_into_the_window_of_the_model_that_writes() -> None:
+    """Where that is another one."""
+    model = Smaller("S")
+    made = await summarise(model, chat(10, words=500), window=100_000)
+    assert made.summary == "S"
+    assert len(model.requests) > 1
+    assert max(map(words, model.requests)) <= 5_500 - 50
+    assert {request.max_output for request in model.requests} == {50}
