@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 import condense
 
 SIGN_IN_REQUIRED = 4401
@@ -269,7 +271,7 @@ def refused(reason: str, *, nonce: uuid.UUID | None = None) -> Frame:
 
 def encode(frame: Frame) -> str:
     """Return the frame as the text of a WebSocket message."""
-    return json.dumps(frame, ensure_ascii=False)
+    return orjson.dumps(frame).decode()
 
 
 def parts(frame: Frame) -> Iterator[Frame]:
@@ -284,10 +286,21 @@ def parts(frame: Frame) -> Iterator[Frame]:
 
 
 def _fits(frame: Frame) -> bool:
-    text = encode(frame)
     # With its number it is a little longer.
     size = LARGEST_FRAME - 100
-    return 4 * len(text) <= size or len(text.encode()) <= size
+    return _at_most(frame) <= size or len(encode(frame).encode()) <= size
+
+
+def _at_most(value: object) -> int:
+    """Return bytes that a value never exceeds as JSON, where a character has six at most."""
+    match value:
+        case str():
+            return 6 * len(value) + 4
+        case dict():
+            return sum(_at_most(key) + _at_most(one) for key, one in value.items())
+        case list():
+            return sum(map(_at_most, value))
+    return 40
 
 
 def _smaller(frame: Frame) -> Iterator[Frame]:
