@@ -1,15 +1,22 @@
 """Which tools a conversation has, whether they may run, and what they work with."""
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from chatapp.agent.ports import Policy
+from django.conf import settings
+
+from chatapp.agent.ports import Line, Policy
+from chatapp.context.past import StoredHistory
 from chatapp.models import Conversation, Profile
+from chatapp.network.addresses import Guard
 from chatapp.tools import Offers, WorkspaceToolbox, tool_specs
-from chatapp.tools.ports import Person
+from chatapp.tools.ports import History, Person
+from chatapp.tools.shell import Shell
 
-# What tools may ask for besides the folder.
-OFFERS: Offers = {Person: lambda line: line}
+# Pages of the public web only, whatever profiles may name.
+WEB = Guard(allow_private=False)
 
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
@@ -32,7 +39,25 @@ def toolbox_for(
 ) -> WorkspaceToolbox:
     """Return the tools of a conversation for a folder."""
     policies = policies_of(conversation, profile)
-    return WorkspaceToolbox(folder, offers=OFFERS, policies=policies)
+    return WorkspaceToolbox(folder, offers=_offers(folder, conversation), policies=policies)
+
+
+def _offers(folder: Path, conversation: Conversation | None) -> Offers:
+    """Return what tools may ask for besides the folder."""
+    pk = conversation.pk if conversation else uuid.UUID(int=0)
+    offers: dict[type[Any], Callable[[Line], Any]] = {
+        Person: lambda line: line,
+        Guard: lambda _line: WEB,
+        History: lambda _line: StoredHistory(pk),
+    }
+    if settings.ALLOW_COMMANDS:
+        offers[Shell] = lambda line: Shell(folder, outputs_of(pk), line)
+    return offers
+
+
+def outputs_of(conversation_id: uuid.UUID) -> Path:
+    """Return the folder where long outputs of a conversation's commands are kept."""
+    return Path(settings.DATA_DIR) / "outputs" / conversation_id.hex
 
 
 def offered(conversation: Conversation | None, profile: Profile) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from django.dispatch import receiver
 
 from chatapp.models.conversations import Conversation
 from chatapp.search.queries import Query
+from chatapp.search.questions import SHORTEST_STEM, Question
 from chatapp.search.texts import searchable_text
 
 # So many of the newest messages that have the words are compared by how much they are about them.
@@ -42,6 +43,31 @@ _FIND_IN = """
 """
 
 
+# What a question's rare words find among the hidden messages of a conversation, without what the
+# engine made and a rewind took back.
+_FIND_HIDDEN = """
+    SELECT id FROM (
+        SELECT m.id, bm25(chatapp_message_index) AS badness
+        FROM chatapp_message_index
+        CROSS JOIN chatapp_message m ON m.id = chatapp_message_index.rowid
+        WHERE chatapp_message_index MATCH %s AND chatapp_message_index.rowid BETWEEN %s AND %s
+        AND m.conversation_id = %s AND m.hidden AND m.rewind_parent IS NULL
+        AND m.condense_id IS NULL AND m.truncation_id IS NULL AND m.clear_id IS NULL
+        ORDER BY chatapp_message_index.rowid DESC LIMIT %s
+    ) ORDER BY badness LIMIT %s
+"""
+_COUNT = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM chatapp_message_index
+        WHERE chatapp_message_index MATCH %s AND rowid BETWEEN %s AND %s LIMIT %s
+    )
+"""
+_SPAN = """
+    SELECT (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq LIMIT 1),
+    (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq DESC LIMIT 1)
+"""
+
+
 @receiver(connection_created)
 def teach(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     """Give a new connection the function that the triggers call."""
@@ -61,6 +87,40 @@ def find_places(conversation: Conversation, query: Query, *, limit: int) -> list
     """Return position and number of the messages that have the words, in reading order."""
     rows = _select(_FIND_IN, query, *[conversation.pk.hex] * 3, limit)
     return [(position, seq) for position, seq in rows]
+
+
+def find_hidden(conversation_id: uuid.UUID, question: Question, *, limit: int) -> list[int]:
+    """Return messages that the model does not see any more and that have the question's words.
+
+    The best by BM25 come first; its rarest words are looked for, as many as can be at once.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SPAN, [conversation_id.hex] * 2)
+        first, last = cursor.fetchone()
+        if first is None:
+            return []
+        asked = [_expression(stem) for stem in question.stems]
+        counts = {}
+        for one in asked:
+            cursor.execute(_COUNT, [one, first, last, COMPARED + 1])
+            counts[one] = cursor.fetchone()[0]
+        chosen = _rarest(counts)
+        if not chosen:
+            return []
+        parameters = [" OR ".join(chosen), first, last, conversation_id.hex, 2 * COMPARED, limit]
+        cursor.execute(_FIND_HIDDEN, parameters)
+        return [number for (number,) in cursor.fetchall()]
+
+
+def _expression(stem: str) -> str:
+    return f'"{stem}"*' if len(stem) >= SHORTEST_STEM else f'"{stem}"'
+
+
+def _rarest(counts: dict[str, int]) -> list[str]:
+    """Return the words to look for: the rare ones, or else the two rarest together."""
+    found = sorted((count, one) for one, count in counts.items() if count)
+    rare = [one for count, one in found if count <= COMPARED]
+    return rare or [" AND ".join(one for _count, one in found[:2])] * bool(found)
 
 
 def _select(statement: str, query: Query, *parameters: int | str) -> list[tuple[Any, ...]]:

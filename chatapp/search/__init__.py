@@ -2,4 +2,5 @@
 
 ``texts``    what of a message can be found
 ``queries``  what somebody looks for, and where a text has it
+``questions``  what a question is about, and which texts may answer it
 """

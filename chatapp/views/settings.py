@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, QueryDict
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from chatapp import services
 from chatapp.forms import PreferencesForm, ThresholdChoice, default_prompt
 from chatapp.models import Profile
+from chatapp.tools.shell import bubblewrap
 from chatapp.views.common import Request, signed_in
 
 CHOICE = re.compile(r"profile-\d+-mode")
@@ -31,8 +33,28 @@ def show_settings(request: Request) -> HttpResponse:
     if sent is not None and all([form.is_valid(), *[one.is_valid() for one in chosen]]):
         save(request, form, chosen)
         return redirect("settings")
-    context = {"form": form, "thresholds": thresholds, "default_prompt": default_prompt()}
+    context = {
+        "form": form,
+        "thresholds": thresholds,
+        "default_prompt": default_prompt(),
+        "commands": describe_commands(),
+    }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
+
+
+def describe_commands() -> str:
+    """Say whether the agent can run commands here, and what keeps them from doing harm."""
+    if not settings.ALLOW_COMMANDS:
+        return _("Commands: off. The operator of this server can allow them with ALLOW_COMMANDS.")
+    if bubblewrap():
+        return _(
+            "Commands: allowed where you say so, in bubblewrap. They see the workspace and the "
+            "system's programs, and neither the network nor other files."
+        )
+    return _(
+        "Commands: allowed where you say so, without a sandbox, since bubblewrap is not installed. "
+        "They have no keys in their environment, but can read and change what the server can."
+    )
 
 
 def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:

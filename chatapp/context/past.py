@@ -1,0 +1,43 @@
+"""What a conversation has said that the model does not see any more: searched, and read whole."""
+
+import uuid
+
+from chatapp.models import Message, message_index
+from chatapp.search.questions import Question, excerpt
+from chatapp.search.texts import visible_text
+from chatapp.tools.ports import Found
+
+# Messages that the index finds, of which those are ranked that are most about the question.
+LOOKED_AT = 60
+
+
+class StoredHistory:
+    """The tools' ``History`` of one conversation; nothing of another can be found by it."""
+
+    def __init__(self, conversation_id: uuid.UUID) -> None:
+        """Take the conversation."""
+        self.conversation_id = conversation_id
+
+    def search(self, words: str, limit: int) -> list[Found]:
+        """Return the messages that are most about these words, the best first."""
+        question = Question.read(words)
+        numbers = message_index.find_hidden(self.conversation_id, question, limit=LOOKED_AT)
+        rows = {row.pk: row for row in Message.objects.filter(pk__in=numbers)}
+        texts = [(visible_text(rows[pk].content), rows[pk]) for pk in numbers if pk in rows]
+        best = question.rank([text for text, _row in texts])[:limit]
+        return [
+            Found(row.seq, _who(row), excerpt(text, question))
+            for text, row in (texts[number] for number in best)
+        ]
+
+    def read(self, seq: int) -> str | None:
+        """Return all that a message says; None where there is none, or a rewind took it back."""
+        own = Message.objects.filter(conversation=self.conversation_id, rewind_parent=None)
+        row = own.filter(seq=seq).first()
+        return visible_text(row.content) if row else None
+
+
+def _who(row: Message) -> str:
+    if row.holds_results:
+        return "a tool's result"
+    return "the user" if row.role == Message.Role.USER else "you"

@@ -1,0 +1,47 @@
+"""What commands put out: beginning and end for the model, and the whole to be read later."""
+
+import re
+from pathlib import Path
+
+from chatapp.agent.errors import ToolError
+
+# Characters of the beginning and of the end that the model gets at once.
+HEAD, TAIL = 10_000, 20_000
+
+_NAME = re.compile(r"[0-9a-f]{16}")
+_CONTROLS = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00\x08\x0b\x0c\x0e-\x1f]"
+)
+
+
+def cut_in_the_middle(output: Path) -> str:
+    """Return an output, and how the rest is read where it is long; an empty one is said to be."""
+    size = output.stat().st_size
+    with output.open("rb") as file:
+        head = file.read(HEAD + TAIL if size <= HEAD + TAIL else HEAD)
+        if size <= HEAD + TAIL:
+            output.unlink()
+            return plain(head) or "[No output.]"
+        file.seek(size - TAIL)
+        tail = file.read(TAIL)
+    note = (
+        f"[{size - HEAD - TAIL:,} bytes are left out here. All {size:,} can be read with "
+        f"read_output, name {output.stem}.]"
+    )
+    return f"{plain(head)}\n{note}\n{plain(tail)}"
+
+
+def read_part(outputs: Path, name: str, start: int, most: int) -> tuple[str, int]:
+    """Return a part of an output from a byte on, and how many bytes it has; raise ToolError."""
+    path = outputs / f"{name}.txt"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        raise ToolError("There is no output of this name. run_command says what it is called.")
+    with path.open("rb") as file:
+        file.seek(start)
+        return plain(file.read(most)), path.stat().st_size
+
+
+def plain(data: bytes) -> str:
+    """Return text without colours and other signs to a terminal."""
+    text = data.decode(errors="replace").replace("\r\n", "\n")
+    return _CONTROLS.sub("", text)

@@ -1,0 +1,49 @@
+"""Runs a shell command in the workspace."""
+
+from dataclasses import dataclass
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import Access, ToolOutcome, ToolSpec
+from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.outputs import cut_in_the_middle
+from chatapp.tools.shell import Ran, Shell
+
+MAX_COMMAND = 20_000
+USUAL, LONGEST = 120, 1_800  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What to run, and for how long."""
+
+    command: str = argument("Command for /bin/sh. It can't ask anything back.")
+    timeout: int = argument("Seconds it may take.", default=USUAL, minimum=1)
+
+
+SPEC = ToolSpec(
+    name="run_command",
+    description=(
+        "Run a shell command in the workspace and return its output. It is ended when its time is "
+        "up, and so is all that it leaves running."
+    ),
+    input_schema=schema_of(Arguments),
+    tally=("Ran {count} command", "Ran {count} commands"),
+    access=Access.EXECUTE,
+)
+
+
+async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:
+    """Return the output, cut in the middle where it is long, and how the command ended."""
+    command = arguments.command.strip()
+    if not command or len(command) > MAX_COMMAND or "\0" in command:
+        raise ToolError(f"A command has 1 to {MAX_COMMAND:,} characters.")
+    seconds = min(arguments.timeout, LONGEST)
+    ran = await shell.run(command, seconds)
+    text = cut_in_the_middle(ran.output).rstrip("\n")
+    return ToolOutcome(f"{text}\n[{_how(ran, seconds)}]".lstrip(), is_error=ran.code != 0)
+
+
+def _how(ran: Ran, seconds: int) -> str:
+    if ran.timed_out:
+        return f"Ended after {seconds} s, with all that it had started. Give it more time, or less."
+    return f"Exit code {ran.code} after {ran.seconds:.1f} s."

@@ -1,0 +1,149 @@
+"""Runs commands in the workspace: nothing of the server's environment, and all within limits.
+
+Where there is bubblewrap, a command sees the system read-only, the workspace, and nothing else of
+this machine's files; without it, it sees what the server's user sees.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from chatapp.agent.ports import Line
+from chatapp.tools import supervisor
+
+# Megabytes of memory, and processes, that one command may have.
+MEMORY, PROCESSES = 4_096, 256
+
+# Bytes of output that are kept; a command that writes more goes on, and the rest is lost.
+MAX_KEPT = 200 * 1024 * 1024
+
+# Long outputs of one conversation that are kept.
+MAX_OUTPUTS = 50
+
+# Characters of the end of the output that are shown while it runs, and how often, in seconds.
+SHOWN, PAUSE = 8_000, 0.25
+
+# Seconds for a command that was ended to be gone.
+PATIENCE = 10.0
+
+# Folders of the system that a command sees.
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
+_CHUNK = 65_536
+# The sandbox's own, in memory.
+_SCRATCH = "/tmp"  # noqa: S108 - it is none of this machine's
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of a command: its exit code, how long it took, and where its output is."""
+
+    code: int
+    seconds: float
+    output: Path
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was ended because its time was up."""
+        return self.code == supervisor.TIMED_OUT
+
+
+class Shell:
+    """Runs commands in one folder; ``outputs`` is where what they put out is kept."""
+
+    def __init__(self, root: Path, outputs: Path, line: Line) -> None:
+        """Take the workspace, where output is kept, and who watches."""
+        self.root = root
+        self.outputs = outputs
+        self.line = line
+
+    async def run(self, command: str, seconds: int) -> Ran:
+        """Run a command to its end; a cancellation ends it, and all that it has started."""
+        await asyncio.to_thread(make_room, self.outputs)
+        output = self.outputs / f"{secrets.token_hex(8)}.txt"
+        started = time.monotonic()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            str(Path(supervisor.__file__)),
+            *map(str, (seconds, MEMORY, PROCESSES)),
+            *sandboxed(self.root),
+            "/bin/sh",
+            "-c",
+            command,
+            cwd=self.root,
+            env=environment(self.root),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            await self._keep(process, output)
+            code = await process.wait()
+        finally:
+            await _end(process)
+        return Ran(code, time.monotonic() - started, output)
+
+    async def _keep(self, process: asyncio.subprocess.Process, output: Path) -> None:
+        """Write what comes to a file, and show the end of it now and then."""
+        assert process.stdout  # noqa: S101 - it was asked for
+        end, size, shown = b"", 0, 0.0
+        with output.open("wb") as file:
+            while chunk := await process.stdout.read(_CHUNK):
+                await asyncio.to_thread(file.write, chunk[: max(0, MAX_KEPT - size)])
+                size += len(chunk)
+                end = (end + chunk)[-SHOWN:]
+                if time.monotonic() - shown > PAUSE:
+                    shown = time.monotonic()
+                    self.line.show(end.decode(errors="replace"))
+
+
+def make_room(outputs: Path) -> None:
+    """Make the folder for outputs, and remove the oldest where there are many."""
+    outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept = sorted(outputs.iterdir(), key=lambda one: one.stat().st_mtime)
+    for old in kept[: max(0, len(kept) - MAX_OUTPUTS + 1)]:
+        old.unlink(missing_ok=True)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Close the pipe that keeps it running, and wait until all of it is gone."""
+    if process.stdin:
+        process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.shield(asyncio.ensure_future(process.wait()))
+    if process.returncode is None:
+        process.kill()
+
+
+def environment(root: Path) -> Mapping[str, str]:
+    """Return a command's environment, in which there is nothing of the server's."""
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(root),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def bubblewrap() -> str | None:
+    """Return where bubblewrap is, None where there is none."""
+    return shutil.which("bwrap")
+
+
+def sandboxed(root: Path) -> list[str]:
+    """Return what goes before a command so that it sees nothing else, "" without bubblewrap."""
+    program = bubblewrap()
+    if program is None:
+        return []
+    system = [part for name in _SYSTEM for part in ("--ro-bind-try", name, name)]
+    own = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", _SCRATCH)
+    place = ("--bind", str(root), str(root), "--chdir", str(root))
+    return [program, "--unshare-all", "--die-with-parent", "--new-session", *system, *own, *place]

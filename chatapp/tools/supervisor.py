@@ -1,0 +1,132 @@
+"""Runs one command, and sees to it that nothing of it is left: a program of its own.
+
+    python -I supervisor.py SECONDS MEGABYTES PROCESSES COMMAND…
+
+It ends the command and all that it has started when the time is up, or when its standard input
+ends: that is the server's end of a pipe, which closes with the server however it dies. What a
+command leaves running is ended with it. Its exit code is the command's, or one of those below.
+"""
+
+import contextlib
+import ctypes
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+TIMED_OUT, ENDED = 124, 125
+
+# prctl: what loses its parent becomes a child of this process, and can be found.
+_SET_CHILD_SUBREAPER = 36
+_SET_NO_NEW_PRIVILEGES = 38
+
+_TICK = 0.02  # seconds
+_SHARE = 1024 * 1024
+_LARGEST_FILE = 1024 * _SHARE
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command and return its exit code."""
+    seconds, megabytes, processes = map(int, arguments[:3])
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    child = os.fork()
+    if not child:
+        _become(arguments[3:], seconds, megabytes, processes, libc)
+    try:
+        return _wait(child, time.monotonic() + seconds)
+    finally:
+        _end_all()
+
+
+def _become(
+    command: list[str], seconds: int, megabytes: int, processes: int, libc: ctypes.CDLL
+) -> None:
+    """Become the command, in a session of its own, with nothing to read and within limits."""
+    try:
+        os.setsid()
+        # Python ignores these, and what it becomes would too.
+        for one in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(one, signal.SIG_DFL)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        limits = (
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_CPU, seconds + 1),
+            (resource.RLIMIT_DATA, megabytes * _SHARE),
+            (resource.RLIMIT_FSIZE, _LARGEST_FILE),
+            (resource.RLIMIT_NPROC, processes + _count_own()),
+        )
+        for limit, most in limits:
+            _, hard = resource.getrlimit(limit)
+            least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(limit, (least, least))
+        os.execvp(command[0], command)  # noqa: S606 - to run a command is what it is for
+    except OSError as error:
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def _count_own() -> int:
+    """Return how many threads this user runs already: the limit counts them all."""
+    own, count = os.getuid(), 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if process.stat().st_uid == own:
+                count += sum(1 for _ in (process / "task").iterdir())
+    return count
+
+
+def _wait(child: int, until: float) -> int:
+    """Return the child's exit code, or why it has to end."""
+    while True:
+        done, status = os.waitpid(-1, os.WNOHANG)
+        if done == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        if time.monotonic() > until:
+            return TIMED_OUT
+        readable, _, _ = select.select([0], [], [], _TICK)
+        if readable and not os.read(0, 1):
+            return ENDED
+
+
+def _end_all() -> None:
+    """End every process that began here; those that are being made are found the next time."""
+    while found := list(_descendants()):
+        for process in found:
+            # Held first, so that none makes another while the others are ended.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGSTOP)
+        for process in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(_TICK / 10)
+
+
+def _descendants() -> Iterator[int]:
+    """Yield the processes that began here, and theirs; those that ended already are none."""
+    children: dict[int, list[int]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (process / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+            if fields[0] != "Z":
+                children.setdefault(int(fields[1]), []).append(int(process.name))
+    waiting = [os.getpid()]
+    while waiting:
+        own = children.get(waiting.pop(), [])
+        waiting.extend(own)
+        yield from own
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""What is hidden can be found again: by this conversation only, and the best comes first."""
+
+import random
+import time
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+
+import condense
+from chatapp import services
+from chatapp.context.past import LOOKED_AT, StoredHistory
+from chatapp.models import Conversation, Message, message_index, store
+from chatapp.search.questions import Question, stem, words_of
+from tests.chatapp.conftest import Say, summarise, use_tools
+
+_TOPICS = """
+database index migration query transaction row column schema backup restore replica cache garden
+tomato soil water seed spring harvest compost fence gate path light shade winter server port socket
+request response header timeout retry proxy certificate domain route ticket flight hotel museum
+train station bridge river market square coffee bakery street invoice payment customer order
+discount refund shipping address parcel label stock price
+"""
+_NAMES = "Ada Bela Chiara Dmitri Esra Farid Greta Hugo Ines Jonas Kira Lars Mona Nils Olga Rosa"
+TOPICS, NAMES = _TOPICS.split(), _NAMES.split()
+
+# How a fact is said, and how somebody asks for it later, in other words and forms.
+FACTS = (
+    ("The {topic} for {name} runs on port {value}.", "Which port did {name}'s {topic} use?"),
+    ("{name} decided to move the {topic} to {value} next week.",
+     "Where was the {topic} moved, as {name} had decided?"),
+    ("We set the limit of the {topic} to {value} because {name} complained.",
+     "What limit was set for the {topic} when {name} complained?"),
+    ("Use the password {value} when you open {name}'s {topic}.",
+     "What is the password to open the {topic} of {name}?"),
+    ("{name} prefers that the {topic} is called {value} from now on.",
+     "How does {name} want the {topic} to be called?"),
+)  # fmt: skip
+
+
+# Words of a sentence between facts.
+WORDS = (2, 7)
+
+
+def chatter(dice: random.Random) -> str:
+    """Return some sentences about what the facts are about, too, and that name nobody's value."""
+    words = [dice.choice([*TOPICS, *NAMES, "port", "limit", "password", "moved", "the", "of", "is"])
+             for _ in range(dice.randint(*WORDS))]  # fmt: skip
+    return " ".join(words).capitalize() + "."
+
+
+def plant(conversation: Conversation, count: int, facts: int, seed: int) -> list[tuple[str, int]]:
+    """Store messages, some of which say a fact; return questions with the message's number."""
+    dice = random.Random(seed)  # noqa: S311 - the same each time
+    places = sorted(dice.sample(range(count), facts))
+    asked, messages = [], []
+    for number in range(count):
+        text = chatter(dice)
+        if number in places:
+            said, question = dice.choice(FACTS)
+            about = {"topic": dice.choice(TOPICS), "name": dice.choice(NAMES)}
+            fact = said.format(**about, value=f"x{dice.randint(100, 9_999)}")
+            text = f"{text} {fact} {chatter(dice)}"
+            asked.append((question.format(**about), number + 1))
+        role: condense.Role = "user" if number % 2 == 0 else "assistant"
+        messages.append((condense.Message(role, (condense.TextBlock(text),)), 10))
+    store.append_many(conversation.pk, messages)
+    Message.objects.filter(conversation=conversation).update(hidden=True)
+    return asked
+
+
+def plain_bm25(conversation: Conversation, question: str) -> list[int]:
+    """Return the first five that FTS5 itself finds by any word of the question."""
+    words = " OR ".join(f'"{word}"' for word in words_of(question))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT m.seq FROM chatapp_message_index JOIN chatapp_message m ON "
+            "m.id = chatapp_message_index.rowid WHERE chatapp_message_index MATCH %s AND "
+            "m.conversation_id = %s ORDER BY bm25(chatapp_message_index) LIMIT 5",
+            [words, conversation.pk.hex],
+        )
+        return [seq for (seq,) in cursor.fetchall()]
+
+
+def share(found: list[bool]) -> float:
+    """Return how much of it holds."""
+    return sum(found) / len(found)
+
+
+def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -> None:
+    """For at least 95 % of questions, where plain BM25 gets no more than 92 %."""
+    plain, ours = [], []
+    for seed in range(4):
+        conversation = services.start_conversation(owner=alice)
+        history = StoredHistory(conversation.pk)
+        for question, seq in plant(conversation, 600, 100, seed):
+            plain.append(seq in plain_bm25(conversation, question))
+            ours.append(seq in [one.seq for one in history.search(question, 5)])
+    print(share(plain), share(ours))
+    assert share(plain) <= 0.92
+    assert share(ours) >= 0.95
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_messages_are_searched_in_milliseconds(alice: User) -> None:
+    """At the median, as processor time: what the machine does beside it does not count."""
+    conversation = services.start_conversation(owner=alice)
+    asked = plant(conversation, 100_000, 200, 1)
+    times = []
+    for question, _seq in asked:
+        before = time.process_time()
+        message_index.find_hidden(conversation.pk, Question.read(question), limit=LOOKED_AT)
+        times.append(time.process_time() - before)
+    assert sorted(times)[len(times) // 2] < 0.005
+
+
+def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say, bob: User) -> None:
+    """Not what the model sees, not what was rewound, not a summary, and nobody else's words."""
+    say("user", "The vault's word is heliotrope.")
+    say("assistant", "Heliotrope, noted.")
+    summarise(conversation)
+    say("user", "Heliotrope again, in sight.")
+    other = services.start_conversation(owner=bob)
+    message = condense.Message("user", (condense.TextBlock("Bob's heliotrope."),))
+    store.append_message(other.pk, message, tokens=10)
+    Message.objects.filter(conversation=other).update(hidden=True)
+    history = StoredHistory(conversation.pk)
+    assert [one.seq for one in history.search("Which heliotrope?", 8)] == [2, 1]
+    assert [one.seq for one in StoredHistory(other.pk).search("heliotrope", 8)] == [1]
+    assert history.read(2) == "Heliotrope, noted."
+    store.rewind(conversation.pk, to_seq=2)
+    assert [one.seq for one in history.search("heliotrope", 8)] == []
+    assert history.read(2) is None
+    assert StoredHistory(uuid.uuid4()).search("heliotrope", 8) == []
+
+
+def test_a_tools_result_is_found_by_what_it_says(conversation: Conversation, say: Say) -> None:
+    """And said to be one."""
+    say("user", "Read it.")
+    use_tools(conversation, 1)
+    summarise(conversation)
+    (found,) = StoredHistory(conversation.pk).search("its text", 8)
+    assert (found.who, found.excerpt) == ("a tool's result", "its text")
+
+
+@pytest.mark.parametrize(
+    "words", ["", "the of and", '"', "a AND b OR", "NEAR(x)", "\ud800", "x" * 9_000, "%s", "の"]
+)
+def test_no_question_is_an_error(conversation: Conversation, say: Say, words: str) -> None:
+    """There is nothing it can say wrong."""
+    say("user", "The vault's word is heliotrope.")
+    summarise(conversation)
+    assert StoredHistory(conversation.pk).search(words, 8) in ([], [*_anything(conversation)])
+
+
+def _anything(conversation: Conversation) -> list[object]:
+    return [*StoredHistory(conversation.pk).search("the", 8)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("migrations", "migration"),
+        ("planted", "planting"),
+        ("called", "calls"),
+        ("parties", "party"),
+    ],
+)
+def test_endings_do_not_matter(one: str, other: str) -> None:
+    """A question is asked in other forms than its answer."""
+    assert stem(one) == stem(other)

@@ -1,0 +1,277 @@
+"""Commands: within time and limits, without the server's secrets, and nothing of them is left."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolOutcome
+from chatapp.tools import WorkspaceToolbox, shell
+from chatapp.tools.outputs import HEAD, TAIL, read_part
+from chatapp.tools.ports import Person
+from chatapp.tools.shell import Shell
+
+PATIENCE = 60  # seconds
+
+
+class Watching:
+    """Somebody who watches a call."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self.came = asyncio.Event()
+
+    def show(self, output: str) -> None:
+        self.shown.append(output)
+        self.came.set()
+
+    async def ask(self, question: str, answers: object, /) -> str:
+        raise AssertionError(question)
+
+
+Run = Callable[..., "asyncio.Future[ToolOutcome]"]
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> Path:
+    """Where long outputs are kept."""
+    return tmp_path / "outputs"
+
+
+@pytest.fixture
+def toolbox(folder: Path, outputs: Path) -> WorkspaceToolbox:
+    """The tools where the operator allows commands."""
+    return WorkspaceToolbox(
+        folder, offers={Shell: lambda line: Shell(folder, outputs, line), Person: lambda line: line}
+    )
+
+
+async def run(toolbox: WorkspaceToolbox, command: str, **more: int) -> ToolOutcome:
+    """Run a command as the model does."""
+    return await toolbox.run("run_command", {"command": command, **more})
+
+
+def python(code: str) -> str:
+    """Return a command that runs a piece of Python."""
+    return f"{sys.executable} -c '{textwrap.dedent(code)}'"
+
+
+async def test_a_command_gives_its_output_and_how_it_ended(
+    toolbox: WorkspaceToolbox, folder: Path
+) -> None:
+    """In the workspace; what fails is marked as such."""
+    outcome = await run(toolbox, "echo one; echo two >&2; pwd")
+    assert outcome.text.startswith(f"one\ntwo\n{folder}\n")
+    assert re.search(r"\[Exit code 0 after \d+\.\d s\.\]$", outcome.text)
+    failed = await run(toolbox, "false")
+    assert (failed.is_error, failed.text.splitlines()[0]) == (True, "[No output.]")
+    assert "[Exit code 127" in (await run(toolbox, "no-such-program")).text
+
+
+async def test_a_command_is_not_offered_unless_the_operator_allows_it(folder: Path) -> None:
+    """Whatever the policies say."""
+    names = [spec.name for spec in WorkspaceToolbox(folder).specs]
+    assert "run_command" not in names
+    assert "read_output" not in names
+
+
+async def test_nothing_of_the_servers_environment_is_there(
+    toolbox: WorkspaceToolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No key, no path, no name."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    outcome = await run(toolbox, "env | cut -d= -f1 | sort")
+    names = {
+        "HOME",
+        "LANG",
+        "OLDPWD",
+        "PATH",
+        "PWD",
+        "PYTHONDONTWRITEBYTECODE",
+        "SHLVL",
+        "TERM",
+        "_",
+    }
+    assert {*outcome.text.split("[")[0].split()} <= names
+
+
+async def test_a_command_that_waits_for_input_gets_none(toolbox: WorkspaceToolbox) -> None:
+    """It reads the end of its input at once."""
+    outcome = await run(toolbox, "read answer || echo nobody answers; cat")
+    assert outcome.text.startswith("nobody answers\n[Exit code 0")
+
+
+async def test_a_command_is_ended_when_its_time_is_up(
+    toolbox: WorkspaceToolbox, folder: Path
+) -> None:
+    """With all that it has started, and what it said by then is there."""
+    outcome = await run(toolbox, "echo begun; sleep 1000 & sleep 1000", timeout=1)
+    assert outcome.is_error
+    assert outcome.text.startswith("begun\n[Ended after 1 s, with all that it had started.")
+    assert not running("sleep 1000")
+
+
+def running(words: str) -> list[int]:
+    """Return the processes whose command line has these words, zombies left out."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if words in line and "pytest" not in line:
+            found.append(int(process.name))
+    return found
+
+
+async def test_what_a_command_leaves_running_ends_with_it(toolbox: WorkspaceToolbox) -> None:
+    """Also what has a session of its own and gave up its parent."""
+    daemon = "(setsid sh -c 'sleep 2000' >/dev/null 2>&1 &)"
+    outcome = await run(toolbox, f"{daemon}; sleep 2000 >/dev/null 2>&1 & echo gone")
+    assert outcome.text.startswith("gone\n")
+    assert not running("sleep 2000")
+
+
+async def test_stop_ends_a_command_with_all_that_it_has_started(
+    toolbox: WorkspaceToolbox, folder: Path
+) -> None:
+    """Its group, and what left it."""
+    watching = Watching()
+    call = asyncio.create_task(
+        toolbox.run(
+            "run_command", {"command": "(setsid sleep 3000 &) ; echo on; sleep 3000"}, watching
+        )
+    )
+    async with asyncio.timeout(PATIENCE):
+        await watching.came.wait()
+    assert watching.shown[-1] == "on\n"
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert not running("sleep 3000")
+
+
+async def test_a_command_that_makes_processes_without_end_is_ended(
+    toolbox: WorkspaceToolbox,
+) -> None:
+    """None of them is left."""
+    bomb = "for n in 1 2 3 4 5 6 7 8; do (while :; do sleep 4000 & sleep 0.05; done) & done; wait"
+    outcome = await run(toolbox, bomb, timeout=1)
+    assert outcome.is_error
+    assert not running("sleep 4000")
+
+
+async def test_a_flood_is_cut_in_the_middle_and_kept_whole(
+    toolbox: WorkspaceToolbox, outputs: Path
+) -> None:
+    """50 MB: the model gets both ends, and can read the rest; watchers get the end now and then."""
+    watching = Watching()
+    command = "yes 0123456789abcde | head -c 52428800; echo the end"
+    outcome = await toolbox.run("run_command", {"command": command}, watching)
+    assert len(outcome.text) < HEAD + TAIL + 500
+    assert outcome.text.startswith("0123456789abcde\n")
+    assert "the end\n[Exit code 0" in outcome.text
+    found = re.search(r"All 52,428,808 can be read with read_output, name (\w+)\.", outcome.text)
+    assert found
+    assert all(len(one) <= shell.SHOWN for one in watching.shown)
+    part = await toolbox.run("read_output", {"name": found[1], "start": 26_214_400})
+    assert part.text.startswith("0123456789abcde\n")
+    assert "Read on with start=26254400." in part.text
+    last = await toolbox.run("read_output", {"name": found[1], "start": 52_428_800})
+    assert last.text == "the end\n"
+    beyond = await toolbox.run("read_output", {"name": found[1], "start": 60_000_000})
+    assert beyond.is_error
+
+
+@pytest.mark.parametrize("name", ["../../secret-key", "x", "", "0" * 16, "/etc/passwd"])
+def test_no_name_of_an_output_leads_elsewhere(outputs: Path, name: str) -> None:
+    """They are names, not paths."""
+    outputs.mkdir()
+    (outputs.parent / "secret-key.txt").write_text("secret")
+    with pytest.raises(ToolError, match="There is no output of this name"):
+        read_part(outputs, name, 0, 100)
+
+
+async def test_bytes_that_are_no_text_and_signs_to_a_terminal_do_no_harm(
+    toolbox: WorkspaceToolbox,
+) -> None:
+    """They are shown as what they are, or left out."""
+    outcome = await run(toolbox, r"printf '\033[31mred\033[0m \377\000x\r\n'")
+    assert outcome.text.startswith("red \N{REPLACEMENT CHARACTER}x\n[Exit")
+
+
+@pytest.mark.parametrize("command", ["", "  ", "x" * 20_001, "echo \0"])
+async def test_what_is_no_command_is_refused(toolbox: WorkspaceToolbox, command: str) -> None:
+    """In a sentence."""
+    outcome = await run(toolbox, command)
+    assert outcome == ToolOutcome("A command has 1 to 20,000 characters.", is_error=True)
+
+
+async def test_a_command_has_no_memory_without_end(toolbox: WorkspaceToolbox) -> None:
+    """It fails, and the server does not."""
+    outcome = await run(toolbox, python('x = bytearray(5 * 1024**3); print("had it")'))
+    assert outcome.is_error
+    assert "MemoryError" in outcome.text
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from chatapp.agent.ports import NO_LINE
+from chatapp.tools.shell import Shell
+asyncio.run(Shell(Path(sys.argv[1]), Path(sys.argv[2]), NO_LINE).run(sys.argv[3], 1000))
+"""
+
+
+def test_a_command_ends_with_a_server_that_is_killed(folder: Path, outputs: Path) -> None:
+    """Nothing tells it: the pipe that it hangs on is closed by the system."""
+    command = "(setsid sleep 5000 &); touch begun; sleep 5000"
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(folder), str(outputs), command])
+    wait_until(lambda: (folder / "begun").exists() and len(running("sleep 5000")) >= 2)
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait(PATIENCE)
+    wait_until(lambda: not running("sleep 5000"))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Look until something holds; the system tells nobody when it does."""
+    for _ in range(PATIENCE * 20):
+        if holds():
+            return
+        signal.sigtimedwait([], 0.05)
+    pytest.fail("it never came to that")
+
+
+@pytest.mark.skipif(shell.bubblewrap() is None, reason="bubblewrap is not installed")
+async def test_in_bubblewrap_a_command_sees_its_folder_and_the_system_only(
+    toolbox: WorkspaceToolbox, folder: Path
+) -> None:
+    """Not what lies beside it, and no network."""
+    (folder.parent / "key").write_text("secret")
+    outcome = await run(toolbox, f"cat {folder.parent}/key; ls /proc | grep -c '^[0-9]'")
+    assert "secret" not in outcome.text
+
+
+def test_where_there_is_bubblewrap_commands_run_in_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the workspace to write, the system to read, and nothing else."""
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    first, *rest = shell.sandboxed(folder)
+    assert first == str(program)
+    assert {"--unshare-all", "--die-with-parent"} <= {*rest}
+    binds = [rest[at + 1] for at, one in enumerate(rest) if one == "--bind"]
+    assert binds == [str(folder)]
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert shell.sandboxed(folder) == []
