@@ -14,14 +14,15 @@ from chatapp.agent.ports import Audience, Model, Provider
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.attempts import StoredLog
 from chatapp.context.budgets import COUNTER
+from chatapp.context.checkpoints import Checkpoints
 from chatapp.context.gate import StoredGate
 from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
-from chatapp.context.toolboxes import toolbox_for
-from chatapp.models import Conversation, Preferences, Profile
+from chatapp.context.toolboxes import toolbox_for, workspace_of
+from chatapp.models import Preferences, Profile
 from chatapp.models.accounts import KeySource, server_key, server_url
 from chatapp.network.addresses import Guard
 from chatapp.providers import create_provider, create_sealed
@@ -98,13 +99,6 @@ def hooks_for(workspace: Path) -> condense.Hooks:
     return hooks + (named if isinstance(named, condense.Hooks) else named(workspace))
 
 
-def workspace_of(conversation: Conversation) -> Path:
-    """Return the folder the conversation's tools may read, made when it is missing."""
-    folder = Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What works on one run: the loop that answers, who lets tools run, and who condenses."""
@@ -135,7 +129,13 @@ def assemble(run: Run, audience: Audience) -> Parts:
         provider=provider,
         scale=scale,
     )
-    gate = StoredGate(run, toolbox=toolbox, saver=saver, audience=audience)
+    gate = StoredGate(
+        run,
+        toolbox=toolbox,
+        checkpoints=Checkpoints(workspace),
+        saver=saver,
+        audience=audience,
+    )
     loop = AgentLoop(
         provider=provider,
         toolbox=toolbox,

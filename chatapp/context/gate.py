@@ -1,6 +1,7 @@
 """The agent's gate, kept in the database: what a person is asked outlives this process."""
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,13 +10,18 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting, ToolError
-from chatapp.agent.ports import Asking, Audience, Policy, ToolOutcome
+from chatapp.agent.ports import Access, Asking, Audience, Policy, ToolOutcome
 from chatapp.context import toolboxes
+from chatapp.context.checkpoints import CheckpointFailed, Checkpoints
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
-from chatapp.models import Conversation, Question
+from chatapp.models import Checkpoint, Conversation, Question
 from chatapp.models.reading import reading
 from chatapp.tools import WorkspaceToolbox
+
+log = logging.getLogger(__name__)
+
+_CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 
 DENIED = "The user does not allow this call."
 GO_ON = "Do not try to reach the same in another way; go on without it, or ask."
@@ -26,9 +32,17 @@ class StoredGate:
     """The agent's ``Gate`` over one run; one question at a time is open."""
 
     def __init__(
-        self, run: Run, *, toolbox: WorkspaceToolbox, saver: Saver, audience: Audience
+        self,
+        run: Run,
+        *,
+        toolbox: WorkspaceToolbox,
+        checkpoints: Checkpoints,
+        saver: Saver,
+        audience: Audience,
     ) -> None:
-        """Take the run that waits, and the tools that say what a call would change."""
+        """Take the run that waits, the tools that say what would change, and what keeps files."""
+        self.checkpoints = checkpoints
+        self._kept = 0
         self.run = run
         self.toolbox = toolbox
         self.saver = saver
@@ -37,7 +51,16 @@ class StoredGate:
         self._leaving = False
 
     async def permit(self, asking: Asking) -> ToolOutcome | None:
-        """Return what the model is told where a call may not run, None where it may."""
+        """Return what the model is told where a call may not run, None where it may.
+
+        Before the first call of a reply that may change files, they are kept as they are.
+        """
+        refused = await self._refusal(asking)
+        if refused is None and self.toolbox.access(asking.call.name) in _CHANGES_FILES:
+            await self._keep_files(asking.seq)
+        return refused
+
+    async def _refusal(self, asking: Asking) -> ToolOutcome | None:
         name = asking.call.name
         if self.toolbox.policy(name) is Policy.ALLOW:
             return None
@@ -57,6 +80,18 @@ class StoredGate:
             return None
         reason = f" They say: {question.answer}" if question.answer else ""
         return ToolOutcome(f"{DENIED}{reason}\n{GO_ON}", is_error=True)
+
+    async def _keep_files(self, seq: int) -> None:
+        if self._kept == seq or not self.checkpoints.are_possible():
+            return
+        try:
+            name = await asyncio.to_thread(self.checkpoints.take)
+        except CheckpointFailed:
+            log.warning("the files could not be kept before they are changed", exc_info=True)
+            return
+        self._kept = seq
+        create = Checkpoint.objects.get_or_create
+        await self.saver.save(create, turn=self.run.turn, seq=seq, defaults={"name": name})
 
     async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
         """Return what a person answers; raise LeftWaiting once nobody waits any more."""

@@ -19,6 +19,13 @@ from chatapp.tools.shell import Shell
 WEB = Guard(allow_private=False)
 
 
+def workspace_of(conversation: Conversation) -> Path:
+    """Return the folder the conversation's tools may read, made when it is missing."""
+    folder = Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
     """Return by name what was decided about tools: for the conversation, else for the profile."""
     own = conversation.tool_policies if conversation else {}

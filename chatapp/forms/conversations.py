@@ -19,9 +19,10 @@ class RenameForm(forms.Form):
 class RewindForm(forms.Form):
     """A place in a conversation, and the condensation it was chosen at, if any.
 
-    The ``key`` makes going back there twice harmless.
+    The ``key`` makes going back there twice harmless; ``with_files`` the workspace goes back too.
     """
 
     to_seq = forms.IntegerField(min_value=1)
     condensation = forms.UUIDField(required=False)
     key = forms.UUIDField(required=False)
+    with_files = forms.BooleanField(required=False)

@@ -3,7 +3,7 @@
 ``accounts``       who signs in, and how they want things: SignInToken, Profile, Preferences
 ``conversations``  what was said: Conversation, Message
 ``turns``          what happened: Turn, Rewind
-``questions``      what a turn asks a person: Question
+``questions``      what a turn asks a person, and how files were: Question, Checkpoint
 ``owners``         which process a turn belongs to
 ``records``        what was done about it: Condensation, ModelCall, ToolRun
 ``message_index``  which messages have the words that somebody looks for
@@ -12,12 +12,13 @@
 from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
 from chatapp.models.conversations import Conversation, Message
-from chatapp.models.questions import Question
+from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.records import Condensation, ModelCall, ToolRun
 from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [
+    "Checkpoint",
     "Condensation",
     "Conversation",
     "Fragment",

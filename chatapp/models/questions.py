@@ -1,4 +1,6 @@
-"""What a turn asks a person: whether a tool may run, or what the model wants to know.
+"""What tools leave on record before they run: what a person is asked, and files as they were.
+
+A person is asked whether a tool may run, or what the model wants to know.
 
 A question ends by a person's hand only: it is answered, or the turn that asks is stopped.
 """
@@ -11,6 +13,25 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
 from chatapp.models.turns import Turn
+
+
+class Checkpoint(models.Model):
+    """A snapshot of the workspace, taken before the calls of message ``seq`` changed it.
+
+    ``name`` is what the folder's own repository calls it.
+    """
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="checkpoints")
+    seq = models.PositiveIntegerField()
+    name = models.CharField(max_length=64)
+    taken_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("turn", "seq"), name="checkpoint_of_reply"),)
+
+    def __str__(self) -> str:
+        """Name the message before which it was taken."""
+        return f"Checkpoint before {self.seq}"
 
 
 class QuestionQuerySet(models.QuerySet["Question"]):

@@ -195,7 +195,8 @@ class Rewind(Hiding):
     An edit and an answer asked for anew set what was there aside as a version: ``version`` is its
     number, and ``root_seq`` the message that all versions of one place stand for. Going to another
     version is a rewind of the one that is shown, which ``brings_back`` an older rewind's messages.
-    ``rewind_parent`` is a later rewind that took this one along.
+    ``rewind_parent`` is a later rewind that took this one along. ``files_before`` is a snapshot of
+    the workspace, where the files went back too.
     """
 
     class Cause(models.TextChoices):
@@ -213,6 +214,7 @@ class Rewind(Hiding):
     last_seq = models.PositiveIntegerField()
     root_seq = models.PositiveIntegerField(null=True)
     version = models.PositiveIntegerField(null=True)
+    files_before = models.CharField(max_length=64, blank=True)
     brings_back = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
     rewind_parent = models.UUIDField(null=True)
     created_at = models.DateTimeField(default=timezone.now)

@@ -47,6 +47,7 @@ from chatapp.services.conversations import (
 from chatapp.services.errors import Refused, saving
 from chatapp.services.history import (
     Preview,
+    files_to_bring_back,
     list_hidden,
     preview_rewind,
     put_back,
@@ -76,6 +77,7 @@ __all__ = [
     "continue_turn",
     "create_sign_in_token",
     "delete_conversation",
+    "files_to_bring_back",
     "finish_turn",
     "has_loose_end",
     "has_unfinished",

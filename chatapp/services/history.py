@@ -4,6 +4,7 @@ Each names a record, and asked again for what is done already it changes nothing
 refusal: somebody clicked twice, or a line was lost before the answer came.
 """
 
+import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +17,16 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context import budgets, sizes
-from chatapp.models import Condensation, Conversation, Message, Rewind, store
+from chatapp.context.checkpoints import Change, CheckpointFailed, Checkpoints
+from chatapp.context.toolboxes import workspace_of
+from chatapp.models import Checkpoint, Condensation, Conversation, Message, Rewind, store
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
 from chatapp.services.versions import is_shown, show_version
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +43,41 @@ def preview_rewind(*, conversation: Conversation, to_seq: int) -> Preview:
     return Preview(**store.rewindable(conversation.pk, to_seq).count_seen())
 
 
+def files_to_bring_back(*, conversation: Conversation, to_seq: int) -> tuple[list[Change], str]:
+    """Return what would change in the workspace if it went back as well: files, and the lines."""
+    name = _checkpoint_before(conversation, to_seq)
+    if not name:
+        return [], ""
+    try:
+        return Checkpoints(workspace_of(conversation)).changes(name)
+    except CheckpointFailed:
+        log.exception("the files of a checkpoint could not be compared")
+        return [], ""
+
+
+def _checkpoint_before(conversation: Conversation, to_seq: int) -> str:
+    """Return how the files were before the first change since a message, "" without any."""
+    since = Checkpoint.objects.filter(turn__conversation=conversation, seq__gte=to_seq)
+    present = conversation.messages.filter(seq__gte=to_seq, rewind_parent=None).values("seq")
+    first = since.filter(seq__in=present).order_by("seq").first()
+    return first.name if first else ""
+
+
+def _bring_back(conversation: Conversation, name: str) -> str:
+    """Make the files what they were; return what they were until now."""
+    try:
+        return Checkpoints(workspace_of(conversation)).bring_back(name)
+    except CheckpointFailed as error:
+        log.exception("the files of a checkpoint could not be brought back")
+        raise Refused(_("The files could not be brought back. Nothing was changed.")) from error
+
+
 def rewind_conversation(
-    *, conversation: Conversation, to_seq: int, key: uuid.UUID | None = None
+    *, conversation: Conversation, to_seq: int, key: uuid.UUID | None = None, files: bool = False
 ) -> Rewind:
     """Go back to before message ``to_seq``; refused while a turn runs or without such a message.
+
+    With ``files`` those of the workspace are what they were then, too.
 
     The record is known by the client's ``key``: for one that was here before, nothing happens.
     """
@@ -54,7 +90,10 @@ def rewind_conversation(
         _refuse_while_running(locked)
         if not locked.messages.filter(seq=to_seq, rewind_parent=None).exists():
             raise Refused(_("This message was rewound already. Reload the page."))
-        return store.rewind(locked.pk, to_seq=to_seq, id=key)
+        name = _checkpoint_before(locked, to_seq) if files else ""
+        # The last thing that can fail comes first: it takes nothing else along.
+        before = _bring_back(locked, name) if name else ""
+        return store.rewind(locked.pk, to_seq=to_seq, id=key, files_before=before)
 
 
 def undo_rewind(*, rewind: Rewind) -> None:
@@ -66,6 +105,9 @@ def undo_rewind(*, rewind: Rewind) -> None:
         _refuse_while_running(locked)
         if not fresh.undoable().exists():
             raise Refused(_("Something new was written since, so this rewind can't be undone."))
+        files = fresh.get().files_before
+        if files:
+            _bring_back(locked, files)
         store.undo_rewind(rewind)
 
 

@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from typing import Any, Protocol, cast, get_type_hints
 
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
-from chatapp.agent.ports import NO_LINE, Line, Policy, ToolOutcome, ToolSpec
+from chatapp.agent.ports import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments
 from chatapp.tools.workspace import Workspace, quote
 from chatapp.tools.writable import WritableWorkspace
@@ -100,6 +100,11 @@ class WorkspaceToolbox:
         tool = _TOOLS.get(name)
         default = tool.SPEC.default_policy if tool else Policy.ALLOW
         return self._policies.get(name, default)
+
+    def access(self, name: str) -> Access:
+        """Return what a tool does to the world."""
+        tool = _TOOLS.get(name)
+        return tool.SPEC.access if tool else Access.READ
 
     def holds(self, path: str) -> bool:
         """Whether the tools could read this path now; asks the disk."""

@@ -25,6 +25,7 @@ from chatapp.transcript.page import (
     page_between,
     revision,
 )
+from chatapp.transcript.parts import kind_of_line
 from chatapp.transcript.rows import (
     Asked,
     CallCost,
@@ -75,6 +76,7 @@ __all__ = [
     "attempt_lines",
     "call_text",
     "find_hits",
+    "kind_of_line",
     "live_row",
     "message_text",
     "outcome_name",

@@ -131,12 +131,13 @@ def asked_of(question: Question) -> Asked:
         access=spec.access if spec else Access.EXECUTE,
         text=question.text,
         suggestions=question.suggestions,
-        lines=[(_kind_of(line), line) for line in question.shown.splitlines()],
+        lines=[(kind_of_line(line), line) for line in question.shown.splitlines()],
     )
 
 
-def _kind_of(line: str) -> str:
-    if line.startswith(("--- ", "+++ ")):
+def kind_of_line(line: str) -> str:
+    """Return what a line of a difference is: "file", "place", "added", "removed" or "same"."""
+    if line.startswith(("--- ", "+++ ", "diff --git ", "index ")):
         return "file"
     return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")
 

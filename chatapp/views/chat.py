@@ -70,11 +70,14 @@ def preview_rewind(request: Request, pk: uuid.UUID) -> HttpResponse:
     to_seq = form.cleaned_data["to_seq"]
     attempt = form.cleaned_data["condensation"]
     preview = services.preview_rewind(conversation=conversation, to_seq=to_seq)
+    changes, shown = services.files_to_bring_back(conversation=conversation, to_seq=to_seq)
     context = {
         "conversation": conversation,
         "to_seq": to_seq,
         "key": uuid.uuid4(),
         "hides": transcript.seen_words(preview),
+        "changes": changes,
+        "difference": [(transcript.kind_of_line(line), line) for line in shown.splitlines()],
         "attempt": attempt and get_object_or_404(conversation.condensations, pk=attempt),
     }
     return render(request, "chat/_rewind_dialog.html", context)
@@ -88,8 +91,12 @@ def rewind_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     form = RewindForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("There is no such place in this conversation."))
-    to_seq, key = form.cleaned_data["to_seq"], form.cleaned_data["key"]
-    services.rewind_conversation(conversation=conversation, to_seq=to_seq, key=key)
+    services.rewind_conversation(
+        conversation=conversation,
+        to_seq=form.cleaned_data["to_seq"],
+        key=form.cleaned_data["key"],
+        files=form.cleaned_data["with_files"],
+    )
     return announce(request, conversation)
 
 

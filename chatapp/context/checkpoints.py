@@ -1,0 +1,154 @@
+"""Snapshots of a workspace's files: taken before they are changed, and brought back on request.
+
+They are commits of a repository of the server's own, one for each folder; a ``.git`` of the user's
+is neither used nor touched. What git would do to files of itself (line ends, filters, hooks, what
+a folder ignores) is switched off: a file comes back with the bytes that it had.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from chatapp.tools.workspace import SKIPPED
+
+log = logging.getLogger(__name__)
+
+# Seconds for one command of git.
+PATIENCE = 60
+
+# Characters of a difference that are shown.
+MAX_SHOWN = 100_000
+
+_COMMIT = re.compile("[0-9a-f]{40}")
+# Before any that lie in the folder.
+_ATTRIBUTES = "* -text -ident -eol -filter -working-tree-encoding !diff\n"
+_NOBODY = {"NAME": "Palimpsest", "EMAIL": "nobody@localhost", "DATE": "2000-01-01T00:00:00Z"}
+_SWITCHED_OFF = (
+    *("-c", "core.autocrlf=false", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+    *("-c", "gc.auto=0", "-c", "core.quotePath=false", "-c", "core.fileMode=true"),
+    *("-c", "advice.addEmbeddedRepo=false", "-c", "core.attributesFile=/dev/null"),
+)
+
+
+class CheckpointFailed(Exception):
+    """Files could not be kept or brought back; the text is for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would become of a file: lines added and removed, None for what is no text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+class Checkpoints:
+    """The snapshots of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder; nothing is looked at before it is needed."""
+        self.folder = folder.resolve()
+        name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:32]
+        self.repository = Path(settings.DATA_DIR) / "checkpoints" / name
+
+    @staticmethod
+    def are_possible() -> bool:
+        """Whether there is git on this server."""
+        return shutil.which("git") is not None
+
+    def take(self) -> str:
+        """Keep the files as they are and return the snapshot's name; raise CheckpointFailed."""
+        with self._locked():
+            return self._take()
+
+    def bring_back(self, name: str) -> str:
+        """Make the files what they were, and return a snapshot of what they are now."""
+        with self._locked():
+            now = self._take()
+            self._git("read-tree", "--reset", "-u", _checked(name))
+            return now
+
+    def changes(self, name: str) -> tuple[list[Change], str]:
+        """Return what bringing a snapshot back would change, by file and line by line."""
+        with self._locked():
+            between = (self._take(), _checked(name))
+            plain = ("--no-ext-diff", "--no-textconv", "--no-renames", "--text")
+            counted = self._git("diff", "--numstat", "-z", *plain[:-1], *between)
+            shown = self._git("diff", "--no-color", *plain, *between)
+        return [*_read_changes(counted)], shown[:MAX_SHOWN]
+
+    def _take(self) -> str:
+        left_out = [f":(exclude,glob)**/{one}/**" for one in sorted(SKIPPED)]
+        self._git("add", "--all", "--force", "--", ".", *left_out)
+        tree = self._git("write-tree").strip()
+        return self._git("commit-tree", "-m", "checkpoint", tree).strip()
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Let one at a time work with the repository, which is made when it is missing."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.repository.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.repository / "palimpsest.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (self.repository / "HEAD").exists():
+                self._git("init", "--quiet", "--template=")
+                (self.repository / "info").mkdir(exist_ok=True)
+                (self.repository / "info" / "attributes").write_text(_ATTRIBUTES)
+            # What a server that was killed left there.
+            (self.repository / "index.lock").unlink(missing_ok=True)
+            yield
+
+    def _git(self, *arguments: str) -> str:
+        try:
+            done = subprocess.run(  # noqa: S603 - git, with arguments of our own
+                ["git", *_SWITCHED_OFF, *arguments],  # noqa: S607 - wherever it is installed
+                cwd=self.folder,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PATIENCE,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            said = getattr(error, "stderr", b"") or b""
+            raise CheckpointFailed(f"{error}: {said.decode(errors='replace')[:500]}") from error
+        return done.stdout.decode(errors="replace")
+
+    def _environment(self) -> dict[str, str]:
+        who = {f"GIT_{role}_{key}": value for key, value in _NOBODY.items()
+               for role in ("AUTHOR", "COMMITTER")}  # fmt: skip
+        return {
+            **who,
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": "/nonexistent",
+            "LC_ALL": "C",
+            "GIT_DIR": str(self.repository),
+            "GIT_WORK_TREE": str(self.folder),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_TERMINAL_PROMPT": "0",
+        }
+
+
+def _checked(name: str) -> str:
+    if not _COMMIT.fullmatch(name):
+        raise CheckpointFailed("this is not the name of a snapshot")
+    return name
+
+
+def _read_changes(counted: str) -> Iterator[Change]:
+    for line in filter(None, counted.split("\0")):
+        added, removed, path = line.split("\t", 2)
+        numbers = [int(one) if one.isdecimal() else None for one in (added, removed)]
+        yield Change(path, *numbers)
