@@ -24,6 +24,7 @@ one_conversation = [
     path("messages/<int:seq>/text/", whole.show_message_text, name="message_text"),
     path("messages/<int:seq>/call/", whole.show_call_text, name="call_text"),
     path("questions/<int:question_pk>/", questions.answer_question, name="answer_question"),
+    path("todo/", chat.show_todo, name="todo"),
     path("tools/", questions.show_policies, name="tool_policies"),
     path("profile/", chat.choose_profile, name="choose_profile"),
     path("workspace/", chat.choose_workspace, name="choose_workspace"),

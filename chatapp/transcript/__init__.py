@@ -10,6 +10,7 @@
 ``builder`` rows of some consecutive messages
 ``queries`` what rows ask of the database each time
 ``whole``   what a row shows in part
+``todo``    the list that the agent keeps
 ``page``    one page of rows, in a number of queries that does not depend on its length
 ``hits``    messages that were found by searching
 """
@@ -47,6 +48,7 @@ from chatapp.transcript.rows import (
     TurnRow,
     VersionChoice,
 )
+from chatapp.transcript.todo import read_todo
 from chatapp.transcript.whole import call_text, message_text
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "page_after",
     "page_around",
     "page_between",
+    "read_todo",
     "revision",
     "seen_words",
 ]

@@ -39,6 +39,7 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
         "conversation": conversation,
         "page": read_page(request, conversation),
         "context": context_state(conversation, preferences),
+        "todo": transcript.read_todo(conversation),
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
         "longest": settings.LONGEST_MESSAGE,
@@ -57,6 +58,14 @@ def show_transcript(request: Request, pk: uuid.UUID) -> HttpResponse:
     template = "chat/_rows.html" if part else "chat/_transcript.html"
     page = read_page(request, conversation)
     return render(request, template, {"conversation": conversation, "page": page, "part": part})
+
+
+@require_GET
+@signed_in
+def show_todo(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Return the to-do list that the agent keeps."""
+    todo = transcript.read_todo(own_conversation(request, pk))
+    return render(request, "chat/_todo.html", {"todo": todo})
 
 
 @require_GET

@@ -13,6 +13,7 @@ import { fetchText } from "./source.js";
 import { text } from "./text.js";
 import { refreshTitle, startTitle } from "./title.js";
 import { toast } from "./toast.js";
+import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
 import { showOutput, showWaiting, startClocks } from "./waiting.js";
 
@@ -25,6 +26,9 @@ const places = new Places(transcript, scroll);
 const composer = new Composer(socket, toLatest);
 const editing = new Editing(composer, scroll);
 
+// A card of the tool that keeps the to-do list.
+const LIST = 'data-tool="update_todo_list"';
+
 const show = {
   async snapshot(frame) {
     composer.show(frame.status, frame.turn);
@@ -32,16 +36,25 @@ const show = {
     showPanel(frame.panel);
     composer.resend();
     transcript.settle(frame.articles.map(({ id }) => id));
-    if (frame.revision !== transcript.revision) await transcript.refetch();
+    if (frame.revision !== transcript.revision) {
+      tellOfList();
+      await transcript.refetch();
+    }
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
     if (frame.streamed) transcript.stream(frame.streamed);
   },
   resumed: () => composer.resend(),
-  "article.upserted": ({ id, html }) => transcript.upsert(id, html),
+  "article.upserted"({ id, html }) {
+    transcript.upsert(id, html);
+    if (html.includes(LIST)) tellOfList();
+  },
   "article.removed": ({ id }) => transcript.remove(id),
   "text.streamed": (frame) => transcript.stream(frame),
   "code.streamed": (frame) => transcript.streamCode(frame),
-  "transcript.changed": ({ revision }) => revision === transcript.revision || transcript.refetch(),
+  "transcript.changed"({ revision }) {
+    tellOfList();
+    return revision === transcript.revision || transcript.refetch();
+  },
   "panel.changed": showPanel,
   "condensing.progressed": showWritten,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
@@ -133,6 +146,7 @@ document.body.addEventListener("transcript-changed", () => inTurn(() => transcri
 
 startTitle();
 startClocks();
+startTodo();
 startPanel(socket, () => composer.turn);
 showConnection(socket, signIn, (isLost) => {
   composer.showLine(isLost);
