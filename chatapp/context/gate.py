@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting, ToolError
-from chatapp.agent.ports import Access, Asking, Audience, Policy, ToolOutcome
+from chatapp.agent.ports import Asking, Audience, Policy, ToolOutcome
 from chatapp.context import toolboxes
 from chatapp.context.checkpoints import CheckpointFailed, Checkpoints
 from chatapp.context.runs import Run
@@ -20,8 +20,6 @@ from chatapp.models.reading import reading
 from chatapp.tools import WorkspaceToolbox
 
 log = logging.getLogger(__name__)
-
-_CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 
 DENIED = "The user does not allow this call."
 GO_ON = "Do not try to reach the same in another way; go on without it, or ask."
@@ -56,7 +54,7 @@ class StoredGate:
         Before the first call of a reply that may change files, they are kept as they are.
         """
         refused = await self._refusal(asking)
-        if refused is None and self.toolbox.access(asking.call.name) in _CHANGES_FILES:
+        if refused is None and self.toolbox.access(asking.call.name) in toolboxes.CHANGES_FILES:
             await self._keep_files(asking.seq)
         return refused
 

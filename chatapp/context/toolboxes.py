@@ -7,13 +7,16 @@ from typing import Any
 
 from django.conf import settings
 
-from chatapp.agent.ports import Line, Policy
+from chatapp.agent.ports import Access, Line, Policy
 from chatapp.context.past import StoredHistory
 from chatapp.models import Conversation, Profile
 from chatapp.network.addresses import Guard
 from chatapp.tools import Offers, WorkspaceToolbox, tool_specs
 from chatapp.tools.ports import History, Person
 from chatapp.tools.shell import Shell
+
+# What needs files to be kept as they were, and none but one's own.
+CHANGES_FILES = frozenset({Access.WRITE, Access.EXECUTE})
 
 # Pages of the public web only, whatever profiles may name.
 WEB = Guard(allow_private=False)
@@ -27,11 +30,25 @@ def workspace_of(conversation: Conversation) -> Path:
 
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
-    """Return by name what was decided about tools: for the conversation, else for the profile."""
+    """Return by name what was decided about tools: for the conversation, else for the profile.
+
+    Files that several users see are changed by none of their agents.
+    """
     own = conversation.tool_policies if conversation else {}
     decided = {**profile.tool_policies, **own}
     specs = tool_specs()
-    return {name: Policy(policy) for name, policy in decided.items() if name in specs}
+    policies = {name: Policy(policy) for name, policy in decided.items() if name in specs}
+    if conversation and _is_shared(conversation):
+        policies |= {
+            name: Policy.DENY for name, one in specs.items() if one.access in CHANGES_FILES
+        }
+    return policies
+
+
+def _is_shared(conversation: Conversation) -> bool:
+    """Whether the workspace is one of the server's, and the owner none who runs it."""
+    first = conversation.workspace.partition("/")[0]
+    return first not in {"", "users"} and not conversation.owner.is_superuser
 
 
 def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy:

@@ -5,6 +5,7 @@
 ``leftovers``      what a turn left open when it ended
 ``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
+``files``          the files of a workspace, put in and taken out
 ``questions``      what a person says to a question
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
@@ -45,6 +46,7 @@ from chatapp.services.conversations import (
     take_over_waiting,
 )
 from chatapp.services.errors import Refused, saving
+from chatapp.services.files import MAX_LISTED, import_files, list_workspace, pack_workspace
 from chatapp.services.history import (
     Preview,
     files_to_bring_back,
@@ -64,6 +66,7 @@ from chatapp.services.workspaces import choose_workspace
 
 __all__ = [
     "ANSWER",
+    "MAX_LISTED",
     "SAMPLES",
     "Imported",
     "Preview",
@@ -83,12 +86,15 @@ __all__ = [
     "has_unfinished",
     "holder_of_sign_in_token",
     "import_conversation",
+    "import_files",
     "is_alone",
     "is_known",
     "keep_alive",
     "list_hidden",
+    "list_workspace",
     "may_look_around",
     "note_look_around",
+    "pack_workspace",
     "preferences_of",
     "prepare_owner",
     "preview_rewind",

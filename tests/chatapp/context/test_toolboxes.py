@@ -1,0 +1,50 @@
+"""Which tools a conversation has."""
+
+from django.contrib.auth.models import User
+from pytest_django import Settings
+
+from chatapp import services
+from chatapp.context import toolboxes
+from chatapp.models import Conversation
+
+READING = {
+    "ask_user", "list_files", "read_file", "read_message", "search_files", "search_history",
+    "update_todo_list",
+}  # fmt: skip
+
+
+def offered(conversation: Conversation) -> set[str]:
+    """Return the names of the tools that the model is told about."""
+    assert conversation.profile
+    return {*toolboxes.offered(conversation, conversation.profile)}
+
+
+def test_commands_are_there_where_the_operator_allows_them(
+    conversation: Conversation, settings: Settings
+) -> None:
+    """And pages where the user does."""
+    assert offered(conversation) == READING | {"apply_diff", "write_file"}
+    settings.ALLOW_COMMANDS = True
+    conversation.tool_policies = {"fetch_url": "ask"}
+    more = {"run_command", "read_output", "fetch_url"}
+    assert offered(conversation) == READING | {"apply_diff", "write_file"} | more
+
+
+def test_files_that_several_users_see_are_changed_by_none_of_their_agents(
+    alice: User, settings: Settings
+) -> None:
+    """Whatever is decided about tools; who runs the server may."""
+    settings.ALLOW_COMMANDS = True
+    shared = services.start_conversation(owner=alice, workspace=services.SAMPLES)
+    shared.tool_policies = {"write_file": "allow", "run_command": "allow"}
+    assert offered(shared) == READING | {"read_output"}
+    own = services.start_conversation(owner=alice, workspace=f"users/{alice.pk}/project")
+    assert offered(own) >= {"write_file", "run_command"}
+    alice.is_superuser = True
+    assert offered(shared) >= {"write_file", "run_command"}
+
+
+def test_a_policy_for_a_tool_that_is_gone_does_no_harm(conversation: Conversation) -> None:
+    """It is passed over."""
+    conversation.tool_policies = {"gone": "allow", "write_file": "deny"}
+    assert offered(conversation) == READING | {"apply_diff"}

@@ -1,0 +1,142 @@
+"""Files are put into a workspace and taken out, and no archive leads anywhere else."""
+
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+
+from chatapp import bootstrap, services
+from chatapp.models import Conversation
+from chatapp.services import files as module
+
+Put = Callable[..., HttpResponse]
+
+
+@pytest.fixture
+def folder(conversation: Conversation) -> Path:
+    """The conversation's workspace."""
+    return bootstrap.workspace_of(conversation)
+
+
+@pytest.fixture
+def put(conversation: Conversation, browser: Client) -> Put:
+    """Put files in, as the page does: names, contents and paths."""
+
+    def send(*files: tuple[str, bytes], paths: list[str] | None = None) -> HttpResponse:
+        sent = [SimpleUploadedFile(name, data) for name, data in files]
+        address = f"/c/{conversation.pk}/files/"
+        return browser.post(address, {"files": sent, "paths": paths or []}, follow=True)
+
+    return send
+
+
+def packed(entries: dict[str, bytes]) -> bytes:
+    """Return a zip."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return all files around a workspace."""
+    root = folder.parent
+    found = (one for one in root.rglob("*") if one.is_file())
+    return {str(one.relative_to(folder, walk_up=True)): one.read_bytes() for one in found}
+
+
+def test_files_folders_and_archives_are_put_in(put: Put, folder: Path) -> None:
+    """Each with the path that it has."""
+    put(("a.txt", b"a"), ("b.txt", b"b"), paths=["a.txt", "sub/b.txt"])
+    put(("c.zip", packed({"deep/er/c.txt": b"c", "d.txt": b"d"})))
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w:gz") as archive:
+        info = tarfile.TarInfo("e.txt")
+        info.size = 1
+        archive.addfile(info, io.BytesIO(b"e"))
+    answer = put(("e.tar.gz", tar.getvalue()))
+    assert everything(folder) == {
+        "a.txt": b"a", "sub/b.txt": b"b", "deep/er/c.txt": b"c", "d.txt": b"d", "e.txt": b"e",
+    }  # fmt: skip
+    page = answer.content.decode()
+    assert "1 file was put in." in page
+    assert "deep/er/c.txt" in page
+
+
+def test_no_path_in_an_archive_leads_out(put: Put, folder: Path) -> None:
+    """What is a link or a device is left out, and what lies outside is said to be."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        for name, kind in (("l", tarfile.SYMTYPE), ("h", tarfile.LNKTYPE), ("f", tarfile.FIFOTYPE)):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "/etc/passwd"
+            archive.addfile(info)
+        for name in ("../out", "/out", ".git/hooks/x", "ok"):
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            archive.addfile(info, io.BytesIO(b"x"))
+    answer = put(("a.tar", tar.getvalue()))
+    assert everything(folder) == {"ok": b"x"}
+    assert "Left out: ../out" in answer.content.decode()
+    put(("a.zip", packed({"../../out": b"x", "C:\\x": b"y", "fine": b"z"})))
+    assert set(everything(folder)) - {"C:\\x"} == {"ok", "fine"}
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tgz", "a.tar.xz"])
+@pytest.mark.parametrize("data", [b"", b"nonsense", packed({"a": b"x" * 50})[:60]])
+def test_what_is_no_archive_is_refused_in_words(
+    put: Put, folder: Path, name: str, data: bytes
+) -> None:
+    """And nothing is put in of it."""
+    answer = put((name, data))
+    assert answer.status_code == 200
+    assert everything(folder) == {}
+
+
+def test_a_bomb_is_refused(put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small it is packed."""
+    monkeypatch.setattr(module, "MAX_BYTES", 1_000)
+    answer = put(("bomb.zip", packed({f"{n}": b"0" * 600 for n in range(5)})))
+    assert "This is too much at once" in answer.content.decode()
+    assert len(everything(folder)) <= 1
+
+
+def test_files_are_taken_out_as_they_are(
+    conversation: Conversation, browser: Client, folder: Path
+) -> None:
+    """One, or all; a browser keeps them, and shows none of them as a page of this site."""
+    (folder / "page.html").write_text("<script>alert(1)</script>")
+    one = browser.get(f"/c/{conversation.pk}/files/file/", {"path": "page.html"})
+    assert one.content == b"<script>alert(1)</script>"
+    assert one["Content-Disposition"] == 'attachment; filename="page.html"'
+    assert one["Content-Type"] == "application/octet-stream"
+    whole = browser.get(f"/c/{conversation.pk}/files/all/")
+    with zipfile.ZipFile(io.BytesIO(whole.content)) as archive:
+        assert archive.namelist() == ["page.html"]
+    outside = browser.get(f"/c/{conversation.pk}/files/file/", {"path": "../../secret-key"},
+                          headers={"HX-Request": "true"})  # fmt: skip
+    assert outside.status_code == 422
+
+
+def test_nobody_else_sees_or_changes_them(
+    conversation: Conversation, folder: Path, bob: User
+) -> None:
+    """Not by any of the addresses; and what the server shares is not written by its users."""
+    (folder / "a.txt").write_text("a")
+    client = Client()
+    client.force_login(bob)
+    base = f"/c/{conversation.pk}/files/"
+    for address in (base, f"{base}file/?path=a.txt", f"{base}all/"):
+        assert client.get(address).status_code == 404
+    assert client.post(base, {"files": SimpleUploadedFile("b", b"b")}).status_code == 404
+    shared = services.start_conversation(owner=bob, workspace=services.SAMPLES)
+    client.post(f"/c/{shared.pk}/files/", {"files": SimpleUploadedFile("b", b"b")})
+    assert not (bootstrap.workspace_of(shared) / "b").exists()
