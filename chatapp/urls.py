@@ -31,6 +31,7 @@ one_conversation = [
     path("todo/", chat.show_todo, name="todo"),
     path("tools/", questions.show_policies, name="tool_policies"),
     path("profile/", chat.choose_profile, name="choose_profile"),
+    path("profile/choice/", chat.show_choice, name="profile_choice"),
     path("workspace/", chat.choose_workspace, name="choose_workspace"),
     path("rename/", conversations.rename_conversation, name="rename"),
     path("delete/", conversations.delete_conversation, name="delete"),

@@ -44,18 +44,23 @@ def read_panel(
     """Return the panel's frame as the database has it."""
     conversation = store.read_conversation(conversation_id)
     preferences = services.preferences_of(conversation.owner)
-    return render_panel(context_state(conversation, preferences), band, notice)
+    state = context_state(conversation, preferences)
+    return render_panel(state, band, notice, conversation.profile_id)
 
 
 def panel_of(
     run: Run, context: events.ContextChanged, band: Band | None, notice: Notice | None
 ) -> protocol.Frame:
     """Return the panel's frame as the run knows the context."""
-    return render_panel(state_of(run, context.history, context.tokens), band, notice)
+    state = state_of(run, context.history, context.tokens)
+    return render_panel(state, band, notice, run.profile.pk)
 
 
 def render_panel(
-    state: ContextState | None, band: Band | None, notice: Notice | None
+    state: ContextState | None,
+    band: Band | None,
+    notice: Notice | None,
+    profile: int | None = None,
 ) -> protocol.Frame:
     """Return the panel's frame; without a ``state`` there is no bar."""
     return protocol.panel(
@@ -64,6 +69,7 @@ def render_panel(
         written=words_written(band) if band else "",
         notice=render_to_string("chat/_notice.html", {"notice": notice}) if notice else "",
         now=time.time(),
+        profile=profile,
     )
 
 

@@ -222,8 +222,18 @@ def transcript_changed(revision: int | None) -> Frame:
     return {"type": "transcript.changed", "revision": revision}
 
 
-def panel(*, bar: str, condensing: str, written: str, notice: str, now: float) -> Frame:
+def panel(
+    *,
+    bar: str,
+    condensing: str,
+    written: str,
+    notice: str,
+    now: float,
+    profile: int | None = None,
+) -> Frame:
     """Replace the context bar, the "Condensing context…" band, and the notice at the composer.
+
+    A page that shows another ``profile`` as the chosen one fetches the choice again.
 
     ``written`` says how far the summary is. Moments in the HTML are in Unix seconds of the server's
     clock, which shows ``now``: so a band that goes on is the same HTML, and stays in its place.
@@ -235,6 +245,7 @@ def panel(*, bar: str, condensing: str, written: str, notice: str, now: float) -
         "written": written,
         "notice": notice,
         "now": now,
+        "profile": str(profile or ""),
     }
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
@@ -176,9 +176,19 @@ def close(conversation_id: uuid.UUID) -> None:
 
 def look_again(user_pk: int) -> None:
     """Have each open page of a user's come back, if it still may; callable from any thread."""
-    watched = Conversation.objects.filter(owner=user_pk, pk__in=[*hub.rooms])
-    for conversation_id in watched.values_list("pk", flat=True):
+    for conversation_id in _watched(user_pk):
         _tell(conversation_id, Room.dismiss)
+
+
+def announce_changes(user_pk: int) -> None:
+    """Have all open pages of a user's show what they depend on; callable from any thread."""
+    for conversation_id in _watched(user_pk):
+        announce_change(conversation_id)
+
+
+def _watched(user_pk: int) -> Iterable[uuid.UUID]:
+    watched = Conversation.objects.filter(owner=user_pk, pk__in=[*hub.rooms])
+    return watched.values_list("pk", flat=True)
 
 
 def _tell(conversation_id: uuid.UUID, what: Callable[[Room], None]) -> None:

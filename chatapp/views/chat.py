@@ -128,6 +128,15 @@ def switch_version(request: Request, pk: uuid.UUID, rewind_pk: uuid.UUID) -> Htt
     return announce(request, conversation)
 
 
+@require_GET
+@signed_in
+def show_choice(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Return the profiles that can answer, and which one does."""
+    conversation = own_conversation(request, pk)
+    context = {"conversation": conversation, "profiles": request.user.profiles.all()}
+    return render(request, "chat/_profile_options.html", context)
+
+
 @require_POST
 @signed_in
 def choose_profile(request: Request, pk: uuid.UUID) -> HttpResponse:

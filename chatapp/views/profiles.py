@@ -12,6 +12,7 @@ from chatapp import services
 from chatapp.context.budgets import budget_for
 from chatapp.context.thresholds import Threshold
 from chatapp.forms import PoliciesForm, ProfileForm, model_defaults, provider_traits
+from chatapp.live import turns
 from chatapp.models import Preferences, Profile
 from chatapp.views.common import Request, signed_in
 
@@ -62,6 +63,7 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
     profile = get_object_or_404(request.user.profiles, pk=pk)
     if request.method == "POST":
         profile.delete()
+        turns.announce_changes(request.user.pk)
         messages.success(request, _("“%s” was removed.") % profile)
         return redirect("profiles")
     return render(request, "profiles/delete.html", {"profile": profile})

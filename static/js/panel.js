@@ -9,7 +9,7 @@ const notice = document.getElementById("notice");
 const condense = document.getElementById("condense");
 const keep = document.getElementById("keep");
 
-let last = { bar: null, condensing: null, notice: null };
+let last = { bar: null, condensing: null, notice: null, profile: null };
 let ticking = 0;
 // Whether a condensation was asked for, and nothing is known of it yet.
 let asked = false;
@@ -50,6 +50,12 @@ function showNotice(html) {
   if (open) notice.querySelector("details")?.setAttribute("open", "");
 }
 
+/** Another tab may have chosen another, or removed the one that was chosen. */
+function showProfile(chosen) {
+  const isShown = document.querySelector(".profile-choice select").value === chosen;
+  if (!isShown) document.body.dispatchEvent(new Event("profile-changed"));
+}
+
 /** Say how far the summary is. */
 export function showWritten({ written }) {
   const place = condensing.querySelector("[data-written]");
@@ -81,6 +87,7 @@ export function showPanel(frame) {
   if (frame.bar !== last.bar) showBar(frame.bar);
   if (frame.condensing !== last.condensing) showCondensing(frame.condensing);
   if (frame.notice !== last.notice) showNotice(frame.notice);
+  if (frame.profile !== last.profile) showProfile(frame.profile);
   showWhetherItCan();
   last = frame;
   showWritten(frame);

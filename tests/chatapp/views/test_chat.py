@@ -42,7 +42,7 @@ def test_an_empty_chat_says_so(browser: Client, conversation: Conversation) -> N
     assert "Nothing has been said yet" in browser.get(f"/c/{conversation.pk}/").text
 
 
-@pytest.mark.parametrize("name", ["chat", "transcript", "rewind_preview"])
+@pytest.mark.parametrize("name", ["chat", "transcript", "rewind_preview", "profile_choice"])
 def test_what_is_alices_is_not_found_by_bob(
     stranger: Client, conversation: Conversation, name: str
 ) -> None:

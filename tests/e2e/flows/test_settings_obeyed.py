@@ -7,7 +7,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.e2e.flows.chat import Chat, texts, wants_summary
 from tests.e2e.flows.conftest import OpenChat
-from tests.e2e.flows.serving import Server
+from tests.e2e.flows.serving import Desk, Server
 from tests.e2e.flows.words import PASSWORD, long, summary
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
@@ -216,3 +216,13 @@ def test_an_own_prompt_reaches_the_model_until_it_is_reset(
     expect(settings_page.prompt).to_have_value(default)
     settings_page.save()
     expect(settings_page.prompt).to_have_value(default)
+
+
+def test_a_profile_that_was_removed_is_chosen_nowhere(open_chat: OpenChat, desk: Desk) -> None:
+    """A page that was open meanwhile offers what there is, and says that one has to be chosen."""
+    chat = open_chat()
+    choice = chat.page.get_by_role("combobox", name="Answered by")
+    expect(choice.locator(":checked")).to_have_text("Claude")
+    desk.post(f"/profiles/{desk.profile('Claude')}/delete/")
+    expect(choice.locator(":checked")).to_have_text("Choose a profile")
+    expect(choice.get_by_text("Claude")).to_have_count(0)
