@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from condense.__main__ import main
+from condense.evaluation.table import ROWS
 from tests.condense.sessions import Session
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +90,17 @@ def test_cuts_may_be_tried_at_any_size(folder: Path, capsys: pytest.CaptureFixtu
     result = json.loads(capsys.readouterr().out)
     assert result["compactions"] >= 2
     assert result["strategies"]["ledger"]["cost_usd"]["aligned"] == 0
+
+
+def test_the_page_on_the_comparison_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """And every figure of the table."""
+    page = (ROOT / "docs/evaluation.md").read_text("utf-8")
+    with pytest.raises(SystemExit):
+        main(["eval", "--help"])
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+    assert all(name in page for name in options if not name.startswith("--price-"))
+    assert "--price-input" in page
+    assert all(label in page for label in ROWS.values())
 
 
 def test_windows_and_rounds_may_be_compared_too(
