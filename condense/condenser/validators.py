@@ -70,8 +70,11 @@ async def is_no_refusal(_: Situation, reduction: Reduction) -> Verdict:
 
 
 async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict:
-    """Reject a text that says one thing over and over, or only copies what it stands for."""
-    hidden = _hidden(situation, reduction)
+    """Reject a text that says one thing over and over, or only copies what it stands for.
+
+    An earlier summary may be copied: the next one is asked to keep its words.
+    """
+    hidden = [message for message in _hidden(situation, reduction) if not message.is_summary]
     issues = await asyncio.to_thread(lambda: tuple(_repetitions(reduction.summary, hidden)))
     return Verdict(name="repetition", issues=issues, rejects=bool(issues))
 

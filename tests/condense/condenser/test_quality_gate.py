@@ -8,9 +8,11 @@ import pytest
 from condense import (
     DEFAULT_VALIDATORS,
     Hooks,
+    Message,
     Reduction,
     Situation,
     SummaryRejected,
+    Tags,
     TextChunk,
     Trigger,
     Usage,
@@ -191,6 +193,16 @@ async def test_a_copy_of_the_input_is_no_summary() -> None:
     copied = " ".join(one.text for one in chat(4, words=300)) + "and no more"
     assert (await judge(repeats_nothing, copied)).rejects
     assert not (await judge(repeats_nothing, summary())).rejects
+
+
+async def test_a_summary_may_keep_the_words_of_the_one_before() -> None:
+    """It is asked to, where nothing has changed."""
+    words = " ".join(f"port {number**5}" for number in range(99))
+    earlier = Message("user", f"## Conversation Summary\n{words}", tags=Tags(condense_id="c"))
+    bench = Bench(words, strategies=("fresh_start",), hooks=Hooks(validators=(repeats_nothing,)))
+    made = await bench.fit([earlier, *chat(4)[1:]], trigger=Trigger.MANUAL)
+    assert made is not None
+    assert (made.summary, bench.calls) == (words, 1)
 
 
 async def test_a_summary_without_the_users_rules_names_them_to_the_model() -> None:
