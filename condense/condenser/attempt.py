@@ -4,26 +4,19 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from condense.condenser.hooks import After, HookRun
+from condense.condenser.hooks import HookRun
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import Attempt, CondensationLog
-from condense.condenser.repair import lacking, pays, rejection
-from condense.errors import CondenseError, DidNotShrink, Vetoed
-from condense.history.thinking import behind, count_thinking
-from condense.messages import Block
-from condense.reducing import asks_model
-from condense.reducing.carrying import carry_answered
-from condense.situation import Addition, Reduction
+from condense.condenser.trial import Trial
+from condense.errors import CondenseError, Vetoed
+from condense.situation import Reduction
 from condense.strategies import Kit, Strategy
 from condense.tokens import TokenCounter
 from condense.writing.failure import describe
 from condense.writing.summarizer import Bill, Summarizer
 
 CUSTOM = "custom"
-UNBOUND = "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
-REPAIRED = "A first summary was rejected, and written again: {lacking}"
 
 logger = logging.getLogger(__name__)
 
@@ -79,72 +72,13 @@ class AttemptRunner:
     async def _reduce_or_fail(self) -> Reduction:
         """Return the reduction; whatever a strategy raises is a failure of this rung only."""
         try:
-            return await self._reduce()
+            return await Trial(self.strategy, self.ladder, self.hooks, self.kit).reduce()
         except CondenseError:
             raise
         except Exception as error:
             logger.exception("the strategy %s failed unexpectedly", self.strategy.name)
             said = f"The strategy {self.strategy.name} failed unexpectedly"
             raise CondenseError(said, details=describe(error)) from error
-
-    async def _reduce(self) -> Reduction:
-        """Return what holds: where a validator rejects a summary, a second one if it pays."""
-        reduction = await self._judged(self.kit)
-        found = lacking(reduction) if asks_model(self.strategy) else ()
-        if not found:
-            return reduction
-        if not pays(self.kit.bill, reduction, self.ladder.policy.distance_messages):
-            raise rejection(reduction)
-        repaired = await self._judged(replace(self.kit, lacking=found))
-        if lacking(repaired):
-            raise rejection(repaired)
-        notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
-        return replace(repaired, notes=notes)
-
-    async def _judged(self, kit: Kit) -> Reduction:
-        reduction = await self.strategy.reduce(self.situation, kit)
-        self.ladder.check(reduction)
-        for hook in self.hooks.hooks.after:
-            for addition in await self.hooks.additions(hook, self.situation, reduction):
-                reduction = self._extended(reduction, addition, hook)
-        return await self.hooks.judged(self.situation, self._noting_thinking(reduction))
-
-    def _noting_thinking(self, reduction: Reduction) -> Reduction:
-        """Return the reduction with word of the thinking that it leaves without its beginning."""
-        count = count_thinking(behind(self.situation.effective, reduction.hidden))
-        if not count:
-            return reduction
-        return replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
-
-    def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
-        """Return the reduction with what a hook adds, unless that is too much."""
-        extended = self._longer(reduction, addition.blocks) if addition.blocks else reduction
-        try:
-            self.ladder.check(extended)
-        except DidNotShrink:
-            self.hooks.note_left_out(hook)
-            extended, addition = self._telling(reduction, addition), addition.left_out()
-        notes = (*reduction.notes, *addition.notes)
-        return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
-
-    def _telling(self, reduction: Reduction, left_out: Addition) -> Reduction:
-        """Return the reduction with what was left out of the newest request, in a few words."""
-        effective, counter = self.situation.effective, self.kit.counter
-        request = carry_answered(effective, reduction, left_out.blocks, counter)
-        if not request:
-            return reduction
-        told = self._longer(reduction, request)
-        self.ladder.check(told)
-        return told
-
-    def _longer(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
-        """Return the reduction with more for the model to read."""
-        content = (*reduction.message.blocks, *blocks)
-        message = replace(
-            reduction.message, content=content, tokens=self.kit.counter.count(content)
-        )
-        _, after = self.ladder.gauge.compare(reduction.hidden, message)
-        return replace(reduction, message=message, tokens_after=after)
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
         """Close the record with all that was spent, and say what comes next."""
