@@ -19,9 +19,9 @@ from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
 from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, store
+from chatapp.models.calls import end_call
 from chatapp.models.prepared import insert
 from chatapp.models.reading import reading
-from chatapp.models.records import end_call
 
 
 @dataclass(frozen=True, slots=True)

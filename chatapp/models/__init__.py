@@ -5,15 +5,17 @@
 ``turns``          what happened: Turn, Rewind
 ``questions``      what a turn asks a person, and how files were: Question, Checkpoint
 ``owners``         which process a turn belongs to
-``records``        what was done about it: Condensation, ModelCall, ToolRun
+``records``        how the context was made smaller: Condensation
+``calls``          what was asked and run: ModelCall, ToolRun
 ``message_index``  which messages have the words that somebody looks for
 """
 
 from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
+from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.questions import Checkpoint, Question
-from chatapp.models.records import Condensation, ModelCall, ToolRun
+from chatapp.models.records import Condensation
 from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.turns import Rewind, Turn
 

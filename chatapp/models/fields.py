@@ -5,6 +5,7 @@ when it is stored, in the row at hand as well, so that nobody behind this door h
 In a migration they are Django's own fields, which is what they are to a database.
 """
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, override
 
 from django.db import models
@@ -90,3 +91,8 @@ class ReceiptField(JSONField):
         """Return the receipt as it can be written."""
         is_receipt = isinstance(value, condense.Receipt)
         return super().get_prep_value(value.to_json() if is_receipt else value)
+
+
+def usd() -> "models.DecimalField[Any, Any]":
+    """Return a column for USD, exact to one token at 0.0001 USD per million."""
+    return models.DecimalField(max_digits=20, decimal_places=10, default=Decimal(0))

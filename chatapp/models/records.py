@@ -1,4 +1,4 @@
-"""The audit trail: every condensation that was tried, every model call that was made."""
+"""The record of what was condensed: every attempt, from its start."""
 
 import itertools
 import uuid
@@ -19,13 +19,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation, Message
-from chatapp.models.prepared import Change, prepared_update
 from chatapp.models.turns import Hiding, Turn
-
-
-def _cost() -> "models.DecimalField[Any, Any]":
-    """Return a column for USD, exact to one token at 0.0001 USD per million."""
-    return models.DecimalField(max_digits=20, decimal_places=10, default=Decimal(0))
 
 
 class CondensationQuerySet(models.QuerySet["Condensation"]):
@@ -157,7 +151,7 @@ class Condensation(Hiding):
     tokens_before_measured = models.BooleanField()
     tokens_after = models.PositiveIntegerField(null=True)
     tokens_after_measured = models.BooleanField(default=False)
-    cost = _cost()
+    cost = fields.usd()
     cost_measured = models.BooleanField(default=True)
     summary = fields.TextField(blank=True)
     analysis = fields.TextField(blank=True)
@@ -197,160 +191,3 @@ class Condensation(Hiding):
     def duration(self) -> timedelta | None:
         """How long the attempt took, None while it runs."""
         return self.finished_at - self.started_at if self.finished_at else None
-
-
-class ModelCallQuerySet(models.QuerySet["ModelCall"]):
-    """Calls, summed."""
-
-    def per_turn(self) -> "models.QuerySet[ModelCall, tuple[Any, ...]]":
-        """Return turns with their calls, tokens read and written, cost in USD, and estimates."""
-        prompt = models.F("tokens_input") + models.F("tokens_cache_read")
-        sums = {
-            "calls": models.Count("pk"),
-            "tokens_in": models.Sum(prompt + models.F("tokens_cache_write")),
-            "tokens_out": models.Sum("tokens_output"),
-            "total": models.Sum("cost"),
-            "guesses": models.Count("pk", filter=Q(usage_measured=False)),
-        }
-        return self.values("turn").annotate(**sums).values_list("turn", *sums)
-
-    def spent(self) -> dict[str, Any]:
-        """Return what these calls cost, in the columns of an attempt."""
-        guessed = Q(usage_measured=False)
-        sums = self.aggregate(
-            cost=models.Sum("cost", default=Decimal(0)), guesses=models.Count("pk", filter=guessed)
-        )
-        return {"cost": sums["cost"], "cost_measured": not sums["guesses"]}
-
-    def measured(self, model: str) -> Self:
-        """Return the calls whose prompt was both estimated and measured, the latest first."""
-        calls = self.filter(
-            model=model, error="", usage_measured=True, tokens_estimated__isnull=False
-        )
-        return calls.order_by("-created_at", "-pk")
-
-
-class ModelCall(models.Model):
-    """One request to a model: what it was for, used and cost, failed ones included.
-
-    ``tokens_estimated`` is what the prompt was thought to take, before calibration, images and PDFs
-    (``tokens_media``) included; with what was measured beside it, later estimates learn from it.
-    Without ``usage_measured`` the provider did not report all that was used, since the call broke
-    off: its output is an estimate, and with it the cost.
-
-    A row is made before the call. While that is answered, ``draft`` has what was written so far, as
-    JSON; what the answer becomes is stored in the transaction that clears it. It stays where the
-    call broke off with more than its message may hold: thinking, and calls that were not complete.
-
-    The provider's names are ``request_id`` and ``reply_id``; ``cache_miss`` says why it could not
-    read ``tokens_missed`` of the prompt from its cache, and ``transformations`` what it changed of
-    what was sent. ``seconds_to_first`` passed before the model wrote anything.
-    """
-
-    class Status(models.TextChoices):
-        """How the call stands or ended."""
-
-        RUNNING = "running", _("running")
-        SUCCEEDED = "succeeded", _("succeeded")
-        FAILED = "failed", _("failed")
-        INTERRUPTED = "interrupted", _("interrupted")
-
-    class Purpose(models.TextChoices):
-        """What the call was for."""
-
-        CHAT = "chat", _("chat")
-        SUMMARY = "summary", _("summary")
-
-    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")
-    turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")
-    message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="call")
-    condensation = models.ForeignKey(Condensation, models.SET_NULL, null=True, related_name="calls")
-    purpose = models.CharField(max_length=10, choices=Purpose)
-    status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
-    draft = models.TextField(blank=True)
-    profile_name = models.CharField(max_length=80)
-    model = models.CharField(max_length=100)
-    tokens_input = models.PositiveIntegerField(default=0)
-    tokens_output = models.PositiveIntegerField(default=0)
-    tokens_cache_read = models.PositiveIntegerField(default=0)
-    tokens_cache_write = models.PositiveIntegerField(default=0)
-    usage_measured = models.BooleanField(default=True)
-    tokens_estimated = models.PositiveIntegerField(null=True)
-    tokens_media = models.PositiveIntegerField(default=0)
-    cost = _cost()
-    seconds = models.FloatField(default=0)
-    seconds_to_first = models.FloatField(null=True)
-    request_id = fields.CharField(max_length=100, blank=True)
-    reply_id = fields.CharField(max_length=100, blank=True)
-    cache_miss = fields.CharField(max_length=100, blank=True)
-    tokens_missed = models.PositiveIntegerField(null=True)
-    transformations = fields.JSONField(default=list)
-    error = fields.TextField(blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    objects = ModelCallQuerySet.as_manager()
-
-    class Meta:
-        indexes = (models.Index(fields=("conversation", "created_at"), name="call_recent"),)
-
-    def __str__(self) -> str:
-        """Name the call by purpose and model."""
-        return f"{self.purpose} call to {self.model}"
-
-    @property
-    def tokens_prompt(self) -> int:
-        """Tokens of the whole prompt as the provider measured it, cached parts included."""
-        return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """How fast the model wrote once it had begun, None where that cannot be told."""
-        if self.seconds_to_first is None or self.seconds <= self.seconds_to_first:
-            return None
-        return self.tokens_output / (self.seconds - self.seconds_to_first)
-
-
-_KNOWN_AT_ITS_END = {
-    "message",
-    "status",
-    "draft",
-    "cost",
-    "usage_measured",
-    "tokens_input",
-    "tokens_output",
-    "tokens_cache_read",
-    "tokens_cache_write",
-    "seconds",
-    "seconds_to_first",
-    "request_id",
-    "reply_id",
-    "cache_miss",
-    "tokens_missed",
-    "transformations",
-    "error",
-}
-
-
-@prepared_update(
-    number=models.BigIntegerField(),
-    **{one.name: one for one in ModelCall._meta.fields if one.name in _KNOWN_AT_ITS_END},  # noqa: SLF001 - Django's documented API
-)
-def end_call(number: int, **columns: Any) -> Change:
-    """Complete the row of a call that is open still; returns how many were."""
-    return ModelCall.objects.filter(pk=number, status=ModelCall.Status.RUNNING), columns
-
-
-class ToolRun(models.Model):
-    """One tool call from its start; the ``text`` it returned is kept until a message has it."""
-
-    turn = models.ForeignKey(Turn, models.CASCADE, related_name="tool_runs")
-    call_id = fields.TextField()
-    name = fields.TextField()
-    text = fields.TextField(blank=True)
-    is_error = models.BooleanField(default=False)
-    started_at = models.DateTimeField(default=timezone.now)
-    finished_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        """Name the run by its tool."""
-        return f"{self.name} run"

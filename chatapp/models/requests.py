@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
-from chatapp.models.records import ModelCall
 
 
 class Fragment(models.Model):
