@@ -10,7 +10,7 @@ the page's own templates. What goes to all watchers is numbered by ``change``, f
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +21,6 @@ import condense
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
 
-# Bytes of one message to the browser; servers and proxies cut the line at a megabyte or more.
-LARGEST_FRAME = 900_000
-
-# Characters of HTML in one part of a message that has to be parted; a character is 4 bytes at most.
-LARGEST_PART = 200_000
-
 # Bytes of one message to the server: the longest text, as JSON at its worst.
 LARGEST_COMMAND = 4 * 1024 * 1024
 
@@ -35,9 +29,6 @@ LONGEST_FOCUS = 2_000
 
 # Digits of a change's number.
 LONGEST_NUMBER = 9
-
-# What the ids of rows begin with whose messages are stored.
-STORED = "message-"
 
 Frame = dict[str, Any]
 
@@ -277,71 +268,6 @@ def refused(reason: str, *, nonce: uuid.UUID | None = None) -> Frame:
     return {"type": "refused", "reason": reason, "nonce": str(nonce) if nonce else None}
 
 
-# Fitting
-
-
 def encode(frame: Frame) -> str:
     """Return the frame as the text of a WebSocket message."""
     return orjson.dumps(frame).decode()
-
-
-def parts(frame: Frame) -> Iterator[Frame]:
-    """Yield the frame as frames none of which is larger than LARGEST_FRAME.
-
-    Where it does not fit it becomes several, or word to fetch what the server has stored.
-    """
-    if _fits(frame):
-        yield frame
-    else:
-        yield from _smaller(frame)
-
-
-def _fits(frame: Frame) -> bool:
-    # With its number it is a little longer.
-    size = LARGEST_FRAME - 100
-    return _at_most(frame) <= size or len(encode(frame).encode()) <= size
-
-
-def _at_most(value: object) -> int:
-    """Return bytes that a value never exceeds as JSON, where a character has six at most."""
-    match value:
-        case str():
-            return 6 * len(value) + 4
-        case dict():
-            return sum(_at_most(key) + _at_most(one) for key, one in value.items())
-        case list():
-            return sum(map(_at_most, value))
-    return 40
-
-
-def _smaller(frame: Frame) -> Iterator[Frame]:
-    match frame:
-        case {"type": "snapshot"}:
-            yield {**frame, "revision": None, "articles": [], "streamed": None}
-            if frame["streamed"]:
-                yield from _in_parts(frame["streamed"])
-        case {"type": "text.streamed"}:
-            yield from _in_parts(frame)
-        case {"type": "article.upserted", "id": str(id_)} if not id_.startswith(STORED):
-            # Nobody else has what was not saved.
-            yield frame
-        case _:
-            yield transcript_changed(None)
-
-
-def _in_parts(frame: Frame) -> Iterator[Frame]:
-    """Yield streamed blocks a few at a time; one that is too large comes with the stored row."""
-    blocks = [_short(html) for html in frame["closed"]]
-    id_, index, size = frame["id"], frame["index"], 0
-    part: list[str] = []
-    for html in blocks:
-        size += len(html)
-        if part and size > LARGEST_PART:
-            yield text_streamed(id_, index=index, closed=part, open_="")
-            index, size, part = index + len(part), len(html), []
-        part.append(html)
-    yield text_streamed(id_, index=index, closed=part, open_=_short(frame["open"]))
-
-
-def _short(html: str) -> str:
-    return html if len(html) <= LARGEST_PART else "<p>…</p>"

@@ -10,7 +10,7 @@ import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from chatapp.live import protocol
+from chatapp.live import fitting, protocol
 from chatapp.live.protocol import Place
 
 # Frames a watcher may be behind before it is dropped; a fast reply makes some 20 a second.
@@ -54,7 +54,7 @@ class Watchers:
         """Hand a frame to every watcher; one that fell behind is dropped, and told so."""
         if not self:
             return
-        for part in protocol.parts(frame):
+        for part in fitting.parts(frame):
             self.change += 1
             text = protocol.encode({**part, "change": self.change})
             self._keep(text)
@@ -96,7 +96,7 @@ class Watchers:
         try:
             if missed is None:
                 for frame in await snapshot(here):
-                    for part in protocol.parts(frame):
+                    for part in fitting.parts(frame):
                         yield protocol.encode(part)
             else:
                 yield protocol.encode(protocol.resumed(here))

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, WebSocketRoute
 
-from chatapp.live import protocol
+from chatapp.live import fitting, protocol
 from chatapp.live.streamed_text import Streaming
 from chatapp.transcript import MessageRow, Part, ToolCard
 
@@ -31,7 +31,7 @@ class Line:
         """Send frames as the server would."""
         assert self.socket
         for frame in frames:
-            for part in protocol.parts(frame):
+            for part in fitting.parts(frame):
                 self.socket.send(protocol.encode(part))
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import bootstrap
-from chatapp.live import protocol
+from chatapp.live import fitting, protocol
 from chatapp.models import Conversation, Message
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
@@ -28,8 +28,8 @@ BLOCK = "<p>" + "word " * 20_000 + "</p>"
 
 def encoded(frame: protocol.Frame) -> list[dict[str, Any]]:
     """Return what is sent for a frame, none of it too large."""
-    texts = [protocol.encode(part) for part in protocol.parts(frame)]
-    assert all(len(text.encode()) <= protocol.LARGEST_FRAME for text in texts)
+    texts = [protocol.encode(part) for part in fitting.parts(frame)]
+    assert all(len(text.encode()) <= fitting.LARGEST_FRAME for text in texts)
     return [json.loads(text) for text in texts]
 
 
@@ -49,7 +49,7 @@ def test_a_stored_row_that_does_not_fit_is_fetched(letter: str) -> None:
 def test_a_row_that_is_stored_nowhere_goes_whatever_its_size() -> None:
     """The words of an answer that could not be saved."""
     frame = protocol.article_upserted("unsaved-1", "x" * 1_000_000)
-    assert [*protocol.parts(frame)] == [frame]
+    assert [*fitting.parts(frame)] == [frame]
 
 
 @pytest.mark.parametrize("letter", ["x", OWL])
@@ -112,7 +112,7 @@ async def test_eight_large_results_at_once_fit_and_can_be_shown_in_full(
         await page.say("Read it eight times.")
         idle = await page.until_idle()
     assert idle["text"] == "Done."
-    assert largest(page) <= protocol.LARGEST_FRAME
+    assert largest(page) <= fitting.LARGEST_FRAME
 
     def show_all(**asked: str) -> str:
         browser = Client()
@@ -140,7 +140,7 @@ async def test_a_reply_of_two_megabytes_is_streamed_and_stored(
         await page.say("Go")
         idle = await page.until_idle()
     assert idle["text"] == "Done."
-    assert largest(page) <= protocol.LARGEST_FRAME
+    assert largest(page) <= fitting.LARGEST_FRAME
     assert [one for one in page.frames if one.get("revision", 0) is None]
     stored = await Message.objects.aget(conversation=conversation, seq=2)
     assert len(stored.content[0]["text"]) > 1_990_000
@@ -159,4 +159,4 @@ async def test_a_message_that_is_too_long_is_refused_with_the_limit(
         nonce = await page.say("x " * 250_000)
         await page.until("message.accepted", nonce=nonce)
         await page.until_idle()
-    assert largest(page) <= protocol.LARGEST_FRAME
+    assert largest(page) <= fitting.LARGEST_FRAME
