@@ -44,10 +44,8 @@ def _is_written(text: str) -> bool:
 def essence(text: str) -> str:
     """Return the sentences that state something or set a rule, the others as gaps.
 
-    Where none does, the first stands for all; a brief request stays as it is.
+    Where none does, the first stands for all.
     """
-    if estimate(text) <= BRIEF:
-        return text
     parts = [*sentences(text)]
     telling = [tells(part) for part in parts]
     if not any(telling):

@@ -40,11 +40,16 @@ def _needed(runs: tuple[Run, ...]) -> Iterator[Run]:
     for run in runs:
         looks, is_short = is_lookup(run.head), len(run.head) <= SHORT_HEAD
         recent = looked < LOOKED if looks and not is_short else acted + looked < ACTED
-        comes_again = not looks and (is_short or run.times > 1) and older < OLDER
+        comes_again = not looks and not is_long_and_once(run) and older < OLDER
         looked, acted = looked + looks, acted + (not looks)
         if recent or comes_again:
             older += not recent
             yield run
+
+
+def is_long_and_once(run: Run) -> bool:
+    """Whether a command is of the kind that hardly ever comes again."""
+    return len(run.head) > SHORT_HEAD and run.times == 1
 
 
 def with_identifiers(ledger: Ledger, named: Named) -> Ledger:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from condense.facts.excerpt import essence, shortened, tells
+from condense.facts.excerpt import BRIEF, essence, shortened, tells
 from condense.facts.ledger import Ledger, Request
 from condense.facts.plain import estimate
-from condense.facts.selection import Named, with_identifiers
+from condense.facts.selection import Named, is_long_and_once, with_identifiers
 from condense.facts.sentences import sentences, weight
 from condense.facts.text import failure_line, render, request_lines, run_line, todo_line
 from condense.tokens import TokenCounter
@@ -17,16 +17,17 @@ from condense.tokens import TokenCounter
 # tells weighs least.
 WEIGHTS = {
     "requests": 0.4,
-    "statements": 0.15,
-    "files": 0.15,
-    "runs": 0.1,
-    "identifiers": 0.1,
+    "files": 0.2,
+    "runs": 0.15,
+    "statements": 0.1,
+    "identifiers": 0.05,
     "failures": 0.05,
     "todos": 0.03,
     "names": 0.02,
 }
-FIRST = 0.5  # of a budget, that the first request may take; it is the last thing to go
-LONGEST = 0.25  # of a budget, for any other request
+# Of a budget that is scarce, what the first request may take, which is the last thing to go, and
+# any other: so there is room for some of each kind.
+FIRST, LONGEST = 0.15, 0.1
 FRAME = 2  # tokens of a line beside what it says
 
 
@@ -50,7 +51,8 @@ def fit(
     made = with_identifiers(ledger, named)
     tokens = counter.count(render(made))
     if tokens > min(budget, wanted):
-        ledger = replace(ledger, requests=tuple(_essences(ledger.requests)))
+        brief = BRIEF if tokens <= budget else max(BRIEF, LONGEST * budget)
+        ledger = replace(ledger, requests=tuple(_essences(ledger.requests, brief)))
         made = with_identifiers(ledger, named)
         tokens = counter.count(render(made))
     if tokens <= budget:
@@ -58,10 +60,10 @@ def fit(
     return _spent(ledger, named, budget, counter)
 
 
-def _essences(requests: tuple[Request, ...]) -> Iterator[Request]:
+def _essences(requests: tuple[Request, ...], brief: float) -> Iterator[Request]:
     for place, request in enumerate(requests):
-        is_end = place in {0, len(requests) - 1}
-        yield request if is_end else replace(request, text=essence(request.text))
+        stays = place in {0, len(requests) - 1} or estimate(request.text) <= brief
+        yield request if stays else replace(request, text=essence(request.text))
 
 
 def _spent(ledger: Ledger, named: Named, budget: int, counter: TokenCounter) -> Ledger:
@@ -91,7 +93,7 @@ def _ranked(ledger: Ledger, named: Named) -> Iterator[Fact]:
         "requests": [(one, request_lines(one)) for one in sorted(ledger.requests[:-1], key=_chats)],
         "statements": [(one, one) for one in sorted(ledger.statements, key=lambda s: -weight(s))],
         "files": [(one, "/".join(one.path.split("/")[-2:])) for one in ledger.files],
-        "runs": [(one, run_line(one)) for one in ledger.runs],
+        "runs": [(one, run_line(one)) for one in sorted(ledger.runs, key=is_long_and_once)],
         "identifiers": [(one, one[0]) for one in named],
         "failures": [(one, failure_line(one)) for one in ledger.failures],
         "todos": [(one, todo_line(one)) for one in ledger.todos],
