@@ -22,6 +22,9 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 # Every address of this machine; a browser opens the other one instead.
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only names
 
+# Bytes that a file has to take before its folder is known to: what file systems hand out at once.
+BLOCK = 4096
+
 
 class BadEnvironment(ImproperlyConfigured):
     """The environment asks for something impossible; its text is one sentence for a person."""
@@ -116,11 +119,13 @@ def make_folder(name: str, folder: Path) -> Path:
 def folder_problem(name: str, folder: Path) -> str | None:
     """Return a sentence that says why nothing can be written there, or None."""
     try:
-        # Root ignores permission bits and a mount can be read-only: only a real write tells.
-        with tempfile.TemporaryFile(dir=folder):
-            return None
+        # Root ignores permission bits, a mount can be read-only, and a full disk still takes files
+        # of no length: only a real write tells.
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(BLOCK))
     except OSError as error:
         return f"{name} {folder} is not writable: {error.strerror}."
+    return None
 
 
 @contextlib.contextmanager

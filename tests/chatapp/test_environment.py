@@ -1,7 +1,10 @@
 """Strict readers: a wrong value is named in one sentence."""
 
+import resource
 import stat
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -123,6 +126,25 @@ def test_writability_is_tried(tmp_path: Path) -> None:
     assert list(tmp_path.glob("tmp*")) == []
     problem = folder_problem("X", tmp_path / "missing")
     assert problem == f"X {tmp_path / 'missing'} is not writable: No such file or directory."
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Let files be made meanwhile, and nothing be written to them, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_takes_nothing(tmp_path: Path) -> None:
+    """Although a file of no length can still be made on it."""
+    with no_room():
+        (tmp_path / "empty").touch()
+        problem = folder_problem("X", tmp_path)
+    assert problem == f"X {tmp_path} is not writable: File too large."
 
 
 def test_the_secret_is_stable_and_private(tmp_path: Path) -> None:
