@@ -4,6 +4,7 @@ from itertools import islice
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from chatapp.context.requests.reader import find_changed
 from chatapp.models import Manifest
@@ -16,8 +17,16 @@ class Command(BaseCommand):
 
     help = "Puts every request to a model together again and compares it with what was sent."
 
+    requires_system_checks = ()
+
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Say that all are the same; a CommandError names those that are not."""
+        try:
+            self._compare()
+        except DatabaseError as error:
+            raise CommandError(f"The database can't be read to its end: {error}.") from error
+
+    def _compare(self) -> None:
         changed = find_changed()
         named = [*islice(changed, MOST_NAMED)]
         total = Manifest.objects.count()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 import condense
@@ -336,6 +336,17 @@ def test_many_changed_requests_are_counted(session: Session) -> None:
     with pytest.raises(CommandError, match=r"12 of 12 .* and 2 more\.$"):
         call_command("check_requests")
     ModelCall.objects.all().delete()
+
+
+def test_a_database_that_can_not_be_read_is_one_sentence(session: Session) -> None:
+    """The operator is told what to look at, without a trace."""
+
+    def fail(*_args: Any) -> Any:
+        raise OperationalError("disk I/O error")
+
+    words = r"^The database can't be read to its end: disk I/O error\.$"
+    with connection.execute_wrapper(fail), pytest.raises(CommandError, match=words):
+        call_command("check_requests")
 
 
 def test_two_conversations_share_nothing(session: Session, bob: object) -> None:
