@@ -23,6 +23,11 @@ def stored(*, with_key: bool) -> Source:
     )
 
 
+def holds_key(path: Path) -> bool:
+    """Whether the secret key in use is the one in this file, and none that SECRET_KEY sets."""
+    return path.exists() and path.read_text("utf-8", "replace").strip() == settings.SECRET_KEY
+
+
 def check_database(path: Path) -> None:
     """Raise BadArchive where the file is damaged, or made by a newer version of this software."""
     known = {name for app, name in MigrationLoader(None).disk_migrations if app == "chatapp"}

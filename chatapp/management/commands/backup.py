@@ -32,6 +32,11 @@ class Command(BaseCommand):
     @override
     def handle(self, *, file: Path | None, with_key: bool, **_options: Any) -> None:
         source = places.stored(with_key=with_key)
+        if source.key and not places.holds_key(source.key):
+            raise CommandError(
+                "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
+                "that, and leave --with-key out."
+            )
         path = file or _new_file()
         if path.exists():
             raise CommandError(f"{path} is there already.")

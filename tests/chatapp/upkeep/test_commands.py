@@ -11,12 +11,12 @@ import pytest
 from tests.chatapp.test_serve import ROOT, serving
 
 
-def manage(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command of manage.py on a folder."""
     return subprocess.run(
         [sys.executable, "manage.py", *words],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data)},
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -81,3 +81,13 @@ def test_a_damaged_backup_changes_nothing(backup: Path, tmp_path: Path) -> None:
     assert "Nothing was changed" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert sorted(one.name for one in data.iterdir()) == ["secret-key", "server.lock"]
+
+
+def test_a_key_that_is_in_no_file_is_not_promised(tmp_path: Path) -> None:
+    """Where SECRET_KEY sets it, a key that lies in the folder reads nothing of what is stored."""
+    assert manage(tmp_path, "migrate", "-v0").returncode == 0
+    file = tmp_path / "backup.tar.gz"
+    refused = manage(tmp_path, "backup", str(file), "--with-key", SECRET_KEY="another " * 8)
+    assert refused.returncode == 1
+    assert "SECRET_KEY sets it" in refused.stderr
+    assert not file.exists()
