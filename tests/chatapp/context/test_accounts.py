@@ -12,8 +12,10 @@ import condense
 from chatapp.agent.ports import CallOpening, CallRecord, Draft, Purpose
 from chatapp.context import budgets, sizes
 from chatapp.context.journal import StoredJournal
+from chatapp.context.requests.reader import find_changed
 from chatapp.context.saving import Saver
-from chatapp.models import Condensation, Conversation, ModelCall, Profile
+from chatapp.models import Condensation, Conversation, Manifest, ModelCall, Profile
+from chatapp.providers import wire
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
@@ -158,3 +160,18 @@ async def test_a_cancelled_condensation_costs_what_was_written_of_its_summary(
     assert call.tokens_output > 5
     assert call.condensation_id == attempt.pk
     assert (attempt.cost, attempt.cost_measured) == (call.cost, False)
+
+
+async def test_the_record_of_what_was_sent_never_builds_on_a_call_that_was_withdrawn(
+    conversation: Conversation,
+) -> None:
+    """Its own record is gone with it, and the turn may go on, as after a cancelled condensation."""
+    journal = await journal_of(conversation)
+    asked = condense.Message("user", (condense.TextBlock("Begin"),), seq=1)
+    request = wire.join(b'{"messages":[', [asked], [b'{"role":"user"}'], b"]}")
+    for is_made in (True, False, True):
+        number = await journal.open_call(CallOpening(Purpose.CHAT, request=request))
+        if not is_made:
+            await journal.withdraw_call(number)
+    assert await Manifest.objects.acount() == 2
+    assert not await sync_to_async(lambda: [*find_changed()])()

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 import condense
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile
@@ -130,3 +131,33 @@ def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
     assert profile
     Profile.objects.filter(pk=profile.pk).update(encrypted_key="gAAAAA")
     assert problems() == [f"The key of profile {profile.pk} can't be read with this secret key."]
+
+
+def test_a_damaged_file_is_found(talk: Conversation) -> None:
+    """SQLite knows what its own tables can't hold."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA ignore_check_constraints = ON")
+        cursor.execute("UPDATE chatapp_message SET tokens = -1 WHERE seq = 3")
+        cursor.execute("PRAGMA ignore_check_constraints = OFF")
+    assert problems() == [
+        "The database file is damaged: CHECK constraint failed in chatapp_message."
+    ]
+
+
+def test_a_row_that_names_one_that_is_not_there_is_found(talk: Conversation) -> None:
+    """As after somebody deleted rows by hand."""
+    Message.objects.filter(seq=3).update(turn=uuid.uuid4())
+    assert problems() == ["A row of chatapp_message names one that is not there."]
+    Message.objects.update(turn=None)
+
+
+def test_a_database_of_another_version_is_found(talk: Conversation) -> None:
+    """Older or newer; what can be done about it is said."""
+    recorder = MigrationRecorder(connection)
+    recorder.record_applied("chatapp", "9999_better")
+    assert problems() == ["The database is from a newer version: it has 9999_better."]
+    recorder.record_unapplied("chatapp", "9999_better")
+    recorder.record_unapplied("chatapp", "0007_wishes")
+    assert problems() == [
+        "The database is from an older version: `manage.py migrate` brings it up to date."
+    ]
