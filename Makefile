@@ -43,6 +43,7 @@ test-transcripts: .venv ## Replay the transcript files in TRANSCRIPTS=<folder>
 .PHONY: soak
 soak: .venv ## Run the tests that take long: hundreds of faults and kills
 	@.ci/browser
+	@.ci/real
 	$(PYTEST) --soak $(ARGS)
 
 .PHONY: bench
@@ -63,5 +64,5 @@ lock: ## Write the lock files anew; ARGS=--upgrade takes the latest versions
 
 .PHONY: clean
 clean: ## Remove what can be made again; conversations in var/ stay
-	rm -rf .venv .coverage htmlcov build *.egg-info
+	rm -rf .venv .venv-real .coverage htmlcov build *.egg-info
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,134 @@
+"""A conversation with a real server, through the doors of both vendors' APIs that it has.
+
+What so small a model says is never right: these tests state what becomes of it.
+"""
+
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+import condense
+from chatapp import services
+from chatapp.bootstrap import probe_profile
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, store
+from tests.chatapp.claude import answered_by
+from tests.chatapp.sockets import open_page
+from tests.real.conftest import WINDOW
+
+pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
+
+DOORS = [("openai", "/v1"), ("anthropic", "")]
+FACT = "The tower of Lund has 386 steps, said the guide, and nobody counted them twice. "
+
+
+@pytest.fixture(params=DOORS, ids=[name for name, _ in DOORS])
+def profile(request: pytest.FixtureRequest, alice: User, llama: str) -> Profile:
+    """The model, through one of the doors."""
+    name, path = request.param
+    limits = {"context_window": WINDOW, "max_output": 200, "price_input": 0}
+    return answered_by(alice, name, "smollm2", llama + path, **limits)
+
+
+async def start(profile: Profile, *, about: int = 0, **changes: Any) -> Conversation:
+    """Return a conversation with messages of some ``about`` tokens in it."""
+    for name, value in changes.items():
+        setattr(profile, name, value)
+    await profile.asave()
+    conversation = await sync_to_async(services.start_conversation)(
+        owner=profile.owner, profile=profile
+    )
+    for number in range(about // 500):
+        for role in ("user", "assistant"):
+            message = condense.Message(role, f"{number}. {FACT * 12}")  # type: ignore[arg-type]
+            await sync_to_async(store.append_message)(conversation.pk, message, tokens=250)
+    return conversation
+
+
+async def last_of(conversation: Conversation) -> Message:
+    """Return the newest message."""
+    found = await Message.objects.filter(conversation=conversation).order_by("seq").alast()
+    assert found
+    return found
+
+
+async def calls_of(conversation: Conversation) -> list[ModelCall]:
+    """Return the conversation's calls, in the order in which they were made."""
+    return [one async for one in ModelCall.objects.filter(conversation=conversation).order_by("pk")]
+
+
+async def test_the_server_says_what_it_can_do(profile: Profile) -> None:
+    """It streams, tells what it used, and lists its model with the window that it has."""
+    report = await probe_profile(profile)
+    assert (report.failure, report.address, report.key) == ("", True, True)
+    assert (report.streaming, report.usage) == (True, True)
+    assert report.images is False or profile.provider == "anthropic"
+    model = report.find_model("smollm2")
+    assert model
+    assert model.context_window == (WINDOW if profile.provider == "openai" else None)
+
+
+async def test_it_answers_and_what_it_used_is_measured(profile: Profile, alice: User) -> None:
+    """The second question finds the first in the server's cache."""
+    conversation = await start(profile)
+    async with open_page(conversation, alice) as page:
+        for text in ("Say hello.", "And goodbye."):
+            await page.say(text)
+            await page.until_idle()
+    calls = await calls_of(conversation)
+    assert [call.error for call in calls] == [""] * len(calls)
+    assert all(call.usage_measured and call.tokens_output for call in calls)
+    assert calls[-1].tokens_cache_read > 0.5 * calls[-1].tokens_prompt
+    assert (await last_of(conversation)).role == "assistant"
+
+
+async def test_a_stop_is_heard_at_once_and_the_next_question_answered(
+    profile: Profile, alice: User
+) -> None:
+    """What was written by then is kept."""
+    conversation = await start(profile, max_output=1_600)
+    async with open_page(conversation, alice) as page:
+        await page.say("Tell me a very long story about a tower, and do not stop.")
+        await page.until("text.streamed")
+        await page.send("turn.stop")
+        await page.until_idle()
+        (call,) = await calls_of(conversation)
+        assert call.error == "stopped"
+        assert (await last_of(conversation)).stop_reason == "stopped"
+        await page.say("Say hello.")
+        await page.until_idle()
+    assert (await calls_of(conversation))[-1].error == ""
+
+
+async def test_a_full_context_is_condensed_by_itself(profile: Profile, alice: User) -> None:
+    """Before the model is asked, whoever of the ladder's rungs could do it."""
+    conversation = await start(profile, about=5_000, threshold=50)
+    async with open_page(conversation, alice) as page:
+        await page.say("How many steps has the tower?")
+        await page.until_idle()
+    done = await Condensation.objects.filter(status="succeeded").afirst()
+    assert done
+    assert done.trigger == "auto"
+    assert done.tokens_after
+    assert done.tokens_after < done.tokens_before
+    calls = await calls_of(conversation)
+    assert calls[-1].purpose == "chat"
+    assert calls[-1].error == ""
+
+
+async def test_a_prompt_that_the_server_refuses_is_made_to_fit(
+    profile: Profile, alice: User
+) -> None:
+    """The profile thinks that the window is larger than it is; the server's word counts."""
+    conversation = await start(profile, about=9_000, context_window=32_000)
+    async with open_page(conversation, alice) as page:
+        await page.say("How many steps has the tower?")
+        await page.until_idle()
+    refused, *_, answered = await calls_of(conversation)
+    assert "context" in refused.error
+    assert answered.error == ""
+    done = await Condensation.objects.filter(status="succeeded").afirst()
+    assert done
+    assert done.trigger == "forced"
+    assert (await last_of(conversation)).role == "assistant"
