@@ -193,7 +193,7 @@ class StoredJournal:
             status=status.SUCCEEDED if call.is_whole else status.FAILED,
             draft=drafts.kept(call.draft) if message and not call.is_whole else "",
             message=message.pk if message else None,
-            cost=self._profile(call.purpose).prices.cost(entry.usage),
+            cost=self._profile(call.purpose).cost_of(entry.usage),
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,
             error=call.error,
@@ -208,6 +208,10 @@ class StoredJournal:
         if not measured and (written := call.draft.written):
             tokens = await asyncio.to_thread(budgets.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))
+        if call.is_whole and not usage.prompt:
+            # Some servers never say what a call took.
+            estimate, _media = self._estimate(call.purpose, call.sent)
+            usage = replace(usage, input=estimate or 0)
         return _Entry(call, usage, measured)
 
     def _estimate(

@@ -184,6 +184,14 @@ class Profile(models.Model):
             surcharge=known.prices.surcharge if known else None,
         )
 
+    def cost_of(self, usage: condense.Usage) -> Decimal | None:
+        """Return what a call cost, None where nobody said what a server charges that has a key."""
+        prices = self.prices
+        told = (prices.input, prices.output, prices.cache_read, prices.cache_write)
+        if not any(told) and self.spec.asks_key(self.base_url):
+            return None
+        return prices.cost(usage)
+
     @property
     def has_key(self) -> bool:
         """Whether a key is stored; the key itself is never shown."""

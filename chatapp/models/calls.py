@@ -32,11 +32,13 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
 
     def spent(self) -> dict[str, Any]:
         """Return what these calls cost, in the columns of an attempt."""
-        guessed = Q(usage_measured=False)
         sums = self.aggregate(
-            cost=models.Sum("cost", default=Decimal(0)), guesses=models.Count("pk", filter=guessed)
+            total=models.Sum("cost", default=Decimal(0)),
+            guesses=models.Count("pk", filter=Q(usage_measured=False)),
+            unpriced=models.Count("pk", filter=Q(cost=None)),
         )
-        return {"cost": sums["cost"], "cost_measured": not sums["guesses"]}
+        cost = None if sums["unpriced"] else sums["total"]
+        return {"cost": cost, "cost_measured": not sums["guesses"]}
 
     def measured(self, model: str) -> Self:
         """Return the calls whose prompt was both estimated and measured, the latest first."""

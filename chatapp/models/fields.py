@@ -94,5 +94,5 @@ class ReceiptField(JSONField):
 
 
 def usd() -> "models.DecimalField[Any, Any]":
-    """Return a column for USD, exact to one token at 0.0001 USD per million."""
-    return models.DecimalField(max_digits=20, decimal_places=10, default=Decimal(0))
+    """Return a column for USD, exact to one token at 0.0001 USD per million; null is unknown."""
+    return models.DecimalField(max_digits=20, decimal_places=10, default=Decimal(0), null=True)

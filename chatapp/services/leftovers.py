@@ -84,7 +84,7 @@ def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
         status=ModelCall.Status.INTERRUPTED,
         draft=drafts.kept(draft) if row else "",
         message=row,
-        cost=turn.profile.prices.cost(usage) if turn.profile else 0,
+        cost=turn.profile.cost_of(usage) if turn.profile else 0,
         error=reason or _("The turn ended before this call did."),
     )
 

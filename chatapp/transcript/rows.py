@@ -102,7 +102,7 @@ class CallCost:
     tokens_in: int
     tokens_cached: int
     tokens_out: int
-    cost: Decimal
+    cost: Decimal | None
     seconds: float
     model: str
     measured: bool = True
@@ -123,7 +123,7 @@ class TurnCost:
     calls: int
     tokens_in: int
     tokens_out: int
-    cost: Decimal
+    cost: Decimal | None
     measured: bool = True
 
 

@@ -95,7 +95,7 @@ def _records() -> Iterator[str]:
     done = Condensation.objects.filter(status=Condensation.Status.SUCCEEDED, message=None)
     yield from _named("Condensation {} has no summary", done.values_list("pk", flat=True))
     ended = Condensation.objects.exclude(status=Condensation.Status.RUNNING)
-    priced = ended.annotate(spent=Sum("calls__cost", default=Decimal(0)))
+    priced = ended.exclude(cost=None).annotate(spent=Sum("calls__cost", default=Decimal(0)))
     wrong = priced.exclude(cost=F("spent")).values_list("pk", flat=True)
     yield from _named("Condensation {} costs something else than its calls", wrong)
 

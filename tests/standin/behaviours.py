@@ -78,6 +78,8 @@ class Reply:
     ``broken`` says how the stream ends where it does not end well: "cut", or an error type such
     as "overloaded_error", after the first piece of text (or at once, where there is no text).
 
+    Without ``usage`` chat completions do not say what they used.
+
     ``hold`` is a gate before anything is said, and ``pace`` seconds lie between pieces of text.
     """
 
@@ -91,6 +93,7 @@ class Reply:
     gate_in: str = "text"
     broken: str = ""
     hold: Gate | None = None
+    usage: bool = True
     pace: float = 0
 
 

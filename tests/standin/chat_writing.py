@@ -70,7 +70,7 @@ class Completion:
         for number, call in enumerate(self.calls):
             yield from self._call(number, call)
         yield self._delta({}, self.finish_reason)
-        if self.tells_usage:
+        if self.tells_usage and self.reply.usage:
             yield {**self._chunk([]), "usage": self._usage()}
 
     def _text(self) -> Iterator[Chunk | Gate | Raw | Rest]:
