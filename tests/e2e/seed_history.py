@@ -10,7 +10,8 @@ from django.utils import timezone
 
 import condense
 from chatapp import services
-from chatapp.models import Condensation, store
+from chatapp.models import store
+from tests.records import put_on_record
 
 QUESTION = "Question {number}: what is on page {number} of the logbook?"
 ANSWER = "Page {number} tells of the {number}th day at sea, of the wind, the sails and the crew."
@@ -58,22 +59,10 @@ made = store.apply_reduction(
     ),
 )
 now = timezone.now()
-Condensation.objects.create(
-    conversation=conversation,
+put_on_record(
+    conversation,
     message=made,
     at_seq=360,
-    status="succeeded",
-    kind="condensed",
-    strategy="fresh_start",
-    trigger="manual",
-    threshold=90,
-    threshold_source="global",
-    context_window=200_000,
-    allowed=171_808,
-    profile_name="Offline",
-    model="offline",
-    tokens_before=900,
-    tokens_before_measured=False,
     tokens_after=100,
     messages_hidden=150,
     summary="Something was hidden on board.",

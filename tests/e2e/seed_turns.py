@@ -8,7 +8,8 @@ from django.utils import timezone
 
 import condense
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Rewind, Turn, store
+from chatapp.models import Conversation, Rewind, Turn, store
+from tests.records import put_on_record
 
 WORDS = "The lexer copies each token **twice**, once in `tokenize` and once in `Token.__init__`. "
 
@@ -43,19 +44,10 @@ def end(turn: Turn | None, status: Turn.Status = Turn.Status.SUCCEEDED, **fields
 def attempt(status: str, **fields: object) -> None:
     """Put an attempt on record that left no message."""
     now = timezone.now()
-    Condensation.objects.create(
-        conversation=conversation,
+    put_on_record(
+        conversation,
         at_seq=Conversation.objects.get(pk=conversation.pk).last_seq,
         status=status,
-        kind="condensed",
-        strategy="fresh_start",
-        trigger="manual",
-        threshold=90,
-        threshold_source="global",
-        context_window=200_000,
-        allowed=171_808,
-        profile_name="Offline",
-        model="offline",
         tokens_before=1_340,
         tokens_before_measured=True,
         started_at=now - timedelta(seconds=3.1),

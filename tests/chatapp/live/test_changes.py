@@ -204,14 +204,19 @@ async def test_a_page_comes_back_to_where_it_was(conversation: Conversation, ali
         await again.disconnect()
 
 
+async def talk(page: Page) -> None:
+    """Say something, and wait until nothing runs."""
+    await page.say("Hello")
+    await page.until_idle()
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_a_ping_is_answered_with_the_last_number(
     conversation: Conversation, alice: User
 ) -> None:
     """So that a page knows that the line is alive, and whether it missed the end."""
     async with open_page(conversation, alice) as page:
-        await page.say("Hello")
-        await page.until_idle()
+        await talk(page)
         await page.send("ping")
         pong = await page.until("pong")
         assert pong["upto"] == max(frame.get("change", 0) for frame in page.frames)
@@ -223,8 +228,7 @@ async def test_a_stop_that_comes_late_stops_nothing_else(
 ) -> None:
     """It names the turn it meant."""
     async with open_page(conversation, alice) as page:
-        await page.say("Hello")
-        await page.until_idle()
+        await talk(page)
         old = next(frame["turn"] for frame in page.frames if frame.get("turn"))
         await page.say("And again")
         await page.send("turn.stop", turn=old)
@@ -238,8 +242,7 @@ async def test_a_condensation_that_is_asked_for_twice_is_made_once(
 ) -> None:
     """As a message is, by its nonce; each time the page learns that it was taken."""
     async with open_page(conversation, alice) as page:
-        await page.say("Hello")
-        await page.until_idle()
+        await talk(page)
         nonce = str(uuid.uuid4())
         for _ in range(3):
             await page.send("condense.start", nonce=nonce)

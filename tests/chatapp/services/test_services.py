@@ -10,6 +10,7 @@ from chatapp import bootstrap, services
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn, store
 from chatapp.models.accounts import KeySource
 from tests.chatapp.conftest import Say, summarise, use_tools
+from tests.records import put_on_record
 
 
 def test_the_owner_is_made_once(db: None) -> None:
@@ -174,23 +175,7 @@ def test_only_the_latest_of_two_rewinds_can_be_undone(conversation: Conversation
 
 def record_for(conversation: Conversation, message: Message) -> Condensation:
     """Return a record of a condensation that succeeded."""
-    return Condensation.objects.create(
-        conversation=conversation,
-        message=message,
-        at_seq=message.seq - 1,
-        status=Condensation.Status.SUCCEEDED,
-        kind="condensed",
-        strategy="fresh_start",
-        trigger="manual",
-        threshold=100,
-        threshold_source="global",
-        context_window=8_000,
-        allowed=5_000,
-        profile_name="Offline",
-        model="offline",
-        tokens_before=100,
-        tokens_before_measured=False,
-    )
+    return put_on_record(conversation, message=message, at_seq=message.seq - 1, tokens_before=100)
 
 
 def test_undoing_a_condensation_brings_the_originals_back(

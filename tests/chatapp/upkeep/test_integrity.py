@@ -8,10 +8,11 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 import condense
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile
+from chatapp.models import Conversation, Message, ModelCall, Profile
 from chatapp.services import prepare_owner
 from chatapp.upkeep.integrity import find_problems
 from tests.chatapp.conftest import Say, summarise
+from tests.records import put_on_record
 
 
 @pytest.fixture
@@ -100,21 +101,7 @@ def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> Non
 
 def test_a_record_that_disagrees_with_its_calls_is_found(talk: Conversation) -> None:
     """What a condensation cost is what its calls cost, and it has a summary."""
-    record = Condensation.objects.create(
-        conversation=talk,
-        at_seq=1,
-        kind="condensed",
-        status="succeeded",
-        strategy="fresh_start",
-        trigger="manual",
-        threshold=1,
-        threshold_source="user",
-        context_window=1,
-        allowed=1,
-        tokens_before=1,
-        tokens_before_measured=True,
-        cost=Decimal("0.5"),
-    )
+    record = put_on_record(talk, at_seq=1, cost=Decimal("0.5"))
     ModelCall.objects.create(
         conversation=talk, condensation=record, purpose="summary", cost=Decimal("0.25")
     )
