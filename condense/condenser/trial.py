@@ -1,14 +1,15 @@
 """What a strategy makes of a situation, with what hooks add and validators say of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from condense.condenser.hooks import After, HookRun
 from condense.condenser.ladder import Ladder
 from condense.condenser.repair import lacking, pays, rejection
 from condense.errors import DidNotShrink
+from condense.facts import parse_ledger
 from condense.history.thinking import behind, count_thinking
-from condense.messages import Block
+from condense.messages import Block, Message, TextBlock
 from condense.reducing import Kit, Strategy, asks_model
 from condense.reducing.carrying import carry_answered
 from condense.situation import Addition, Reduction, Situation
@@ -61,15 +62,25 @@ class Trial:
         return replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
 
     def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
-        """Return the reduction with what a hook adds, unless that is too much."""
+        """Return the reduction with what a hook adds, unless that is too much.
+
+        Raises DidNotShrink where facts would be lost for it that an earlier one had kept, and the
+        request can be sent as it is.
+        """
         extended = self._longer(reduction, addition.blocks) if addition.blocks else reduction
         try:
             self.ladder.check(extended)
         except DidNotShrink:
+            if self.situation.fits and self._loses_ledger(reduction):
+                raise
             self.hooks.note_left_out(hook)
             extended, addition = self._telling(reduction, addition), addition.left_out()
         notes = (*reduction.notes, *addition.notes)
         return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
+
+    def _loses_ledger(self, reduction: Reduction) -> bool:
+        hidden = (one for one in self.situation.effective if one.id in reduction.hidden)
+        return _holds_ledger(hidden) and not _holds_ledger((reduction.message,))
 
     def _telling(self, reduction: Reduction, left_out: Addition) -> Reduction:
         """Return the reduction with what was left out of the newest request, in a few words."""
@@ -89,3 +100,10 @@ class Trial:
         )
         _, after = self.ladder.gauge.compare(reduction.hidden, message)
         return replace(reduction, message=message, tokens_after=after)
+
+
+def _holds_ledger(messages: Iterable[Message]) -> bool:
+    """Whether a summary or marker among these carries a ledger."""
+    made = (one for one in messages if one.is_summary or one.is_marker)
+    texts = (block.text for one in made for block in one.blocks if isinstance(block, TextBlock))
+    return any(map(parse_ledger, texts))

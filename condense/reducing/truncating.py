@@ -41,26 +41,26 @@ class ByTruncation(ByRule):
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a truncation; raise NothingToCondense where there is nothing to hide."""
         marking = _Marking(self, situation, Gauge(situation, kit.counter), kit)
+        # Facts go only where the request could not be sent with them.
+        with_or_without = (True,) if situation.fits else (True, False)
         tried: list[Reduction] = []
         for plans in (self.plans(situation), self.last_resorts(situation)):
-            if any(_size(one) <= min(situation.room, _before(one) - 1) for one in tried):
+            if any(_fits(one, situation) for one in tried):
                 break
-            for with_facts, hidden in itertools.product((True, False), filter(None, plans)):
+            for with_facts, hidden in itertools.product(with_or_without, filter(None, plans)):
                 made = await marking.hide(hidden, with_facts=with_facts)
                 if kit.is_enough(made):
                     return made
                 tried.append(made)
         if not tried:
             raise NothingToCondense("Not enough messages to truncate context")
-        return min(tried, key=_size)
+        fitting = (one for one in tried if _fits(one, situation))
+        return next(fitting, min(tried, key=lambda one: one.tokens_after.value))
 
 
-def _before(made: Reduction) -> int:
-    return made.tokens_before.value
-
-
-def _size(made: Reduction) -> int:
-    return made.tokens_after.value
+def _fits(made: Reduction, situation: Situation) -> bool:
+    """Whether the request got smaller, and can be sent."""
+    return made.tokens_after.value <= min(situation.room, made.tokens_before.value - 1)
 
 
 @dataclass(frozen=True, slots=True)
