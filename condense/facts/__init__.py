@@ -8,6 +8,7 @@ later condensation carries the facts on as they are.
 import math
 from collections.abc import Sequence
 
+from condense.facts.answering import words_in
 from condense.facts.asking import names_in, said
 from condense.facts.calls import Call, read_calls
 from condense.facts.failing import error_line
@@ -56,6 +57,7 @@ __all__ = [
     "render",
     "said",
     "touched_paths",
+    "words_in",
 ]
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from condense.facts import (
     Call,
@@ -10,7 +10,6 @@ from condense.facts import (
     error_line,
     is_edit,
     is_lookup,
-    read_calls,
     touched_paths,
 )
 from condense.messages import Message
@@ -27,14 +26,14 @@ _MOVES = {"cd", "pushd", "export", "set", "source", "sleep", "echo", "sudo", "ti
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9@./][\w@./:+-]*")
 
 
-def probes_of_calls(hidden: Sequence[Message]) -> Iterator[Probe]:
+def probes_of_calls(calls: Iterable[tuple[Message, Call]]) -> Iterator[Probe]:
     """Yield what each call did, and then the errors that nothing has settled.
 
     A command that only looks something up is no fact: what it found matters, not that it ran.
     """
     standing: dict[str, tuple[int, Probe]] = {}
     count = 0
-    for count, (message, call) in enumerate(read_calls(hidden)):
+    for count, (message, call) in enumerate(calls):
         paths = touched_paths(call)
         command = "" if paths else command_of(call).strip("\\\n\t ")
         if paths and call.outcome == "ok":

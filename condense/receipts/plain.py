@@ -26,5 +26,7 @@ def plain(text: str) -> str:
         text = _ESCAPED.sub(" ", text)
     if "&" in text:
         text = html.unescape(text)
-    text = _APART.sub("", " ".join(text.casefold().translate(_SIGNS).split()))
+    text = text.casefold().translate(_SIGNS).strip()
+    if not text.isalnum():
+        text = _APART.sub("", " ".join(text.split()))
     return _THOUSANDS.sub("", text) if "," in text else text

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from condense.facts import ledger_of, names_in, said
+from condense.facts import Call, ledger_of, names_in, read_calls, said, words_in
 from condense.messages import Message, TextBlock
 from condense.receipts.calls import file_probe, probes_of_calls
 from condense.receipts.probe import KINDS, FactKind, Probe
@@ -41,9 +41,12 @@ def probes_of(hidden: Sequence[Message]) -> tuple[Probe, ...]:
     found: dict[tuple[FactKind, str], Probe] = {}
     # All but replies and calls is told in the user's name.
     told = [message for message in hidden if message.role == "user"]
-    replied = (message for message in hidden if message.role == "assistant")
-    words = itertools.chain(_words(told), _results(replied))
-    for probe in itertools.chain(_carried(told), probes_of_calls(hidden), words):
+    # What is said before a call is a note on the way.
+    replied = (one for one in hidden if one.role == "assistant" and not one.tool_uses)
+    calls = [*read_calls(hidden)]
+    spoken = itertools.chain(_requests(told), _answers(calls))
+    words = itertools.chain(_words(spoken), _results(replied))
+    for probe in itertools.chain(_carried(told), probes_of_calls(calls), words):
         if _SOMETHING.search(probe.needle):
             found.pop((probe.kind, probe.text), None)
             found[probe.kind, probe.text] = probe
@@ -61,20 +64,28 @@ def _carried(told: Sequence[Message]) -> Iterator[Probe]:
                 yield file_probe(file.path, edited=file.edits > 0, source=message.id)
 
 
-def _words(told: Sequence[Message]) -> Iterator[Probe]:
+def _words(texts: Iterable[tuple[Message, str]]) -> Iterator[Probe]:
     # What was said before need not be read again: it has the same words.
     known: dict[str, tuple[Probe, ...]] = {}
+    for message, text in texts:
+        if text not in known:
+            known[text] = tuple(_of_request(own_words(text)))
+        yield from (replace(probe, source=message.id) for probe in known[text])
+
+
+def _requests(told: Sequence[Message]) -> Iterator[tuple[Message, str]]:
+    """Yield the requests that messages make, or carry in their ledgers."""
     for message in told:
-        for text in filter(None, _requests(message)):
-            if text not in known:
-                known[text] = tuple(_of_request(own_words(text)))
-            yield from (replace(probe, source=message.id) for probe in known[text])
+        if carried := ledger_of(message):
+            yield from ((message, request.text) for request in carried.requests)
+        elif text := said(message):
+            yield message, text
 
 
-def _requests(message: Message) -> Iterable[str]:
-    """Return the requests that a message makes, or carries in its ledger."""
-    carried = ledger_of(message)
-    return (request.text for request in carried.requests) if carried else (said(message),)
+def _answers(calls: Sequence[tuple[Message, Call]]) -> Iterator[tuple[Message, str]]:
+    """Yield what people said in the results of tools."""
+    for message, call in calls:
+        yield from ((message, words) for words, _ in words_in(call))
 
 
 def _of_request(text: str) -> Iterator[Probe]:

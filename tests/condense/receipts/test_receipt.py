@@ -203,6 +203,14 @@ def test_numbers_of_lines_and_parts_of_ids_are_no_facts() -> None:
     assert not receipt(Session().says(text).messages, "").findings
 
 
+def test_what_people_say_in_results_gives_facts() -> None:
+    """A reason for a refusal is a rule as well as any."""
+    refusal = "The user doesn't want this. The user said:\nDon't commit to main"
+    made = Session().runs("git commit -m x", refusal, error=True)
+    found = receipt(made.messages, "Rule: don't commit to main.").findings
+    assert [one.state for one in found if one.probe.kind == "constraints"] == ["kept"]
+
+
 def test_an_error_that_was_settled_is_no_fact() -> None:
     """By the same command, the same file, or since nobody came back to it for long."""
     made = Session().runs("make check", "error: a", error=True).runs("make check")
