@@ -6,6 +6,7 @@ this machine's files; without it, it sees what the server's user sees.
 
 import asyncio
 import contextlib
+import ctypes
 import secrets
 import shutil
 import sys
@@ -35,6 +36,7 @@ PATIENCE = 10.0
 # Folders of the system that a command sees.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
 _CHUNK = 65_536
+_SET_DUMPABLE = 4  # prctl
 # The sandbox's own, in memory.
 _SCRATCH = "/tmp"  # noqa: S108 - it is none of this machine's
 
@@ -120,6 +122,12 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             await asyncio.shield(asyncio.ensure_future(process.wait()))
     if process.returncode is None:
         process.kill()
+
+
+def hide_environment() -> None:
+    """Keep what a process of the same user can read of this one to nothing: no key is in it."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def environment(root: Path) -> Mapping[str, str]:

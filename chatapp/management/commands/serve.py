@@ -21,6 +21,7 @@ from chatapp.environment import WILDCARD_HOSTS, folder_problem, only_server_in
 from chatapp.live import protocol
 from chatapp.live.rooms import hub
 from chatapp.loops import install_fastest
+from chatapp.tools.shell import hide_environment
 
 install_fastest()
 
@@ -73,6 +74,8 @@ class Command(BaseCommand):
 
     def serve(self) -> None:
         """Listen until interrupted."""
+        if settings.ALLOW_COMMANDS:
+            hide_environment()
         # WhiteNoise streams small files in a way that Django only warns about.
         warnings.filterwarnings("ignore", "StreamingHttpResponse must consume synchronous")
         server: QuietServer = QuietServer(
