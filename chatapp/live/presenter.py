@@ -9,7 +9,7 @@ import contextlib
 import logging
 import time
 import uuid
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from chatapp import transcript
 from chatapp.agent import events
@@ -26,10 +26,16 @@ log = logging.getLogger(__name__)
 class LiveView:
     """The audience of one conversation: whatever it is told, its watchers see."""
 
-    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
-        """Show that nothing runs."""
+    def __init__(
+        self,
+        conversation_id: uuid.UUID,
+        watchers: Watchers,
+        *,
+        on_wait: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
         self.conversation_id = conversation_id
-        self.scene = Scene(conversation_id, watchers)
+        self.scene = Scene(conversation_id, watchers, on_wait=on_wait)
         self._queue: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
         self._presenter: asyncio.Task[None] | None = None
 

@@ -258,6 +258,11 @@ def tool_progressed(seq: int, call: str, output: str) -> Frame:
     return {"type": "tool.progressed", "card": f"tool-{seq}-{call}", "output": output}
 
 
+def list_changed() -> Frame:
+    """Ask the page to fetch the list of conversations again, unless somebody searches in it."""
+    return {"type": "list.changed"}
+
+
 def message_accepted(nonce: uuid.UUID) -> Frame:
     """Tell the sender that its message is stored, so the composer may be cleared."""
     return {"type": "message.accepted", "nonce": str(nonce)}

@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -19,6 +20,8 @@ from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
 from chatapp.live.runs import take_over
 from chatapp.live.watchers import Watchers
+from chatapp.models import Conversation
+from chatapp.models.reading import reading
 
 # Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
 STORING = 20
@@ -31,7 +34,7 @@ class Room:
         """Open an empty room."""
         self.conversation_id = conversation_id
         self.watchers = Watchers()
-        self.view = LiveView(conversation_id, self.watchers)
+        self.view = LiveView(conversation_id, self.watchers, on_wait=self._tell_others)
         self.job: Work | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
@@ -78,15 +81,36 @@ class Room:
         if self.job:
             self.job.wake()
 
+    def _tell_others(self) -> None:
+        """Have the owner's pages of other conversations say in their list what this one does."""
+        if self.job:
+            self._soon(_tell_list(self.job.run.conversation.owner_id, self))
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._changes.add(task)
+        task.add_done_callback(self._changes.discard)
+
     def dismiss(self) -> None:
         """Send everybody away; whoever still may watch comes back."""
         self.watchers.dismiss()
 
     def show_change(self) -> None:
         """Have all watchers fetch the transcript and the panel again."""
-        task = asyncio.create_task(self.view.show_change())
-        self._changes.add(task)
-        task.add_done_callback(self._changes.discard)
+        self._soon(self.view.show_change())
+
+
+async def _tell_list(owner_id: int, but: Room) -> None:
+    """Have a user's pages, ``but`` those of one room, fetch their list of conversations again."""
+    for conversation_id in await reading(_owned)(owner_id, [*hub.rooms]):
+        room = hub.rooms.get(conversation_id)
+        if room and room is not but:
+            room.watchers.send(protocol.list_changed())
+
+
+def _owned(owner_id: int, among: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    own = Conversation.objects.filter(owner=owner_id, pk__in=among)
+    return list(own.values_list("pk", flat=True))
 
 
 class Hub:

@@ -7,6 +7,7 @@ import functools
 import logging
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 
 from django.template.loader import render_to_string
@@ -29,8 +30,11 @@ ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
 class Scene:
     """The present of one conversation, while something runs and while nothing does."""
 
-    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
-        """Show that nothing runs."""
+    def __init__(
+        self, conversation_id: uuid.UUID, watchers: Watchers, *, on_wait: Callable[[], None]
+    ) -> None:
+        """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
+        self.on_wait = on_wait
         self.conversation_id = conversation_id
         self.watchers = watchers
         # The id of the one that runs, if any.
@@ -74,8 +78,11 @@ class Scene:
         if changed:
             await self._show_transcript()
         panel = await self._panel_or_notice() if self.watchers else None
-        self.turn, self.waits = "", False
+        self.turn = ""
+        waited, self.waits = self.waits, False
         self._show_status(status)
+        if waited:
+            self.on_wait()
         self._run = self._context = None
         if panel:
             self.watchers.send(panel)
@@ -160,11 +167,13 @@ class Scene:
         self.waits = True
         await self._show_row()
         self._show_status(_("Waiting for you."))
+        self.on_wait()
 
     @show.register
     async def _(self, _event: events.PersonAnswered) -> None:
         self.waits = False
         self._show_status(_("Going on…"))
+        self.on_wait()
         await self._show_row()
 
     @show.register

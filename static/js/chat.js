@@ -13,6 +13,7 @@ import { fetchText } from "./source.js";
 import { text } from "./text.js";
 import { refreshTitle, startTitle } from "./title.js";
 import { toast } from "./toast.js";
+import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
 import { showOutput, showWaiting, startClocks } from "./waiting.js";
@@ -43,6 +44,7 @@ const show = {
     for (const { id, html } of frame.articles) transcript.upsert(id, html);
     if (frame.streamed) transcript.stream(frame.streamed);
   },
+  "list.changed": refreshList,
   resumed: () => composer.resend(),
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);

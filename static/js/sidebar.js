@@ -28,6 +28,12 @@ function toggle() {
   show();
 }
 
+/** Fetch the list of conversations again, unless somebody searches in it. */
+export function refreshList() {
+  const form = document.querySelector(".sidebar-search");
+  if (!form.elements.q.value) window.htmx.trigger(form, "submit");
+}
+
 export function startSidebar() {
   show();
   // What was found and is shown now stays in sight in its list.

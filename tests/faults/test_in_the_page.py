@@ -10,7 +10,7 @@ from tests.e2e.conftest import PATIENCE
 from tests.e2e.flows.chat import Chat
 from tests.e2e.flows.conftest import FLAGS
 from tests.faults.harness import WORD, Server, words
-from tests.standin.behaviours import Gate, Reply
+from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.browser
@@ -58,4 +58,32 @@ def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(
             expect(answer).to_have_count(2)
             expect(chat.rows("Continued")).to_be_visible()
             expect(interrupted.get_by_role("button")).to_have_count(0)
+            assert not standin.problems
+
+
+def test_a_question_is_still_there_after_a_kill_and_its_answer_has_the_turn_go_on(
+    page: Page, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Nothing was written meanwhile, and nothing is asked of the model twice."""
+    data = tmp_path_factory.mktemp("data")
+    write = ToolCall("write_file", {"path": "a.txt", "content": "new\n"})
+    with Standin() as standin:
+        standin.then(Reply("I write.", tools=(write,)), Reply("Written."))
+        with Server(data, standin) as server:
+            page.goto(server.start())
+            page.get_by_role("button", name="Sign in").click()
+            page.get_by_role("textbox", name="Message").fill("Write it.")
+            page.get_by_role("button", name="Send").click()
+            page.wait_for_url(re.compile(r"/c/[0-9a-f-]{36}/"))
+            chat = Chat(page, page.url)
+            expect(chat.button("Allow once")).to_be_visible()
+            server.kill()
+            server.start()
+            expect(chat.status("Waiting for you.")).to_be_visible()
+            assert not server.count("chatapp_turn WHERE finished_at IS NOT NULL")
+            chat.button("Allow once").click()
+            expect(chat.rows("Agent").last).to_contain_text("Written.")
+            chat.finished()
+            assert [one.read_text() for one in data.rglob("a.txt")] == ["new\n"]
+            assert len(standin.requests) == 2
             assert not standin.problems

@@ -391,3 +391,26 @@ def test_which_tools_may_run_is_chosen_by_name(conversation: Conversation, brows
     browser.post(address, {"tool-rm": "allow"})
     conversation.refresh_from_db()
     assert conversation.tool_policies == {}
+
+
+async def test_pages_of_other_conversations_of_the_owner_are_told(
+    conversation: Conversation, alice: User, bob: User, standin: Standin, folder: Path
+) -> None:
+    """Their list says who waits, and that nobody does any more; nobody else's is told."""
+    other = await sync_to_async(services.start_conversation)(owner=alice)
+    bobs = await sync_to_async(services.start_conversation)(owner=bob)
+    standin.then(Reply(tools=(WRITE,)))
+    async with (
+        open_page(conversation, alice) as page,
+        open_page(other, alice) as aside,
+        open_page(bobs, bob) as stranger,
+    ):
+        await page.say("Write it.")
+        await until_asked(page)
+        await aside.until("list.changed")
+        await page.send("turn.stop")
+        await page.until_idle()
+        await aside.until("list.changed")
+        await stranger.send("ping")
+        await stranger.until("pong")
+    assert "list.changed" not in [frame["type"] for frame in stranger.frames]
