@@ -116,8 +116,9 @@ class Judge:
 
 
 def _is_saying(probe: Probe) -> bool:
-    """Whether it is a sentence, which can be told in other words."""
-    return probe.kind in ("constraints", "errors") or probe.needle.count(" ") >= PHRASE
+    """Whether it is a sentence, which can be told in other words; a command cannot."""
+    is_phrase = probe.kind == "names" and probe.needle.count(" ") >= PHRASE
+    return is_phrase or probe.kind in ("constraints", "errors")
 
 
 def _is_word(probe: Probe) -> bool:

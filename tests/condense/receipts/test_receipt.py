@@ -228,6 +228,8 @@ def test_a_command_is_named_by_its_first_words_and_a_look_is_no_fact() -> None:
     made = Session().runs("cd /app && make check 2>&1 | tail -5").runs("grep -rn x src")
     (finding,) = receipt(made.messages, "It passes make check.").findings
     assert (finding.probe.kind, finding.state) == ("commands", "named")
+    added = Session().runs("git add cmd/web/index.js").messages
+    assert not receipt(added, "In cmd/web/index.js something was added with git.").of("named")
 
 
 @pytest.mark.parametrize(
