@@ -32,8 +32,8 @@ model.addEventListener("input", () => {
 function adapt() {
   const traits = providers[provider.value];
   const servers = traits?.servers ?? [];
-  const words = document.getElementById("server-words").content.cloneNode(true).children;
-  server.replaceChildren(words[0], ...servers.map((one) => new Option(one.label, one.url)), words[0]);
+  const [own, other] = [...document.getElementById("server-words").content.cloneNode(true).children];
+  server.replaceChildren(own, ...servers.map((one) => new Option(one.label, one.url)), other);
   const known = servers.find((one) => one.url === address.value);
   server.value = known?.url ?? (address.value ? "-" : "");
   server.closest(".field").hidden = servers.length === 0;

@@ -25,7 +25,8 @@ def main(window: int) -> None:
     parameters.model_alias = {"smollm2"}
     parameters.n_ctx = window
     parameters.n_parallel = 1
-    parameters.cpuparams.n_threads = 2
+    # Two would wait for each other wherever something else runs.
+    parameters.cpuparams.n_threads = 1
     parameters.use_jinja = True
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0

@@ -27,7 +27,7 @@ FACT = "The tower of Lund has 386 steps, said the guide, and nobody counted them
 def profile(request: pytest.FixtureRequest, alice: User, llama: str) -> Profile:
     """The model, through one of the doors."""
     name, path = request.param
-    limits = {"context_window": WINDOW, "max_output": 200, "price_input": 0}
+    limits = {"context_window": WINDOW, "max_output": 60, "price_input": 0}
     return answered_by(alice, name, "smollm2", llama + path, **limits)
 
 
@@ -103,7 +103,7 @@ async def test_a_stop_is_heard_at_once_and_the_next_question_answered(
 
 async def test_a_full_context_is_condensed_by_itself(profile: Profile, alice: User) -> None:
     """Before the model is asked, whoever of the ladder's rungs could do it."""
-    conversation = await start(profile, about=5_000, threshold=50)
+    conversation = await start(profile, about=2_500, threshold=25)
     async with open_page(conversation, alice) as page:
         await page.say("How many steps has the tower?")
         await page.until_idle()
