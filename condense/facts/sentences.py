@@ -11,12 +11,15 @@ SENTENCE = 300  # characters; a longer one is cut, it is no rule but a text
 _LABEL = re.compile(r"\W?[\da-zA-Z]{1,2}[.)]")  # "1." begins a sentence, it is none
 # What ends a sentence by Unicode's property Sentence_Terminal, in the scripts that chats are mostly
 # written in. Where words are set apart by spaces, one has to follow.
-_END = re.compile(r"[.!?…؟۔।॥։።][\"'”’»)\]*_]*+(?=\s)|[。！？｡．][」』”’）]*+|\n")
+# A full stop after a day or a label ends none.
+_END = re.compile(
+    r"(?:(?<!\b\d)(?<!\b\d\d)\.|[!?…؟۔।॥։።])[\"'”’»)\]*_]*+(?=\s)|[。！？｡．][」』”’）]*+|\n"
+)
 _WORD = re.compile(r"\w+")
-# A number with what makes it one to keep: a currency, a unit, a date, a time, decimals, or that it
-# is long; and codes of letters and digits, as in BK-48213.
+# A number with what makes it one to keep: a currency, a unit or month with a large letter or of a
+# script that has none, a time, decimals, or that it is long; and codes, as BK-48213.
 _MEASURED = re.compile(
-    r"[$€£¥₹₩₽]\s?\d|\d\s?[%‰°€£¥₹₩₽$]|\d[.,:/-]\d|\d{3}"
+    r"[$€£¥₹₩₽]\s?\d|\d\s?[%‰°€£¥₹₩₽$]|\d[.,:/-]\d|\d{3}|\d\.?\s?[^\W\d_a-z]"
     r"|\b(?=[A-Z-]{0,12}\d)[A-Z\d]{1,12}-?[A-Z\d]{2,12}\b"
 )
 _DIGIT = re.compile(r"\d")

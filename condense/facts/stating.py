@@ -9,9 +9,10 @@ from condense.messages import Message, TextBlock
 
 PER_REPLY = 3  # the main points of an answer; more of them are an account
 LEAST = 1  # weight; what states nothing at all weighs none
-# Of what replies say, where there is little but words: with the user's words beside it, that is a
-# tenth of a chat. Where tools do the work, words count by their share of it, and get few tokens.
-SHARE, FEW = 0.07, 30
+# Of what replies say, where there is little but words: half of the tenth that a ledger may take of
+# a chat, for what the user says takes the other half. Where tools do the work, words count by their
+# share of it, and get few tokens.
+SHARE, FEW = 0.05, 30
 _CODE = re.compile(
     r"^[^\S\n]*+(?:```|~~~).*?(?:^[^\S\n]*+(?:```|~~~)[^\S\n]*+$|\Z)", re.MULTILINE | re.DOTALL
 )

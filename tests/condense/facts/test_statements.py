@@ -63,8 +63,10 @@ def test_statements_are_carried_on() -> None:
 
 def test_sentences_end_as_their_script_ends_them() -> None:
     """With a space after the mark or without; a label is no sentence."""
-    assert [*sentences("One. Two! 1. Three? 第一句。第二句!好。 هل هذا؟ نعم. एक। दो")] == [
-        "One.", "Two!", "1. Three?", "第一句。", "第二句!好。", "هل هذا؟", "نعم.", "एक।", "दो",
+    text = "One. Two! 1. Three? Am 27. Oktober. 第一句。第二句!好。 هل هذا؟ نعم. एक। दो"
+    assert [*sentences(text)] == [
+        "One.", "Two!", "1. Three?", "Am 27. Oktober.", "第一句。", "第二句!好。",
+        "هل هذا؟", "نعم.", "एक।", "दो",
     ]  # fmt: skip
 
 
