@@ -10,6 +10,7 @@ from statistics import median, quantiles
 from django.conf import settings
 
 from chatapp import services
+from chatapp.agent import pace
 from chatapp.agent.ports import Draft
 from chatapp.context import drafts
 from chatapp.models import ModelCall
@@ -47,7 +48,7 @@ def measure_turns() -> Iterator[Row]:
 def measure_streaming() -> Iterator[Row]:
     """Yield what words cost that are streamed to watching pages, beside the bare SDK."""
     with model() as url:
-        for sessions, bound in ((10, 2.5), (100, 2.0)):
+        for sessions, bound in ((10, 2.5), (100, 3.0)):
             with _serving(url) as server:
                 here = asyncio.run(_stream(server, PACED, sessions))
             least = json.loads(printed("tests.bench.bare", url, str(sessions), PACED))
@@ -55,8 +56,11 @@ def measure_streaming() -> Iterator[Row]:
             yield Row(work, 1_000 * here.cpu / WORDS, "ms", bound, BARE, least["cpu"])
             first = "… until the first word, all sent at once"
             yield Row(first, here.first, "ms", 25, BARE, least["first"])
-            yield Row("… until 99 of 100 later words are shown", here.late, "ms", 400)
-            yield Row("… memory of each", here.memory, "KiB", 300)
+            beat = 1_000 * max(pace.SHORTEST, sessions / pace.ALL_PIECES)
+            late = "… until 99 of 100 later words are shown"
+            # Wide, as a crowded machine delays either by chance.
+            yield Row(late, here.late, "ms", 8, "a beat, and the same", beat + least["late"])
+    yield Row("… memory of each", here.memory, "KiB", 350)
     yield _measure_drafts(here.cpu)
 
 
