@@ -17,6 +17,7 @@ from tests.standin.server import Standin
 # How often a moment is chosen at random, in every run of the tests and in the long one.
 FEW, MANY = 6, 206
 WIDE = 200_000
+LOOKS = ("check_integrity", "check_requests")
 
 
 class Stage:
@@ -193,7 +194,10 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(stage: Stage, seed: int)
     stage.kill_and_check()
 
 
-@pytest.mark.parametrize("command", ["check_integrity", "check_requests"])
+@pytest.mark.parametrize(
+    "command",
+    [*LOOKS, *(pytest.param(one, marks=pytest.mark.soak, id=f"{one} after many") for one in LOOKS)],
+)
 def test_the_data_is_whole_after_all_of_this(stage: Stage, command: str) -> None:
     """Tags, costs and so on agree, and every request can be shown as it was sent."""
     stage.server.kill()
