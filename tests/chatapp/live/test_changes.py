@@ -237,6 +237,18 @@ async def test_a_stop_that_comes_late_stops_nothing_else(
 
 
 @pytest.mark.django_db(transaction=True)
+async def test_what_was_just_sent_can_be_stopped_by_its_nonce(
+    conversation: Conversation, alice: User
+) -> None:
+    """Whoever sent it knows no other name of it until the first frame comes."""
+    async with open_page(conversation, alice) as page:
+        nonce = str(uuid.uuid4())
+        await page.send("message.send", text=LONG, nonce=nonce)
+        await page.send("turn.stop", turn=nonce)
+        assert (await page.until_idle())["text"] == "Stopped."
+
+
+@pytest.mark.django_db(transaction=True)
 async def test_a_condensation_that_is_asked_for_twice_is_made_once(
     conversation: Conversation, alice: User
 ) -> None:

@@ -1,6 +1,8 @@
 """What a page is told when the server can't save, and that the conversation goes on afterwards."""
 
 import asyncio
+import uuid
+from typing import Any, override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -12,6 +14,8 @@ from django.urls import reverse
 
 from chatapp import services
 from chatapp.context import saving
+from chatapp.live import turns
+from chatapp.live.rooms import Room, hub
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, open_page
@@ -268,3 +272,20 @@ async def test_going_back_is_refused_while_a_turn_runs(
         await page.until_idle()
     assert (refusal.status_code, refusal.content) == (422, b"A turn is running. Stop it first.")
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
+
+
+def test_a_turn_that_begins_while_somebody_looks_for_one_is_left_alone(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing ran at the look; what is ended after it is older than that."""
+
+    class Rooms(dict[uuid.UUID, Room]):
+        """No room, and a turn that begins once somebody has asked for one."""
+
+        @override
+        def get(self, *_: Any) -> None:  # type: ignore[override] # whatever is asked for
+            services.start_turn(conversation=conversation, text="Hi", tokens=1, nonce=uuid.uuid4())
+
+    monkeypatch.setattr(hub, "rooms", Rooms())
+    turns.close_left_over(conversation)
+    assert [turn.is_over for turn in Turn.objects.all()] == [False]
