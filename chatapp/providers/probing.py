@@ -13,6 +13,7 @@ from chatapp.providers.sealed import Sealed, closing
 from chatapp.providers.specs import ListedModel
 
 PATIENCE = 60.0
+_OF_THE_KEY = {401, 403}
 
 # A white square of 32 pixels: smaller ones are refused by some models.
 _SQUARE = (
@@ -77,7 +78,8 @@ async def probe(provider: Sealed) -> Report:
         try:
             heard = await _hear(provider, replace(asked, observer=listener))
         except ProviderError as error:
-            report = replace(report, failure=str(error))
+            key = False if error.status in _OF_THE_KEY else report.key
+            report = replace(report, failure=str(error), key=key)
             if error.status not in {400, 404, 422, 500}:
                 break
         else:
@@ -97,7 +99,7 @@ async def _list(provider: Sealed) -> Report:
     except TimeoutError:
         return Report(failure="The server did not answer.")
     except ProviderError as error:
-        if error.status in {401, 403}:
+        if error.status in _OF_THE_KEY:
             return Report(address=True, key=False, failure=str(error))
         return Report(address=error.status is not None, listing=False, failure=str(error))
     return Report(models, address=True, listing=bool(models))

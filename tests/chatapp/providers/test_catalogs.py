@@ -15,7 +15,7 @@ from chatapp.providers.sealed import Sealed
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.providers.requests import SECRET_KEY
-from tests.standin.behaviours import Failure
+from tests.standin.behaviours import UNAUTHORIZED, Failure
 from tests.standin.server import Standin
 
 LISTS: list[tuple[dict[str, Any], ListedModel]] = [
@@ -156,6 +156,17 @@ async def test_a_wrong_key_is_told_from_a_wrong_address(
     assert (report.address, report.key) == (False, None)
     assert "could not be reached" in report.failure
     assert anthropic_standin.requests == []
+
+
+async def test_a_list_that_anybody_may_read_says_nothing_of_the_key(
+    door: Door, anthropic_standin: Standin
+) -> None:
+    """The first call to a model does."""
+    anthropic_standin.served["/v1/models"] = {"data": [{"id": door.model}]}
+    anthropic_standin.then(UNAUTHORIZED)
+    report = await probe(sealed(door, anthropic_standin))
+    assert (report.listing, report.key, report.streaming) == (True, False, None)
+    assert len(anthropic_standin.requests) == 1
 
 
 async def test_what_runs_on_this_machine_is_found(
