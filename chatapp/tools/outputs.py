@@ -9,6 +9,7 @@ from chatapp.agent.errors import ToolError
 HEAD, TAIL = 10_000, 20_000
 
 _NAME = re.compile(r"[0-9a-f]{16}")
+_KEPT = re.compile(r"can be read with read_output, name ([0-9a-f]{16})\.\]")
 _CONTROLS = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00\x08\x0b\x0c\x0e-\x1f]"
 )
@@ -31,11 +32,23 @@ def cut_in_the_middle(output: Path) -> str:
     return f"{plain(head)}\n{note}\n{plain(tail)}"
 
 
-def read_part(outputs: Path, name: str, start: int, most: int) -> tuple[str, int]:
-    """Return a part of an output from a byte on, and how many bytes it has; raise ToolError."""
+def kept_name(text: str) -> str:
+    """Return the name of the whole output of which a result has both ends, "" for most."""
+    found = _KEPT.search(text)
+    return found[1] if found else ""
+
+
+def find_output(outputs: Path, name: str) -> Path:
+    """Return where an output is kept; raise ToolError where there is none of this name."""
     path = outputs / f"{name}.txt"
     if not _NAME.fullmatch(name) or not path.is_file():
         raise ToolError("There is no output of this name. run_command says what it is called.")
+    return path
+
+
+def read_part(outputs: Path, name: str, start: int, most: int) -> tuple[str, int]:
+    """Return a part of an output from a byte on, and how many bytes it has; raise ToolError."""
+    path = find_output(outputs, name)
     with path.open("rb") as file:
         file.seek(start)
         return plain(file.read(most)), path.stat().st_size

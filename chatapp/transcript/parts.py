@@ -14,6 +14,7 @@ from chatapp.agent.ports import Access
 from chatapp.models import Question
 from chatapp.rendering import render_markdown
 from chatapp.tools import tool_specs
+from chatapp.tools.outputs import kept_name
 from chatapp.transcript.rows import Asked, HiddenBy, NotePart, Part, TextPart, ToolCard
 
 LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
@@ -33,6 +34,8 @@ Answers = Mapping[int, Answer]
 
 # Characters of a call's input and of its result on the page; the rest is fetched on request.
 SHOWN = 10_000
+
+RUN_COMMAND = "run_command"
 
 # The arguments that say most about a call, the first present wins.
 _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "question")
@@ -103,6 +106,7 @@ def _card(
         cut_result=len(text) > SHOWN,
         seconds=answer.seconds if answer and took is None else took,
         since=live.since if isinstance(live, events.ToolStarted) else None,
+        whole=kept_name(text) if call.name == RUN_COMMAND else "",
         cleared=answer.cleared if answer else None,
         asked=asked,
     )

@@ -70,6 +70,7 @@ class ToolCard:
     ``since`` (Unix seconds), and one that ran took ``seconds``, unless it was imported. ``size``
     counts the result's characters, of which ``result`` may have the first only; ``cleared`` says
     why the model sees only a line of the result.
+    ``whole`` names an output that was cut in the middle.
     """
 
     id: str
@@ -83,6 +84,7 @@ class ToolCard:
     cut_result: bool = False
     seconds: float | None = None
     since: float | None = None
+    whole: str = ""
     cleared: HiddenBy | None = None
     asked: Asked | None = None
     kind: ClassVar[str] = "tool"

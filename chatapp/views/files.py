@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp import services
 from chatapp.agent.errors import ToolError
-from chatapp.context.toolboxes import workspace_of
+from chatapp.context.toolboxes import outputs_of, workspace_of
 from chatapp.rendering.numbers import number
+from chatapp.tools.outputs import find_output
 from chatapp.tools.workspace import Workspace
 from chatapp.views.common import Request, own_conversation, refuse, resting_conversation, signed_in
 
@@ -82,6 +83,18 @@ def download_files(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Return all files as an archive."""
     conversation = own_conversation(request, pk)
     return attached(services.pack_workspace(workspace_of(conversation)), "workspace.zip")
+
+
+@require_GET
+@signed_in
+def download_output(request: Request, pk: uuid.UUID, name: str) -> HttpResponse:
+    """Return the whole output of a command, of which the model got both ends."""
+    conversation = own_conversation(request, pk)
+    try:
+        path = find_output(outputs_of(conversation.pk), name)
+    except ToolError:
+        return refuse(request, _("This output is not kept any more."))
+    return attached(path.read_bytes(), f"output-{name}.txt")
 
 
 def attached(data: bytes, name: str) -> HttpResponse:

@@ -97,7 +97,6 @@ def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -
         for question, seq in plant(conversation, 600, 100, seed):
             plain.append(seq in plain_bm25(conversation, question))
             ours.append(seq in [one.seq for one in history.search(question, 5)])
-    print(share(plain), share(ours))
     assert share(plain) <= 0.92
     assert share(ours) >= 0.95
 

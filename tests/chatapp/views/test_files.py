@@ -12,8 +12,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 
+import condense
 from chatapp import bootstrap, services
-from chatapp.models import Conversation
+from chatapp.context.toolboxes import outputs_of
+from chatapp.models import Conversation, store
 from chatapp.services import files as module
 
 Put = Callable[..., HttpResponse]
@@ -140,3 +142,34 @@ def test_nobody_else_sees_or_changes_them(
     shared = services.start_conversation(owner=bob, workspace=services.SAMPLES)
     client.post(f"/c/{shared.pk}/files/", {"files": SimpleUploadedFile("b", b"b")})
     assert not (bootstrap.workspace_of(shared) / "b").exists()
+
+
+def test_the_whole_output_of_a_command_is_kept_for_people_too(
+    conversation: Conversation, browser: Client, bob: User
+) -> None:
+    """By its name, in this conversation only; no name leads elsewhere."""
+    outputs = outputs_of(conversation.pk)
+    outputs.mkdir(parents=True)
+    (outputs / f"{'a' * 16}.txt").write_bytes(b"all of it")
+    address = f"/c/{conversation.pk}/outputs/{'a' * 16}/"
+    assert browser.get(address).content == b"all of it"
+    for name in ("b" * 16, "..", "%2e%2e%2fsecret-key"):
+        other = browser.get(f"/c/{conversation.pk}/outputs/{name}/", headers={"HX-Request": "true"})
+        assert other.status_code in {404, 422}
+    client = Client()
+    client.force_login(bob)
+    assert client.get(address).status_code == 404
+
+
+def test_a_card_leads_to_the_whole_output(conversation: Conversation, browser: Client) -> None:
+    """Where the result has both ends only, and a command gave it."""
+    text = f"[9 bytes are left out here. All 9 can be read with read_output, name {'a' * 16}.]"
+    for name in ("run_command", "read_file"):
+        call = condense.ToolUseBlock(name, name, {"command": "x"})
+        result = condense.ToolResultBlock(name, text)
+        for message in (
+            condense.Message("assistant", (call,)), condense.Message("user", (result,))
+        ):  # fmt: skip
+            store.append_message(conversation.pk, message, tokens=1)
+    page = browser.get(f"/c/{conversation.pk}/").content.decode()
+    assert page.count(f"/outputs/{'a' * 16}/") == 1

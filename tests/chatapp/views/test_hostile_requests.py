@@ -111,6 +111,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         "rewind_pk": rewind.pk,
         "question_pk": question.pk,
         "token": "x" * 300,
+        "name": "a" * 16,
         "seq": 1,
     }
 
