@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,13 @@ from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model, ModelRequest
 from chatapp.network.addresses import Guard
+from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
 from chatapp.providers.sealed import NO_KEY
 from chatapp.providers.specs import ListedModel
 
 if TYPE_CHECKING:
     from chatapp.providers.openai.connection import Connection
-    from chatapp.providers.openai.request import RequestWriter
 
 # A local server says nothing while it reads a long prompt, which may take minutes.
 SILENCE_SECONDS = 600.0
@@ -43,6 +42,7 @@ class OpenAIProvider:
         self._base_url = base_url or SPEC.url
         self._guard = guard
         self._silence = silence
+        self._writer = RequestWriter(model, own=self._base_url == SPEC.url)
 
     @property
     def model(self) -> Model:
@@ -74,12 +74,6 @@ class OpenAIProvider:
     @property
     def _has_key(self) -> bool:
         return bool(self._key) or not SPEC.asks_key(self._base_url)
-
-    @cached_property
-    def _writer(self) -> "RequestWriter":
-        from chatapp.providers.openai.request import RequestWriter  # noqa: PLC0415 - needs no Django
-
-        return RequestWriter(self._model, own=self._base_url == SPEC.url)
 
     @property
     def _connection(self) -> "Connection":
