@@ -18,8 +18,11 @@ from condense.tokens import CharacterCounter
 
 # Twice what the prompt takes that asks for the sections: what is shorter needs none.
 BRIEF = 2_000  # tokens
-# A heading as prompts ask for it and models write it: numbered, with hashes, or bold.
-_HEADING = re.compile(r"^ {0,3}(?:#{1,6}|\d{1,2}[.)]|\*\*) *[^\s\d*#][^\n]{1,80}$", re.MULTILINE)
+# A heading as prompts ask for it and models write it: numbered, with hashes, bold, or both; what it
+# is about may follow on its line, after a colon.
+_HEADING = re.compile(
+    r"^ {0,3}(?:#{1,6}|\d{1,2}[.)]|\*\*)[ *]*[^\s\d*#][^\n:]{1,80}(?::|$)", re.MULTILINE
+)
 _SECTION = re.compile(r"^ {0,3}(\d{1,2})[.)] +([^:\n]{2,80}):", re.MULTILINE)
 _FORM = re.compile(r"<summary>\n([^<]{1,5000})</summary>")
 # A model that leaves out every second section did not follow the form.

@@ -184,6 +184,10 @@ async def test_sections_are_counted_in_any_language_and_form() -> None:
     german = "\n".join(f"## Abschnitt {letter}\nText" for letter in "ABCDEFGHI")
     verdict = await judge(has_sections, german)
     assert (verdict.score, verdict.rejects) == (1, False)
+    on_one_line = "\n".join(f"{n}. {title}: {'text ' * 40}" for n, title in enumerate(TITLES, 1))
+    assert not (await judge(has_sections, on_one_line)).rejects
+    in_bold = "\n".join(f"{n}. **{title}**:\n   text" for n, title in enumerate(TITLES, 1))
+    assert not (await judge(has_sections, in_bold)).rejects
     assert (await judge(has_sections, "1. Only this one:\n   text")).rejects
 
 
