@@ -103,7 +103,7 @@ async def test_a_stop_is_heard_at_once_and_the_next_question_answered(
 
 async def test_a_full_context_is_condensed_by_itself(profile: Profile, alice: User) -> None:
     """Before the model is asked, whoever of the ladder's rungs could do it."""
-    conversation = await start(profile, about=2_500, threshold=25)
+    conversation = await start(profile, about=7_000)
     async with open_page(conversation, alice) as page:
         await page.say("How many steps has the tower?")
         await page.until_idle()
