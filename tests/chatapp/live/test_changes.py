@@ -146,7 +146,7 @@ def test_a_page_that_returns_misses_nothing(steps: list[tuple[str, int]]) -> Non
 
 
 async def test_a_page_that_returns_soon_gets_only_what_is_new() -> None:
-    """And one that returns late, or with the word of another server, begins anew."""
+    """And one that returns late, or with a word that this server never gave, begins anew."""
     street = Street()
     for step in (("open", 0), ("send", 3), ("leave", 0), ("wait", 1), ("send", 2), ("open", 0)):
         await street.do(step)
@@ -159,6 +159,9 @@ async def test_a_page_that_returns_soon_gets_only_what_is_new() -> None:
     street.readers[1].place = Place("elsewhere", 1)
     await street.do(("open", 1))
     assert street.readers[1].begun == ["snapshot"]
+    here = street.readers[1].place
+    ahead = street.watchers.watch(street.snapshot, Place(here.epoch, here.change + 1))
+    assert json.loads(await anext(ahead))["type"] == "snapshot"
 
 
 async def test_what_is_kept_for_pages_that_return_has_a_bound(
