@@ -37,6 +37,7 @@ async def test_pings_and_events_without_a_name_or_data_say_nothing() -> None:
         sent("half", "{}").removesuffix(b"\n"),
     )
     assert said == [[{"type": "one"}], [[2]]]
+    assert await read(sent("one", "1") + b"data: 2\n\n") == [[1]]
 
 
 STREAM = sent("one", '"ä"') + b": x\nid: 7\nevent:two\ndata:[1,\ndata: 2]\n\n" + sent("three", "3")
