@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from django.db import connections
 from pytest_django import Settings
 
 from chatapp.providers import provider_specs
+
+# What a shell starts in the background ignores Ctrl+C, and so would the servers of the tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 IN_CI = os.environ.get("CI") == "true"
 
