@@ -44,6 +44,7 @@ async def probe_profile(profile: Profile) -> Report:
 def _reached_by(profile: Profile) -> dict[str, Any]:
     """Return what a provider is made of."""
     spec = profile.spec
+    known = spec.find_model(profile.model)
     model = Model(
         name=profile.model,
         context_window=profile.context_window,
@@ -52,6 +53,7 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
         caches_prompts=spec.caches_prompts,
         temperature=None if profile.temperature is None else float(profile.temperature),
         effort=profile.effort,
+        compacts=known is not None and known.compacts,
     )
     from_server = profile.key_source is KeySource.SERVER
     return {

@@ -42,6 +42,7 @@ from .history import (
 )
 from .history.boundaries import safe_cuts, unread_tail
 from .history.commands import command_blocks, extract_command_blocks
+from .history.compaction import is_compaction, without_compaction
 from .history.pairs import AnsweredCall, Pairing, pair_calls
 from .messages import (
     Block,
@@ -141,6 +142,7 @@ from .writing.overflow import is_context_overflow
 from .writing.summarizer import (
     Bill,
     Chunk,
+    CompactionChunk,
     CutChunk,
     Summarizer,
     SummaryRequest,
@@ -173,6 +175,7 @@ __all__ = [
     "CannotFit",
     "CharacterCounter",
     "Chunk",
+    "CompactionChunk",
     "CondensationLog",
     "CondenseError",
     "Condensed",
@@ -265,6 +268,7 @@ __all__ = [
     "growth_per_turn",
     "hide_behind",
     "inject_synthetic_results",
+    "is_compaction",
     "is_context_overflow",
     "known_strategies",
     "ladder_from",
@@ -304,4 +308,5 @@ __all__ = [
     "well_formed",
     "well_formed_json",
     "with_threshold",
+    "without_compaction",
 ]

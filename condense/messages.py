@@ -88,8 +88,24 @@ class OpaqueBlock:
         """Return the block as the API's JSON object."""
         return dict(self.data)
 
+    @property
+    def said(self) -> str | None:
+        """What a provider's compaction says to people, None for any other block."""
+        match self.data:
+            case {"type": "compaction", "content": str(text)}:
+                return text
+        return None
+
 
 Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
+
+
+def _text_of(block: Block) -> str | None:
+    if isinstance(block, TextBlock):
+        return block.text
+    return block.said if isinstance(block, OpaqueBlock) else None
+
+
 Content = str | tuple[Block, ...]
 
 
@@ -204,8 +220,8 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All text blocks, joined by newlines."""
-        return "\n".join([block.text for block in self.blocks if isinstance(block, TextBlock)])
+        """All text blocks, and what a provider's compaction says, joined by newlines."""
+        return "\n".join([text for text in map(_text_of, self.blocks) if text is not None])
 
     @property
     def is_summary(self) -> bool:

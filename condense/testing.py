@@ -26,11 +26,16 @@ class ScriptedSummarizer:
     """
 
     def __init__(
-        self, *replies: Reply, supports_images: bool = True, caches_prompts: bool = False
+        self,
+        *replies: Reply,
+        supports_images: bool = True,
+        caches_prompts: bool = False,
+        compacts: bool = False,
     ) -> None:
         """Take the replies in order; a call beyond the last fails with ScriptExhausted."""
         self._replies = list(replies)
         self.supports_images = supports_images
+        self.compacts = compacts
         self.caches_prompts = caches_prompts
         self.requests: list[SummaryRequest] = []
 

@@ -127,7 +127,8 @@ class ModelRequest:
     """One request to a model; ``messages`` are shaped as the Messages API accepts them.
 
     ``previous_reply`` is the provider's name for the reply before this one, and the ``observer``
-    is told of every request that is sent for it.
+    is told of every request that is sent for it. With ``compaction`` the reply is to be the
+    provider's own compaction of the messages, by that instruction.
     """
 
     system: str
@@ -135,6 +136,7 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     purpose: Purpose = Purpose.CHAT
     previous_reply: str = ""
+    compaction: str = ""
     observer: CallObserver = field(default=UNOBSERVED, compare=False, repr=False)
 
 
@@ -143,7 +145,8 @@ class Model:
     """The model a profile names, with its limits in tokens and its prices in USD.
 
     With ``caches_prompts`` a request that begins like the last one is read from a cache. ``effort``
-    is how much it shall think, one of the specs' EFFORTS, "" for what it does by itself.
+    is how much it shall think, one of the specs' EFFORTS, "" for what it does by itself. One that
+    ``compacts`` can be asked for a compaction.
     """
 
     name: str
@@ -154,6 +157,7 @@ class Model:
     caches_prompts: bool = False
     temperature: float | None = None
     effort: str = ""
+    compacts: bool = False
 
 
 class Provider(Protocol):

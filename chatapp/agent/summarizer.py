@@ -1,6 +1,6 @@
 """Lets the engine's summaries be written by a provider, and accounts for every such call."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
 
 import condense
@@ -36,6 +36,11 @@ class ProviderSummarizer:
         return self.provider.model.caches_prompts and not self.apart
 
     @property
+    def compacts(self) -> bool:
+        """Whether the model that answers can make a compaction, which no other one could read."""
+        return self.provider.model.compacts and not self.apart
+
+    @property
     def budget(self) -> condense.Budget | None:
         """The limits of a model other than the one that answers."""
         model = self.provider.model
@@ -48,7 +53,13 @@ class ProviderSummarizer:
         provider knows its beginning again.
         """
         tools = tuple(ToolSpec(**spec) for spec in request.tools)
-        model_request = ModelRequest(request.system, request.messages, tools, Purpose.SUMMARY)
+        model_request = ModelRequest(
+            request.system,
+            request.messages,
+            tools,
+            Purpose.SUMMARY,
+            compaction=request.compaction,
+        )
         call = Call(self.provider, model_request, self.journal, attempt_id=request.attempt_id)
         failure = "broken off"
         try:
@@ -73,9 +84,18 @@ class ProviderSummarizer:
                     yield condense.ToolCallChunk(name)
                 case events.UsageReported(usage) | events.ReplyCompleted(usage=usage):
                     yield condense.UsageChunk(spent + usage, paid + prices.cost(usage))
-                    if isinstance(event, events.ReplyCompleted) and event.is_cut:
-                        yield condense.CutChunk()
+                    if isinstance(event, events.ReplyCompleted):
+                        for chunk in self._ended(event):
+                            yield chunk
                 case events.RetryScheduled():
                     self.audience.publish(event)
                     spent, paid = spent + usage, paid + prices.cost(usage)
                     usage = condense.Usage()
+
+    def _ended(self, reply: events.ReplyCompleted) -> Iterator[condense.Chunk]:
+        """Yield what there is to say of a whole answer; a compaction bears its model's name."""
+        if reply.is_cut:
+            yield condense.CutChunk()
+        for block in reply.content:
+            if isinstance(block, condense.OpaqueBlock) and condense.is_compaction(block):
+                yield condense.CompactionChunk({**block.data, "model": self.provider.model.name})

@@ -18,6 +18,7 @@ class ModelSpec:
     context_window: int
     max_output: int
     prices: condense.Prices = field(default_factory=condense.Prices)
+    compacts: bool = False
 
     @property
     def figures(self) -> dict[str, int | Decimal]:

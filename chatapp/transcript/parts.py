@@ -80,6 +80,8 @@ def _note(data: Mapping[str, Any]) -> NotePart:
     match data:
         case {"type": "thinking", "thinking": str(text)}:
             return NotePart(_("Thinking"), text)
+        case {"type": "compaction", "content": str(text)}:
+            return NotePart(_("Summary, signed by the provider"), text)
         case {"type": str(name)}:
             return NotePart(name.replace("_", " ").capitalize())
     return NotePart(_("Unknown content"))

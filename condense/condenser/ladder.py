@@ -14,6 +14,8 @@ from condense.tokens import TokenCounter, count_message, count_tools
 
 # Below any summary by the model: the facts alone, then less of the history.
 FALLBACKS = ("ledger", "sliding_window")
+# What not every model has is followed by what every model can do.
+INSTEAD = {"provider": "fresh_start"}
 LOSES_PINS = "The strategy {name} would lose what is pinned"
 
 
@@ -23,7 +25,8 @@ def ladder_from(strategy: str, *, clear: bool = False) -> tuple[str, ...]:
     With ``clear`` superseded tool output goes first.
     """
     fallbacks = FALLBACKS[FALLBACKS.index(strategy) + 1 :] if strategy in FALLBACKS else FALLBACKS
-    return (*(("clear",) if clear else ()), strategy, *fallbacks)
+    first = (strategy, INSTEAD[strategy]) if strategy in INSTEAD else (strategy,)
+    return (*(("clear",) if clear else ()), *first, *fallbacks)
 
 
 @dataclass(frozen=True, slots=True)

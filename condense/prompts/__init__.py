@@ -106,6 +106,11 @@ def layer_instruction(instruction: str) -> str:
     return f"{load_prompt('layer')}\n\n{instruction}"
 
 
+def compaction_instruction(instruction: str) -> str:
+    """Return the instruction for a provider's own compaction, which nobody can shorten."""
+    return f"{instruction}\n\n{load_prompt('compaction')}"
+
+
 def part_instruction(instruction: str, number: int, count: int) -> str:
     """Return the instruction that ends part ``number`` of ``count`` of a conversation."""
     return f"{_fill(load_prompt('part'), number=number, count=count)}\n\n{instruction}"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from condense.history.compaction import without_compaction
 from condense.messages import Message, TextBlock
 from condense.reducing.recap import opening
 
@@ -28,7 +29,8 @@ def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
     """Yield the layers of earlier summaries, oldest first; one by another strategy is one layer."""
     for message in messages:
         if message.is_summary:
-            texts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
+            blocks = without_compaction(message).blocks
+            texts = [block.text for block in blocks if isinstance(block, TextBlock)]
             yield from [*_layers(texts)] or _whole(texts)
 
 

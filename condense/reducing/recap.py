@@ -99,11 +99,19 @@ class Recap:
         self.counter = kit.counter
 
     async def reduction(
-        self, strategy: Strategy, written: Written, prompt: str, layers: Sequence[TextBlock] = ()
+        self,
+        strategy: Strategy,
+        written: Written,
+        prompt: str,
+        layers: Sequence[TextBlock] = (),
+        signed: tuple[Block, ...] = (),
     ) -> Reduction:
-        """Return the reduction for what was written, or for the ``layers`` that it is one of."""
+        """Return the reduction for what was written, or for the ``layers`` that it is one of.
+
+        A ``signed`` block says it in its own words, and stands first.
+        """
         hidden, kit = self.split.hidden, self.kit
-        said = await self.write("" if layers else written.summary, (), layers)
+        said = await self.write("" if layers or signed else written.summary, (), layers, signed)
         tags = Tags(condense_id=kit.new_id())
         made = make_reduction(strategy, hidden, said.blocks, tags, gauge=self.gauge, kit=kit)
         return replace(
@@ -121,13 +129,15 @@ class Recap:
         summary: str,
         facts: tuple[TextBlock, ...] = (),
         layers: Sequence[TextBlock] = (),
+        signed: tuple[Block, ...] = (),
     ) -> Addition:
         """Return the summary message's blocks, and notes for people.
 
-        ``facts`` is a ledger, and ``layers`` are several summaries, in the summary's place.
+        ``facts`` is a ledger, and ``layers`` are several summaries, in the summary's place; a
+        ``signed`` block stands before all.
         """
         said = (opening(), summary)
-        head = (TextBlock("\n\n".join(filter(None, said))), *layers, *facts)
+        head = (*signed, TextBlock("\n\n".join(filter(None, said))), *layers, *facts)
         split = self.split
         dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)
         environment = await self.environment()

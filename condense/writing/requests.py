@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import chain
 
+from condense.history.compaction import without_compaction
 from condense.history.thinking import without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import aligned_instruction, summary_system
@@ -65,7 +66,7 @@ def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Mess
     """Return messages with tool calls and results as text, and without reasoning."""
     answered = inject_synthetic_results(messages, INTERRUPTED)
     shown = answered if supports_images else replace_images(answered)
-    return tuple(tools_to_text(without_thinking(message)) for message in shown)
+    return tuple(tools_to_text(without_thinking(without_compaction(message))) for message in shown)
 
 
 def flattened_request(
@@ -88,6 +89,21 @@ def aligned_request(
     messages = shape_request((*hidden, last), supports_images=supports_images)
     return SummaryRequest(
         situation.system, messages, situation.budget.reserved, situation.tools, aligned=True
+    )
+
+
+def compaction_request(
+    situation: Situation, hidden: Sequence[Message], instruction: str, *, supports_images: bool
+) -> SummaryRequest:
+    """Return the conversation's own request, cut after ``hidden``, for the provider to compact."""
+    messages = shape_request(hidden, supports_images=supports_images)
+    return SummaryRequest(
+        situation.system,
+        messages,
+        situation.budget.reserved,
+        situation.tools,
+        aligned=True,
+        compaction=instruction,
     )
 
 

@@ -24,6 +24,8 @@ class SummaryRequest:
     to be sent as those are, so that the provider reads the history from its cache. ``max_output``
     is the most tokens the answer may take, 0 where the model's own limit applies, ``attempt_id``
     what the attempt that asks is called in the log.
+    With ``compaction`` the provider is to make its own of all the messages, by that instruction,
+    which is then not among them.
     """
 
     system: str
@@ -32,6 +34,7 @@ class SummaryRequest:
     tools: tuple[Json, ...] = ()
     aligned: bool = False
     attempt_id: str = ""
+    compaction: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +64,25 @@ class CutChunk:
     """The answer ended at the most tokens it may take, so the rest of it is missing."""
 
 
-Chunk = TextChunk | ToolCallChunk | UsageChunk | CutChunk
+@dataclass(frozen=True, slots=True)
+class CompactionChunk:
+    """The provider's own compaction, whose text was yielded too: to be sent first, unchanged.
+
+    ``block`` may name the ``model`` beside what the provider gave, so that no other is sent it.
+    """
+
+    block: Json
+
+
+Chunk = TextChunk | ToolCallChunk | UsageChunk | CutChunk | CompactionChunk
 OnText = Callable[[str], Awaitable[None]]
 
 
 class Summarizer(Protocol):
     """The caller's model, as far as condensing needs it.
 
-    One that is not the model that answers has a ``budget`` of its own.
+    One that is not the model that answers has a ``budget`` of its own; one whose provider can
+    make a compaction of its own says so with a true ``compacts``.
     """
 
     @property
@@ -101,16 +115,22 @@ def caches_prompts(summarizer: Summarizer) -> bool:
     return bool(getattr(summarizer, "caches_prompts", False))
 
 
+def compacts(summarizer: Summarizer) -> bool:
+    """Whether the summarizer says so; one written before that could be said does not."""
+    return bool(getattr(summarizer, "compacts", False))
+
+
 @dataclass(slots=True)
 class Transcription:
     """What one call has answered so far, and the tool it called instead, if any.
 
-    ``is_cut`` says that the end of the answer is missing.
+    ``is_cut`` says that the end of the answer is missing; ``block`` is a provider's compaction.
     """
 
     pieces: list[str] = field(default_factory=list)
     called: str = ""
     is_cut: bool = False
+    block: Json | None = None
     usage: Usage = field(default_factory=Usage)
     cost: Decimal = Decimal(0)
 
@@ -161,6 +181,8 @@ async def transcribe(
                     answer.usage, answer.cost = usage, cost
                 case CutChunk():
                     answer.is_cut = True
+                case CompactionChunk(block):
+                    answer.block = block
     return answer
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from condense.errors import SummaryFailed, SummaryOverflow
-from condense.messages import Message
+from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
+from condense.messages import Message, OpaqueBlock
 from condense.prompts import (
     aligned_instruction,
     merge_instruction,
@@ -18,6 +18,7 @@ from condense.writing.map_reduce import MapReduce
 from condense.writing.parts import split_history
 from condense.writing.requests import (
     aligned_request,
+    compaction_request,
     flatten,
     flattened_request,
     without_old_images,
@@ -30,6 +31,7 @@ from condense.writing.summarizer import (
     Transcription,
     budget_of,
     caches_prompts,
+    compacts,
     transcribe,
 )
 
@@ -38,6 +40,9 @@ PART_SHARE = 0.6
 
 CALLED_A_TOOL = "The model called a tool instead of summarising; it was asked again without tools."
 CUT = "The summary was cut off: it reached the most tokens that an answer may take"
+NO_COMPACTION = "This model's provider makes no compactions of its own"
+NO_ROOM = "The history does not fit into one call, so the provider cannot compact it"
+NO_BLOCK = "The provider's answer held no compaction"
 IN_PARTS = "The history did not fit into one call and was summarised in {count} parts."
 
 
@@ -92,6 +97,27 @@ class Writer:
         if refused and limit <= 0:
             raise refused
         return await self._write_parts(shown, instruction, limit)
+
+    async def compact(
+        self, hidden: Sequence[Message], instruction: str
+    ) -> tuple[Written, OpaqueBlock]:
+        """Return the provider's own compaction of ``hidden``, and what people can read of it.
+
+        Raises NothingToCondense before any call where it makes none, and SummaryFailed after a
+        call that fails.
+        """
+        if not compacts(self.summarizer):
+            raise NothingToCondense(NO_COMPACTION)
+        size = self.gauge.fixed + self.gauge.size(hidden) + self.counter.count(instruction)
+        if not self._fits(size, self.gauge.cautious_scale):
+            raise NothingToCondense(NO_ROOM)
+        images = self.summarizer.supports_images
+        request = compaction_request(self.situation, hidden, instruction, supports_images=images)
+        answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
+        written = self._written(self._read(answer))
+        if answer.block is None:
+            raise SummaryFailed(NO_BLOCK, cost=self.bill.cost, calls=len(self.bill.calls))
+        return written, OpaqueBlock(answer.block)
 
     async def merge(self, texts: Sequence[str], instruction: str) -> Written:
         """Return one summary of several; raise SummaryFailed where the call fails."""

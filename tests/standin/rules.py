@@ -35,7 +35,9 @@ def blocks_of(message: Mapping[str, Any]) -> list[Block]:
 
 
 def _roles(body: Body) -> Iterator[str]:
-    if body["messages"][0]["role"] != "user":
+    first = body["messages"][0]
+    opens = [block["type"] for block in blocks_of(first)][:1]
+    if first["role"] != "user" and opens != ["compaction"]:
         yield 'messages: first message must use the "user" role'
     for index, message in enumerate(body["messages"]):
         wrong = ASSISTANT_ONLY if message["role"] == "user" else USER_ONLY

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.standin import auto, chat_door, thinking
+from tests.standin import auto, chat_door, compaction, thinking
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, Rest, ToolCall
 from tests.standin.diagnosis import Diagnosis
 from tests.standin.metering import PromptCache, measure
@@ -165,7 +165,8 @@ class Standin:
         body, problems = await read_json(request)
         problems = problems or violations(body, strict=self.strict)
         if not problems:
-            problems = self._misbound(request, body)
+            betas = request.headers.get("anthropic-beta", "")
+            problems = [*compaction.problems(body, betas), *self._misbound(request, body)]
         self.requests.append(await received(request, body, problems))
         failure = self._refusal(request, problems)
         behaviour = failure or self.next(body)
@@ -192,7 +193,10 @@ class Standin:
 
     def next(self, body: Mapping[str, Any]) -> Behaviour:
         """Return what is scripted next, or what answers this request."""
-        return self._script.popleft() if self._script else auto.answer(body)
+        scripted = self._script.popleft() if self._script else None
+        if body.get("compaction") and not isinstance(scripted, Failure):
+            return compaction.answer(body, scripted)
+        return scripted or auto.answer(body)
 
     def _refusal(self, request: Request, problems: list[str]) -> Failure | None:
         key = key_of(request)

@@ -9,7 +9,14 @@ Block = Mapping[str, Any]
 
 MOST_MARKS = 4
 TOP_LEVEL = {
-    *("cache_control", "container", "context_management", "diagnostics", "inference_geo"),
+    *(
+        "cache_control",
+        "compaction",
+        "container",
+        "context_management",
+        "diagnostics",
+        "inference_geo",
+    ),
     *("max_tokens", "mcp_servers", "messages", "metadata", "model", "output_config"),
     *("service_tier", "speed", "stop_sequences", "stream", "system", "thinking"),
     *("tool_choice", "tools"),
@@ -33,6 +40,7 @@ BLOCK_KEYS = {
     "container_upload": "file_id",
     "tool_reference": "tool_name",
     "browser_state": "tabs state_changes",
+    "compaction": "content encrypted_content signature tool_changes",
 }
 REQUIRED = {
     "text": "text",
@@ -47,6 +55,7 @@ REQUIRED = {
     "container_upload": "file_id",
     "tool_reference": "tool_name",
     "browser_state": "tabs",
+    "compaction": "content signature",
     **{kind: "tool_use_id content" for kind in BLOCK_KEYS if kind.endswith("_tool_result")},
 }
 ONLY_IN_RESULT = {"tool_reference", "browser_state"}

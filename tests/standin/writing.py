@@ -87,6 +87,7 @@ class Written:
             "text": {"text": ""},
             "thinking": {"thinking": "", "signature": ""},
             "tool_use": {"input": {}},
+            "compaction": {"content": None},
         }
         opening = {**block, **empty.get(block["type"], {})}
         yield {"type": "content_block_start", "index": index, "content_block": opening}
@@ -113,6 +114,9 @@ class Written:
             case "thinking":
                 yield {"type": "thinking_delta", "thinking": block["thinking"]}
                 yield {"type": "signature_delta", "signature": block["signature"]}
+            case "compaction":
+                said = {key: block[key] for key in ("content", "encrypted_content")}
+                yield {"type": "compaction_delta", **said}
             case "tool_use":
                 call = self.reply.tools[index - len(self.content) + len(self.reply.tools)]
                 text = json.dumps(block["input"]) if call.raw is None else call.raw

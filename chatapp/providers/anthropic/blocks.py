@@ -18,6 +18,8 @@ LONGEST_NAME = 128
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 # Kinds that the engine reads itself: one that it could not read is malformed.
 _READ = ("text", "image", "tool_use", "tool_result")
+# The types of what is in beta take as long to import as all others together.
+_COMPACTION = ("type", "content", "encrypted_content", "signature", "tool_changes")
 _THINKING = ("thinking", "redacted_thinking")
 
 
@@ -49,7 +51,7 @@ def is_thinking(block: condense.Block) -> bool:
 def _kept(blocks: Iterable[condense.Block], sent: Iterable[Any]) -> Iterable[dict[str, Any]]:
     for block, data in zip(blocks, sent, strict=True):
         malformed = isinstance(block, condense.OpaqueBlock) and data.get("type") in _READ
-        if not malformed and (one := _fitted(data, _shapes(ContentBlockParam))):
+        if not malformed and (one := _fitted(data, _sent())):
             yield one
 
 
@@ -65,6 +67,13 @@ def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
         parts = (_fitted(part, _shapes(ResultContent)) for part in inner)
         fitted["content"] = [part for part in parts if part]
     return fitted
+
+
+@cache
+def _sent() -> Shapes:
+    """Return the shapes of what stands in messages."""
+    compaction = Shape(frozenset(_COMPACTION), frozenset({"type", "content"}))
+    return {**_shapes(ContentBlockParam), "compaction": compaction}
 
 
 @cache

@@ -1,7 +1,7 @@
 """One call to the Messages API through the official SDK, which importing this module loads."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import anthropic
 
@@ -10,9 +10,11 @@ from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.ports import Model, ModelRequest, SentRequest
 from chatapp.network.addresses import AddressRefused
 from chatapp.providers import wire
+from chatapp.providers.anthropic import compaction
 from chatapp.providers.anthropic.connection import Connection
 from chatapp.providers.anthropic.errors import (
     FAILURES,
+    CompactionRefused,
     DiagnosticsRefused,
     ThinkingRefused,
     explain,
@@ -33,7 +35,7 @@ async def count(request: ModelRequest, writer: RequestWriter, to: Connection) ->
             counted: object = await client.post(
                 "/v1/messages/count_tokens",
                 content=writer.write_count(request).body,
-                options={"headers": {**_JSON, **beta_headers(writer.model)}},
+                options={"headers": _headers(request, writer.model)},
                 cast_to=object,
             )
     except (AddressRefused, *FAILURES):
@@ -48,16 +50,20 @@ async def listen(
     request: ModelRequest, writer: RequestWriter, to: Connection, *, eventless: float
 ) -> AsyncIterator[events.StreamEvent]:
     """Yield one reply; what the server refuses and a request can do without is left out."""
-    thinking = True
+    thinking = signed = True
     while True:
         try:
-            sent = writer.write(request, thinking=thinking)
+            sent = writer.write(request, thinking=thinking, signed=signed)
             async for event in _listen(request, sent, writer.model, to, eventless):
                 yield event
         except ThinkingRefused:
             if not (thinking and can_do_without(request, writer.model)):
                 raise
             thinking = False
+        except CompactionRefused:
+            if not (signed and compaction.is_in(request)):
+                raise
+            signed = False
         except DiagnosticsRefused:
             if not writer.diagnoses:
                 raise
@@ -74,7 +80,8 @@ async def _listen(
     reply, asked = Reply(request.observer.learned), Asked(model.name, to.host)
     try:
         async with await to.open() as client:
-            async for said in _receive(client, sent.body, model, reply, eventless):
+            headers = _headers(request, model)
+            async for said in _receive(client, sent.body, headers, reply, eventless):
                 for event in reply.take_all(said):
                     yield event
     except AddressRefused as error:
@@ -87,8 +94,16 @@ async def _listen(
     yield reply.completed()
 
 
+def _headers(request: ModelRequest, model: Model) -> dict[str, str]:
+    return {**_JSON, **beta_headers(model, *compaction.betas(request))}
+
+
 async def _receive(
-    client: anthropic.AsyncAnthropic, body: bytes, model: Model, reply: Reply, eventless: float
+    client: anthropic.AsyncAnthropic,
+    body: bytes,
+    headers: Mapping[str, str],
+    reply: Reply,
+    eventless: float,
 ) -> AsyncIterator[list[object]]:
     """Yield the JSON of the events of each read; TimeoutError when none comes for too long."""
     async with asyncio.timeout(eventless):
@@ -96,7 +111,7 @@ async def _receive(
         stream = await client.post(
             "/v1/messages",
             content=body,
-            options={"headers": {**_JSON, **beta_headers(model)}},
+            options={"headers": headers},
             cast_to=object,
             stream=True,
             stream_cls=anthropic.AsyncStream[object],

@@ -37,6 +37,13 @@ class ThinkingRefused(ProviderError):
     """The vendor does not take a thinking block of the history back."""
 
 
+class CompactionRefused(ProviderError):
+    """The vendor makes no compaction, or does not take one back: it was signed for something else.
+
+    That is another model, system prompt or set of tools, or other words.
+    """
+
+
 class DiagnosticsRefused(ProviderError):
     """The server does not say why its cache could not be used, and takes no question about it."""
 
@@ -68,14 +75,16 @@ def _refused(error: anthropic.APIStatusError, asked: Asked) -> ProviderError:
     explained = explain_refusal(error, refusal, asked)
     if status != BAD_REQUEST or isinstance(explained, ContextOverflow):
         return explained
-    kind = _kind(said)
+    kind = _kind(said, error.body)
     if kind is None:
         return explained
     return kind(str(explained), status=status, details=explained.details)
 
 
-def _kind(said: str) -> type[ProviderError] | None:
+def _kind(said: str, body: object) -> type[ProviderError] | None:
     """Return what a refusal is about, where a request can do without it."""
+    if "compaction" in f"{said} {body}":
+        return CompactionRefused
     if "thinking" in said and any(word in said for word in _OF_THINKING):
         return ThinkingRefused
     return DiagnosticsRefused if "diagnostics" in said else None

@@ -129,12 +129,21 @@ class Reply:
                 yield self._unseen(index, piece)
             case "thinking_delta", "thinking", {"thinking": str(piece)}:
                 yield self._unseen(index, piece)
-            case "signature_delta", "thinking", {"signature": str(signature)}:
+            case "compaction_delta", "compaction", _:
+                yield from self._compacted(block, delta)
+            case "signature_delta", "thinking" | "compaction", {"signature": str(signature)}:
                 block["signature"] = signature
             case "citations_delta", "text", {"citation": dict(citation)}:
                 block["citations"] = [*(block.get("citations") or ()), citation]
             case _:
                 raise Undocumented
+
+    def _compacted(self, block: dict[Any, Any], delta: Data) -> Iterator[events.StreamEvent]:
+        """Take in what a compaction's block holds, which comes whole."""
+        block.update(delta)
+        if isinstance(text := delta.get("content"), str) and text:
+            self.shown = True
+            yield events.TextStreamed(text)
 
     def _unseen(self, index: int, piece: str) -> events.OutputStreamed:
         self._pieces[index].append(piece)
@@ -209,7 +218,7 @@ def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
             yield events.ToolUseStarted(id_, name)
         case "tool_use", _:
             raise Undocumented
-        case "text", {"text": str(text)} if text:
+        case ("text", {"text": str(text)}) | ("compaction", {"content": str(text)}) if text:
             yield events.TextStreamed(text)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import condense
 from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
 from chatapp.providers import wire
+from chatapp.providers.anthropic import compaction
 from chatapp.providers.anthropic import thinking as thoughts
 from chatapp.providers.anthropic.blocks import fit
 
@@ -27,13 +28,21 @@ class RequestWriter:
         """Write for ``model``; ``diagnoses`` asks why its cache could not be used."""
         self.model = model
         self.diagnoses = True
-        self._fitted = wire.Kept(fit)
+        self._fitted = wire.Kept(self._fit)
         self._bytes = wire.Kept(_encode)
 
-    def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
-        """Return the request's bytes; without any ``thinking`` block where one was refused."""
-        messages = self._messages(request, thinking=thinking)
-        asked = thoughts.parameters(self.model, shown=thinking)
+    def _fit(self, message: condense.Message) -> condense.Message:
+        return fit(compaction.of_model(message, self.model.name))
+
+    def write(
+        self, request: ModelRequest, *, thinking: bool = True, signed: bool = True
+    ) -> SentRequest:
+        """Return the request's bytes; without any ``thinking`` block where one was refused.
+
+        Unless ``signed``, a compaction is sent as the text that it holds.
+        """
+        messages = self._messages(request, thinking=thinking, signed=signed)
+        asked = thoughts.parameters(self.model, shown=thinking) | compaction.parameters(request)
         head = {"max_tokens": max(1, self.model.max_output), **asked}
         return self._join(request, head, messages, {"stream": True, **self._diagnosis(request)})
 
@@ -47,13 +56,17 @@ class RequestWriter:
         messages = self._messages(request, thinking=True)
         return self._join(request, thoughts.parameters(self.model), messages, {})
 
-    def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
+    def _messages(
+        self, request: ModelRequest, *, thinking: bool, signed: bool = True
+    ) -> Sequence[condense.Message]:
         fitted = self._fitted.of(request.messages)
         if not thinking or self.model.effort == thoughts.OFF:
             fitted = [thoughts.without(message) for message in fitted]
+        if not signed:
+            fitted = [condense.without_compaction(message) for message in fitted]
         if all(map(operator.is_, fitted, request.messages)):
-            return request.messages
-        return condense.shape_request(fitted)
+            return compaction.first(request.messages)
+        return compaction.first(condense.shape_request(fitted))
 
     def _join(
         self,

@@ -31,9 +31,9 @@ def parameters(model: Model, *, shown: bool = True) -> dict[str, Any]:
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
-def beta_headers(model: Model) -> dict[str, str]:
-    """Return the header that names what else a request asks of its model."""
-    betas = [BINDING_BETA] if model.name in BINDING_THINKING else []
+def beta_headers(model: Model, *others: str) -> dict[str, str]:
+    """Return the header that names what else a request asks of its model, and ``others``."""
+    betas = [BINDING_BETA, *others] if model.name in BINDING_THINKING else [*others]
     if parameters(model).get("thinking", {}).get("type") == "enabled":
         betas.append(INTERLEAVED_BETA)
     return {"anthropic-beta": ",".join(betas)} if betas else {}

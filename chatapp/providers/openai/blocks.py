@@ -123,7 +123,7 @@ def _said(block: condense.Block) -> str:
         case condense.TextBlock(text):
             return text
         case condense.OpaqueBlock(data):
-            return _named(data)
+            return block.said or _named(data)
     return ""
 
 

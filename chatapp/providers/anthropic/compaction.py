@@ -1,0 +1,46 @@
+"""The vendor's own compaction: how it is asked for, and how its block is sent again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import condense
+from chatapp.agent.ports import ModelRequest
+
+BETA = "compact-2026-09-04"
+
+
+def parameters(request: ModelRequest) -> dict[str, Any]:
+    """Return what asks for a compaction, where the request does."""
+    if not request.compaction:
+        return {}
+    return {"compaction": {"type": "summarize", "instructions": request.compaction}}
+
+
+def betas(request: ModelRequest) -> tuple[str, ...]:
+    """Return what the header names of it, for a request that asks for one or holds one."""
+    return (BETA,) if request.compaction or is_in(request) else ()
+
+
+def is_in(request: ModelRequest) -> bool:
+    """Whether one stands in the messages."""
+    return any(condense.is_compaction(one) for said in request.messages for one in said.blocks)
+
+
+def of_model(message: condense.Message, model: str) -> condense.Message:
+    """Return the message; with the readable text of a compaction that another model has signed."""
+    signed = (one.data for one in message.blocks if isinstance(one, condense.OpaqueBlock))
+    is_foreign = any(
+        data.get("type") == "compaction" and data.get("model", model) != model for data in signed
+    )
+    return condense.without_compaction(message) if is_foreign else message
+
+
+def first(messages: Sequence[condense.Message]) -> Sequence[condense.Message]:
+    """Return the messages with a compaction in a reply of its own, as the vendor gave it."""
+    if not messages or len(messages[0].blocks) < 2:  # noqa: PLR2004 - the block, and what follows
+        return messages
+    block, *rest = messages[0].blocks
+    if not condense.is_compaction(block):
+        return messages
+    given = condense.Message("assistant", (block,), id="compaction")
+    return (given, messages[0].with_content(tuple(rest)), *messages[1:])

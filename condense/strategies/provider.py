@@ -1,0 +1,41 @@
+"""Have the provider compact what the model has read, in a block that it has signed."""
+
+from condense.errors import NothingToCondense
+from condense.prompts import compaction_instruction, repair_instruction
+from condense.reducing import ByModel, Kit
+from condense.reducing.recap import Recap, split_at, writer_for
+from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
+
+UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
+
+
+class ProviderCompaction(ByModel):
+    """Hides everything before the unread messages behind the provider's own compaction.
+
+    Its block is sent first and unchanged; ledger and requests stand after it.
+    """
+
+    name = "provider"
+    label = "the provider's own"
+    description = "Where the provider can: its signed summary stands for all the model has read."
+    kind: Kind = "condensed"
+
+    def prompt_for(self, situation: Situation) -> str:
+        """Return the instruction that the provider is given instead of its own."""
+        return compaction_instruction(super().prompt_for(situation))
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Return a condensation.
+
+        Raises NothingToCondense before any call, also where the provider makes no compactions or
+        the history does not fit into one call, and SummaryFailed after a failed one.
+        """
+        gauge = Gauge(situation, kit.counter)
+        split = split_at(situation, gauge, ())
+        require_enough(situation.effective, split.hidden)
+        if not split.keeps_unread:
+            raise NothingToCondense(UNREAD)
+        prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
+        written, block = await writer_for(situation, gauge, kit).compact(split.hidden, prompt)
+        recap = Recap(situation, split, gauge, kit)
+        return await recap.reduction(self, written, prompt, signed=(block,))
