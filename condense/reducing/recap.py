@@ -67,12 +67,17 @@ async def summarise(
     strategy: Strategy, split: Split, situation: Situation, gauge: Gauge, kit: Kit
 ) -> Reduction:
     """Return the reduction that hides ``split.hidden`` behind a summary by the model."""
+    prompt = instruction_for(strategy, split, situation, kit)
+    written = await writer_for(situation, gauge, kit).write(split.hidden, prompt)
+    return await Recap(situation, split, gauge, kit).reduction(strategy, written, prompt)
+
+
+def instruction_for(strategy: Strategy, split: Split, situation: Situation, kit: Kit) -> str:
+    """Return what the model is asked, where it updates a summary or repairs one, too."""
     prompt = strategy.prompt_for(situation)
     if any(message.is_summary for message in split.hidden):
         prompt = update_instruction(prompt)
-    prompt = repair_instruction(prompt, kit.lacking)
-    written = await writer_for(situation, gauge, kit).write(split.hidden, prompt)
-    return await Recap(situation, split, gauge, kit).reduction(strategy, written, prompt)
+    return repair_instruction(prompt, kit.lacking)
 
 
 def writer_for(situation: Situation, gauge: Gauge, kit: Kit) -> Writer:

@@ -1,9 +1,9 @@
 """Have the provider compact what the model has read, in a block that it has signed."""
 
 from condense.errors import NothingToCondense
-from condense.prompts import compaction_instruction, repair_instruction
+from condense.prompts import compaction_instruction
 from condense.reducing import ByModel, Kit
-from condense.reducing.recap import Recap, split_at, writer_for
+from condense.reducing.recap import Recap, instruction_for, split_at, writer_for
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
 
 UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
@@ -35,7 +35,7 @@ class ProviderCompaction(ByModel):
         require_enough(situation.effective, split.hidden)
         if not split.keeps_unread:
             raise NothingToCondense(UNREAD)
-        prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
+        prompt = instruction_for(self, split, situation, kit)
         written, block = await writer_for(situation, gauge, kit).compact(split.hidden, prompt)
         recap = Recap(situation, split, gauge, kit)
         return await recap.reduction(self, written, prompt, signed=(block,))

@@ -1,0 +1,130 @@
+"""Who chooses it has the provider compact; nothing is lost for what only that provider can read."""
+
+from collections.abc import Iterator
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+import condense
+from chatapp import bootstrap, services, transcript
+from chatapp.forms import PreferencesForm
+from chatapp.models import Condensation, Conversation, store
+from chatapp.transcript import CondensationRow
+from tests.chatapp.claude import answered_by, converse
+from tests.chatapp.sockets import open_page
+from tests.standin.server import Standin
+
+
+@pytest.fixture
+def standin(transactional_db: None) -> Iterator[Standin]:
+    """The provider."""
+    with Standin() as server:
+        yield server
+
+
+@pytest.fixture
+def conversation(alice: User, standin: Standin) -> Conversation:
+    """A conversation of Alice's, who has chosen it, with enough to compact."""
+    preferences = services.preferences_of(alice)
+    form = PreferencesForm(
+        {"strategy": "provider", "threshold": 80, "step_limit": 9}, instance=preferences
+    )
+    assert form.is_valid(), form.errors
+    form.save()
+    found = converse(alice, standin)
+    for number in range(8):
+        text = f"Message {number} has quite a few words about topic {number}. " * 20
+        message = condense.Message("user" if number % 2 == 0 else "assistant", text)
+        store.append_message(found.pk, message, tokens=200)
+    return found
+
+
+async def compact(conversation: Conversation, owner: User) -> Condensation:
+    """Have it compacted and return the record."""
+    async with open_page(conversation, owner) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    attempts = Condensation.objects.select_related("message", "conversation")
+    return await attempts.aget(conversation=conversation)
+
+
+async def talk(conversation: Conversation, owner: User) -> None:
+    """Say something and wait for the answer."""
+    async with open_page(conversation, owner) as page:
+        await page.say("And now?")
+        await page.until_idle()
+
+
+async def test_the_block_goes_first_and_people_read_its_text(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """The next request begins with it, with the system prompt and tools it was signed for."""
+    attempt = await compact(conversation, alice)
+    assert (attempt.strategy, attempt.kind, attempt.status) == (
+        "provider",
+        "condensed",
+        "succeeded",
+    )
+    assert "Message 0" in attempt.summary
+    await talk(conversation, alice)
+    compacting, answering = standin.requests
+    assert compacting.body["compaction"]["instructions"] == attempt.prompt
+    opening = answering.body["messages"][0]["content"]
+    assert [block["type"] for block in opening] == ["compaction"]
+    assert attempt.summary in opening[0]["content"]
+    assert "topic 0" in str(answering.body["messages"][1])
+    assert not standin.problems
+    rows = (await sync_to_async(transcript.page)(conversation)).rows
+    assert [row.attempt.pk for row in rows if isinstance(row, CondensationRow)] == [attempt.pk]
+
+
+async def test_another_vendor_reads_the_text_afterwards(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """The signature is nothing to it."""
+    attempt = await compact(conversation, alice)
+    other = await sync_to_async(answered_by)(alice, "openai", "gpt-6.1-sol", f"{standin.url}/v1")
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=other)
+    await conversation.arefresh_from_db()
+    await talk(conversation, alice)
+    said = standin.requests[-1].body["messages"]
+    assert attempt.summary in "".join(str(one["content"]) for one in said)
+    assert "signature" not in str(said)
+    assert not standin.problems
+
+
+async def test_undo_shows_the_model_the_originals_again(
+    conversation: Conversation, alice: User
+) -> None:
+    """They were never gone."""
+    before = await sync_to_async(store.read_effective)(conversation.pk)
+    attempt = await compact(conversation, alice)
+    assert await sync_to_async(store.read_effective)(conversation.pk) != before
+    await sync_to_async(services.undo_condensation)(condensation=attempt)
+    back = await sync_to_async(store.read_effective)(conversation.pk)
+    assert [one.text for one in back] == [one.text for one in before]
+
+
+def test_a_summary_follows_where_the_model_has_none(alice: User) -> None:
+    """And simpler things after that."""
+    preferences = services.preferences_of(alice)
+    preferences.strategy = "provider"
+    rungs = [one.name for one in bootstrap.ladder_for(preferences)]
+    assert rungs == ["provider", "fresh_start", "ledger", "sliding_window"]
+
+
+async def test_a_model_without_it_writes_a_summary(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """It is not asked for what it has not; both attempts are on record."""
+    haiku = await sync_to_async(answered_by)(alice, "anthropic", "claude-haiku-4-5", standin.url)
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=haiku)
+    await conversation.arefresh_from_db()
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    made = Condensation.objects.filter(conversation=conversation, status="succeeded")
+    assert (await made.aget()).strategy == "fresh_start"
+    assert all("compaction" not in one.body for one in standin.requests)
+    assert not standin.problems

@@ -1,0 +1,134 @@
+"""The vendor's own compaction: asked for, sent again unchanged, or as text."""
+
+from dataclasses import replace
+
+import pytest
+
+import condense
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.ports import Model
+from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.providers.anthropic.compaction import BETA
+from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.openai.provider import OpenAIProvider
+from tests.chatapp.agent.fakes import ListJournal, RecordingAudience
+from tests.chatapp.providers.requests import SECRET_KEY, TOOLS, assistant, reply, request, user
+from tests.standin.behaviours import Failure
+from tests.standin.server import Standin
+
+HISTORY = (user("Bake bread"), assistant("With rye?"), user("Yes"), assistant("Done."))
+ASKED = condense.SummaryRequest(
+    "You are kind.",
+    HISTORY,
+    tools=tuple(spec.to_api() for spec in TOOLS),
+    aligned=True,
+    compaction="Say what was baked.",
+)
+
+
+def able(standin: Standin, model: str = "claude-opus-5-5") -> AnthropicProvider:
+    """Return a provider whose model compacts."""
+    limits = Model(model, 200_000, 1_000, compacts=True)
+    return AnthropicProvider(limits, api_key=SECRET_KEY, base_url=standin.url)
+
+
+async def compact(standin: Standin) -> condense.OpaqueBlock:
+    """Return what the vendor makes of the history."""
+    standin.reply("They baked rye bread.")
+    summarizer = ProviderSummarizer(able(standin), ListJournal(), RecordingAudience())
+    assert summarizer.compacts
+    chunks = [chunk async for chunk in summarizer.stream(ASKED)]
+    text = "".join(chunk.text for chunk in chunks if isinstance(chunk, condense.TextChunk))
+    assert text == "They baked rye bread."
+    (block,) = [chunk.block for chunk in chunks if isinstance(chunk, condense.CompactionChunk)]
+    return condense.OpaqueBlock(block)
+
+
+def sent(standin: Standin) -> list[tuple[str, str]]:
+    """Return role and kind of each block of the last request."""
+    messages = standin.requests[-1].body["messages"]
+    return [(one["role"], block["type"]) for one in messages for block in one["content"]]
+
+
+async def test_it_is_asked_for_by_a_parameter_and_a_header(anthropic_standin: Standin) -> None:
+    """System prompt and tools are the conversation's, and so are all messages."""
+    await compact(anthropic_standin)
+    (asked,) = anthropic_standin.requests
+    told = {"type": "summarize", "instructions": "Say what was baked."}
+    assert asked.body["compaction"] == told
+    assert BETA in asked.headers["anthropic-beta"]
+    assert len(asked.body["tools"]) == len(TOOLS)
+    assert len(asked.body["messages"]) == len(HISTORY)
+    assert not anthropic_standin.problems
+
+
+async def test_it_is_sent_first_and_unchanged(anthropic_standin: Standin) -> None:
+    """In a reply of its own, as it came; what stands beside it follows as the user's."""
+    block = await compact(anthropic_standin)
+    provider = able(anthropic_standin)
+    asked = request(user(block, "The ledger."), assistant("I see."), "Go on", tools=TOOLS)
+    await reply(provider, asked)
+    assert not anthropic_standin.problems
+    assert sent(anthropic_standin)[:2] == [("assistant", "compaction"), ("user", "text")]
+    given = anthropic_standin.requests[-1].body["messages"][0]["content"][0]
+    assert given == {key: value for key, value in block.data.items() if key != "model"}
+    assert BETA in anthropic_standin.requests[-1].headers["anthropic-beta"]
+    assert await provider.count_tokens(asked)
+    assert not anthropic_standin.counts[-1].problems
+
+
+@pytest.mark.parametrize("changed", ["words", "tools", "system"])
+async def test_where_it_is_refused_its_text_is_sent(
+    anthropic_standin: Standin, changed: str
+) -> None:
+    """It was signed for its words, and the stand-in has it bound to what stood before it."""
+    block = await compact(anthropic_standin)
+    if changed == "words":
+        block = condense.OpaqueBlock({**block.data, "content": "They baked cake."})
+    tools = TOOLS[1:] if changed == "tools" else TOOLS
+    system = "You are strict." if changed == "system" else "You are kind."
+    await reply(able(anthropic_standin), request(user(block, "Go on"), tools=tools, system=system))
+    *_, refused, taken = anthropic_standin.requests
+    assert "compaction" in refused.problems[0]
+    assert not taken.problems
+    assert block.data["content"] in str(taken.body["messages"])
+    assert "signature" not in str(taken.body["messages"])
+
+
+async def test_one_that_does_not_stand_first_is_sent_as_text(anthropic_standin: Standin) -> None:
+    """The vendor takes it nowhere else."""
+    block = await compact(anthropic_standin)
+    asked = request("Hello", assistant("Hello."), user(block, "Go on"), tools=TOOLS)
+    await reply(able(anthropic_standin), asked)
+    assert "first" in anthropic_standin.requests[-2].problems[0]
+    assert not anthropic_standin.requests[-1].problems
+
+
+async def test_another_model_is_sent_its_text_at_once(anthropic_standin: Standin) -> None:
+    """No call is refused for it."""
+    block = await compact(anthropic_standin)
+    other = able(anthropic_standin, "claude-sonnet-5-5")
+    await reply(other, request(user(block, "Go on"), tools=TOOLS))
+    assert not anthropic_standin.problems
+    assert sent(anthropic_standin) == [("user", "text"), ("user", "text")]
+    assert "They baked rye bread." in str(anthropic_standin.requests[-1].body["messages"])
+
+
+async def test_another_vendor_is_sent_its_text(
+    anthropic_standin: Standin, gpt: OpenAIProvider
+) -> None:
+    """And nothing of its signature."""
+    block = await compact(anthropic_standin)
+    await reply(gpt, request(user(block, "Go on"), tools=TOOLS))
+    said = str(anthropic_standin.requests[-1].body["messages"])
+    assert "They baked rye bread." in said
+    assert str(block.data["signature"]) not in said
+
+
+async def test_a_refusal_to_compact_is_told(anthropic_standin: Standin) -> None:
+    """There is nothing the request could do without, so it is made once."""
+    refusal = "compaction: Extra inputs are not permitted"
+    anthropic_standin.then(Failure(400, "invalid_request_error", refusal))
+    with pytest.raises(ProviderError, match="compaction"):
+        await reply(able(anthropic_standin), replace(request("Hello"), compaction="Say it."))
+    assert len(anthropic_standin.requests) == 1
