@@ -5,7 +5,8 @@ from condense.evaluation.replay import Contender
 from condense.strategies import built_in_strategies, load_strategy
 
 DEFAULT = "default"
-CLEARING = "clear"
+# One is not enough alone, the other needs a provider that recordings have not.
+LEFT_OUT = ("clear", "provider")
 
 
 def contender(name: str) -> Contender:
@@ -22,6 +23,6 @@ def contender(name: str) -> Contender:
 
 
 def all_contenders() -> tuple[str, ...]:
-    """Return the default and every built-in strategy that can do without the others."""
-    names = [strategy.name for strategy in built_in_strategies() if strategy.name != CLEARING]
+    """Return the default and every built-in strategy that needs no other and no provider."""
+    names = [strategy.name for strategy in built_in_strategies() if strategy.name not in LEFT_OUT]
     return (DEFAULT, *names)

@@ -55,7 +55,7 @@ REQUIRED = {
     "container_upload": "file_id",
     "tool_reference": "tool_name",
     "browser_state": "tabs",
-    "compaction": "content signature",
+    "compaction": "",
     **{kind: "tool_use_id content" for kind in BLOCK_KEYS if kind.endswith("_tool_result")},
 }
 ONLY_IN_RESULT = {"tool_reference", "browser_state"}

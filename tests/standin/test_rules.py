@@ -4,6 +4,7 @@ from typing import Any, Required, get_args, get_origin, get_type_hints
 
 import pytest
 from anthropic.types import ContentBlockParam
+from anthropic.types.beta import BetaCompactionBlockParam
 from anthropic.types.tool_result_block_param import Content
 
 from tests.standin.rules import violations
@@ -178,7 +179,7 @@ def test_a_reply_may_be_begun_for_the_model() -> None:
 def test_the_stand_in_knows_the_blocks_that_the_sdk_declares() -> None:
     """A newer SDK with other blocks or fields is noticed here."""
     known, required = {}, {}
-    for kind in {*get_args(ContentBlockParam), *get_args(Content)}:
+    for kind in {*get_args(ContentBlockParam), *get_args(Content), BetaCompactionBlockParam}:
         hints = get_type_hints(kind, include_extras=True)
         (name,) = get_args(get_type_hints(kind)["type"])
         known[name] = set(hints) - {"type", "cache_control"}

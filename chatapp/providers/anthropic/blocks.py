@@ -19,7 +19,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 # Kinds that the engine reads itself: one that it could not read is malformed.
 _READ = ("text", "image", "tool_use", "tool_result")
 # The types of what is in beta take as long to import as all others together.
-_COMPACTION = ("type", "content", "encrypted_content", "signature", "tool_changes")
+COMPACTION = ("type", "content", "encrypted_content", "signature", "tool_changes")
 _THINKING = ("thinking", "redacted_thinking")
 
 
@@ -72,7 +72,7 @@ def _fitted(data: Mapping[str, Any], shapes: Shapes) -> dict[str, Any] | None:
 @cache
 def _sent() -> Shapes:
     """Return the shapes of what stands in messages."""
-    compaction = Shape(frozenset(_COMPACTION), frozenset({"type", "content"}))
+    compaction = Shape(frozenset(COMPACTION), frozenset({"type", "content"}))
     return {**_shapes(ContentBlockParam), "compaction": compaction}
 
 

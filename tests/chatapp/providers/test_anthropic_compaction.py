@@ -3,11 +3,17 @@
 from dataclasses import replace
 
 import pytest
+from anthropic.types.beta import (
+    BetaCompactionBlockParam,
+    BetaCompactionConfigParam,
+    BetaCompactionContentBlockDelta,
+)
 
 import condense
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import Model
 from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.providers.anthropic.blocks import COMPACTION
 from chatapp.providers.anthropic.compaction import BETA
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.openai.provider import OpenAIProvider
@@ -132,3 +138,11 @@ async def test_a_refusal_to_compact_is_told(anthropic_standin: Standin) -> None:
     with pytest.raises(ProviderError, match="compaction"):
         await reply(able(anthropic_standin), replace(request("Hello"), compaction="Say it."))
     assert len(anthropic_standin.requests) == 1
+
+
+def test_its_names_are_those_of_the_sdk() -> None:
+    """A newer SDK with other fields is noticed here."""
+    assert {*COMPACTION, "cache_control"} == {*BetaCompactionBlockParam.__annotations__}
+    assert BetaCompactionConfigParam.__annotations__.keys() == {"type", "instructions"}
+    delta = {"content", "encrypted_content", "type"}
+    assert BetaCompactionContentBlockDelta.model_fields.keys() == delta
