@@ -61,7 +61,7 @@ async def listen(
                 raise
             thinking = False
         except CompactionRefused:
-            if not (signed and compaction.is_in(request)):
+            if not (signed and compaction.can_do_without(request)):
                 raise
             signed = False
         except DiagnosticsRefused:

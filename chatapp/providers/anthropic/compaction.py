@@ -17,13 +17,17 @@ def parameters(request: ModelRequest) -> dict[str, Any]:
 
 
 def betas(request: ModelRequest) -> tuple[str, ...]:
-    """Return what the header names of it, for a request that asks for one or holds one."""
-    return (BETA,) if request.compaction or is_in(request) else ()
+    """Return what the header names of it, for a request that asks for one or begins with one."""
+    return (BETA,) if request.compaction or _is_in(request.messages[:1]) else ()
 
 
-def is_in(request: ModelRequest) -> bool:
-    """Whether one stands in the messages."""
-    return any(condense.is_compaction(one) for said in request.messages for one in said.blocks)
+def can_do_without(request: ModelRequest) -> bool:
+    """Whether a request that is refused for a compaction can be made with its text instead."""
+    return _is_in(request.messages)
+
+
+def _is_in(messages: Sequence[condense.Message]) -> bool:
+    return any(condense.is_compaction(one) for said in messages for one in said.blocks)
 
 
 def of_model(message: condense.Message, model: str) -> condense.Message:

@@ -3,7 +3,7 @@
 The figures are those of Anthropic's model overview and pricing pages at platform.claude.com and of
 the anthropic SDK 2.11's list of models, read on 2026-11-21. Claude Fable 5.2 was too new for the
 copy of the pages at hand: its figures are those that price lists kept from these pages agree on.
-Those that ``compacts`` are the ones that its page on compaction on demand lists.
+Which of them compact on demand is as its page on that lists them.
 Prices are USD per million tokens; a cache write is one that lives for five minutes.
 
 They are a starting point: a profile keeps its own numbers, which the user can change.
