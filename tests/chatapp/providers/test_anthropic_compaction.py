@@ -106,7 +106,7 @@ async def test_one_that_does_not_stand_first_is_sent_as_text(anthropic_standin: 
     block = await compact(anthropic_standin)
     asked = request("Hello", assistant("Hello."), user(block, "Go on"), tools=TOOLS)
     await reply(able(anthropic_standin), asked)
-    assert "first" in anthropic_standin.requests[-2].problems[0]
+    assert "compaction" in anthropic_standin.requests[-2].problems[0]
     assert not anthropic_standin.requests[-1].problems
 
 
