@@ -1,7 +1,7 @@
 """Profiles: how a model is reached, its limits and prices."""
 
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.forms.thresholds import ThresholdChoice
 from chatapp.models import Profile
+from chatapp.models.accounts import effort_choices
 from chatapp.network.addresses import AddressRefused, Guard, without_userinfo
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.rendering.numbers import number
@@ -150,6 +151,8 @@ class ProfileForm(ThresholdChoice):
         """Show prices as people write them; a new profile is most likely one that needs a key."""
         super().__init__(*args, **kwargs)
         self.fields["summaries_by"] = _writers(self.instance)
+        effort = cast(forms.ChoiceField, self.fields["effort"])
+        effort.choices = [("", _("As the model does by itself")), *effort_choices()]
         if not self.instance.pk:
             self.initial["provider"] = _first_with_a_key()
         for name in ("context_window", "max_output"):
