@@ -91,10 +91,8 @@ class OpaqueBlock:
     @property
     def said(self) -> str | None:
         """What a provider's compaction says to people, None for any other block."""
-        match self.data:
-            case {"type": "compaction", "content": str(text)}:
-                return text
-        return None
+        text = self.data.get("content") if self.data.get("type") == "compaction" else None
+        return text if isinstance(text, str) else None
 
 
 Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from condense import (
     CannotFit,
+    CompactionChunk,
     Kit,
     Message,
     Reduction,
     Situation,
     Tags,
     TextBlock,
+    TextChunk,
     Trigger,
     built_in_strategies,
     effective_history,
@@ -22,6 +24,7 @@ from condense import (
     shape_request,
 )
 from condense.reducing.pinned import carried_pins
+from condense.testing import ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import IMAGE, call, chat, numbered, result, situation, texts, user
@@ -97,7 +100,10 @@ async def test_every_rung_that_hides_messages_carries_pins_once(rung: str) -> No
     messages[2] = pin(messages[2])
     messages[0] = pin(Message("user", (TextBlock(RULE), IMAGE)))
     messages[10] = pin(messages[10])
-    made = await Bench("S", strategies=(rung,)).fit(messages, trigger=Trigger.FORCED)
+    answer = (TextChunk("S"), CompactionChunk({"type": "compaction", "content": "S"}))
+    model = ScriptedSummarizer(answer, compacts=True)
+    bench = Bench(summarizer=model, strategies=(rung,))
+    made = await bench.fit(messages, trigger=Trigger.FORCED)
     assert made is not None
     carried = [text for text in texts(made.message) if text.startswith("## Pinned")]
     hidden = {"m1", "m3", "m11"} & {*made.hidden}

@@ -39,7 +39,8 @@ from condense.testing import WordCounter
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.dialogues import call, result, user
 
-RUNGS = [one.name for one in built_in_strategies()]
+# Without the one that this model's provider has not, so that it is not chosen for nothing.
+RUNGS = [one.name for one in built_in_strategies() if one.name != "provider"]
 SEQUENCES, CHUNKS = 1_000, 10
 
 
