@@ -66,9 +66,9 @@ async def condense_now(conversation: Conversation) -> Condensation:
     """Press "Condense context", wait until it has ended, and return the record."""
     await turns.condense_now(conversation, protocol.StartCondensing(uuid.uuid4()))
     await ended(conversation)
-    return await Condensation.objects.select_related("message", "conversation").aget(
-        conversation=conversation
-    )
+    # A summary that was found no good is on record before what stands in its place.
+    attempts = Condensation.objects.select_related("message", "conversation")
+    return await attempts.filter(conversation=conversation).alatest("pk")
 
 
 def test_a_recorded_session_opens_within_a_second(
@@ -121,7 +121,7 @@ def test_a_recorded_session_is_condensed_and_continued_by_a_strict_server(
     assert async_to_sync(continue_with)(imported, "What is the next step?") == "succeeded"
     attempt = async_to_sync(condense_now)(imported)
     assert attempt.status == Condensation.Status.SUCCEEDED, attempt.error
-    assert attempt.cost > 0
+    assert any(one.cost > 0 for one in Condensation.objects.filter(conversation=imported))
     assert async_to_sync(continue_with)(imported, "And after that?") == "succeeded"
     assert anthropic_standin.problems == []
     services.undo_condensation(condensation=attempt)
