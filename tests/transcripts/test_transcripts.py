@@ -68,7 +68,7 @@ async def condense_now(conversation: Conversation) -> Condensation:
     await ended(conversation)
     # A summary that was found no good is on record before what stands in its place.
     attempts = Condensation.objects.select_related("message", "conversation")
-    return await attempts.filter(conversation=conversation).alatest("pk")
+    return await attempts.filter(conversation=conversation).alatest("started_at")
 
 
 def test_a_recorded_session_opens_within_a_second(
