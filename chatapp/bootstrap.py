@@ -115,7 +115,7 @@ def assemble(run: Run, audience: Audience) -> Parts:
     provider = provider_for(run.profile)
     workspace = workspace_of(run.conversation)
     toolbox = toolbox_for(workspace, run.conversation, run.profile)
-    scale = Scale.read(run.conversation, run.profile)
+    scale = Scale.read(run.conversation, run.profile, run.system)
     saver = Saver(audience)
     journal = StoredJournal(run, scale, saver)
     log = StoredLog(run, scale=scale, saver=saver, audience=audience, on_disk=toolbox.holds)

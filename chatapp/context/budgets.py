@@ -9,7 +9,6 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.models import Preferences, Profile
 from chatapp.providers import provider_spec
 from chatapp.tools import tool_specs
@@ -65,9 +64,18 @@ class Overhead:
         return self.system + self.tools
 
 
-@functools.cache
-def overhead_for(provider: str, tools: tuple[str, ...]) -> Overhead:
+def overhead_for(provider: str, tools: tuple[str, ...], system: str) -> Overhead:
     """Return what system prompt and tools weigh for a provider's models."""
+    tool_prompt = provider_spec(provider).tool_prompt_tokens
+    return Overhead(_size_of(system), _size_of_tools(tools) + tool_prompt)
+
+
+@functools.lru_cache(maxsize=100)
+def _size_of(system: str) -> int:
+    return COUNTER.count(system)
+
+
+@functools.cache
+def _size_of_tools(tools: tuple[str, ...]) -> int:
     specs = tool_specs()
-    size = condense.count_tools([specs[name].to_api() for name in tools], COUNTER)
-    return Overhead(COUNTER.count(SYSTEM_PROMPT), size + provider_spec(provider).tool_prompt_tokens)
+    return condense.count_tools([specs[name].to_api() for name in tools], COUNTER)

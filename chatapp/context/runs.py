@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import condense
-from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context import budgets
+from chatapp.context.instructions import system_of
 from chatapp.models import Conversation, Preferences, Profile, Turn
 
 
@@ -17,12 +17,16 @@ class Terms:
     conversation: Conversation
     profile: Profile
     preferences: Preferences
-    system: str = SYSTEM_PROMPT
 
     @property
     def writer(self) -> Profile:
         """The profile that writes summaries: the one that answers, unless it names another."""
         return self.profile.summaries_by or self.profile
+
+    @cached_property
+    def system(self) -> str:
+        """What the model is told before the conversation; it stays as it is read first."""
+        return system_of(self.conversation, self.profile)
 
     @cached_property
     def configuration(self) -> condense.Configuration:

@@ -8,6 +8,7 @@ from django.db import models
 
 import condense
 from chatapp.context import budgets, toolboxes
+from chatapp.context.instructions import system_of
 from chatapp.models import Conversation, ModelCall, Profile
 from chatapp.models.prepared import prepared
 
@@ -40,7 +41,7 @@ def context_size(
     conversation: Conversation, profile: Profile, history: Sequence[condense.Message]
 ) -> condense.TokenCount:
     """Return the size of ``history``, with system prompt and tools, for ``profile``."""
-    return Scale.read(conversation, profile).weigh(history)
+    return Scale.read(conversation, profile, system_of(conversation, profile)).weigh(history)
 
 
 @dataclass(slots=True)
@@ -59,11 +60,12 @@ class Scale:
     reply: str = ""
 
     @classmethod
-    def read(cls, conversation: Conversation, profile: Profile) -> "Scale":
+    def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
         calls = _latest_calls(conversation=conversation.pk, model=profile.model)
+        tools = toolboxes.offered(conversation, profile)
         return cls(
-            budgets.overhead_for(profile.provider, toolboxes.offered(conversation, profile)).total,
+            budgets.overhead_for(profile.provider, tools, system).total,
             _calibrate(calls),
             conversation.measured_tokens,
             conversation.measured_seq or 0,

@@ -24,9 +24,14 @@ WEB = Guard(allow_private=False)
 
 def workspace_of(conversation: Conversation) -> Path:
     """Return the folder the conversation's tools may read, made when it is missing."""
-    folder = Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
+    folder = folder_of(conversation)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def folder_of(conversation: Conversation) -> Path:
+    """Return where the conversation's workspace is, or would be."""
+    return Path(settings.WORKSPACES_ROOT) / (conversation.workspace or conversation.pk.hex)
 
 
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:

@@ -4,6 +4,7 @@
 ``thresholds``     a percentage, and whose it is
 ``profiles``       how a model is reached, its limits and prices
 ``policies``       which tools may run
+``prompts``        what the model is told
 ``preferences``    how condensing and the agent work for one user
 ``sign_in``        a name and a password
 """
@@ -12,6 +13,7 @@ from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindF
 from chatapp.forms.policies import PoliciesForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults, plain, provider_traits
+from chatapp.forms.prompts import SystemPromptForm
 from chatapp.forms.sign_in import SignInForm
 from chatapp.forms.thresholds import ThresholdChoice
 
@@ -23,6 +25,7 @@ __all__ = [
     "RenameForm",
     "RewindForm",
     "SignInForm",
+    "SystemPromptForm",
     "ThresholdChoice",
     "default_prompt",
     "model_defaults",

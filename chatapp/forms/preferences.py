@@ -8,6 +8,7 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.forms.prompts import LONGEST_PROMPT, own_prompt
 from chatapp.forms.thresholds import threshold_field
 from chatapp.models import Preferences
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 else:
     # Generic for the type checker only.
     PreferencesModelForm = forms.ModelForm
-
-
-# Characters; the instruction goes with every summary.
-LONGEST_PROMPT = 200_000
 
 
 def default_prompt() -> str:
@@ -102,6 +99,5 @@ class PreferencesForm(PreferencesModelForm):
         return self.cleaned_data["messages_kept"] or self.instance.messages_kept
 
     def clean_condensing_prompt(self) -> str:
-        """Store nothing where the text is the default: a better default then reaches the user."""
-        text = "\n".join(self.cleaned_data["condensing_prompt"].strip().splitlines())
-        return "" if text == default_prompt() else text
+        """Store nothing where the text is the default."""
+        return own_prompt(self.cleaned_data["condensing_prompt"], default_prompt())

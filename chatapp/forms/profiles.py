@@ -9,6 +9,8 @@ from django.core.validators import MaxValueValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.agent.prompts import SYSTEM_PROMPT
+from chatapp.forms.prompts import own_prompt, prompt_field
 from chatapp.forms.thresholds import ThresholdChoice
 from chatapp.models import Profile
 from chatapp.models.accounts import effort_choices
@@ -109,6 +111,7 @@ def _writers(profile: Profile) -> "forms.ModelChoiceField[Profile]":
 class ProfileForm(ThresholdChoice):
     """A profile; the key can be set and removed, and is never shown."""
 
+    system_prompt = prompt_field()
     key = forms.CharField(
         label=_("API key"),
         required=False,
@@ -130,6 +133,7 @@ class ProfileForm(ThresholdChoice):
             "effort",
             "temperature",
             "summaries_by",
+            "system_prompt",
             "price_input",
             "price_output",
             "price_cache_read",
@@ -150,6 +154,7 @@ class ProfileForm(ThresholdChoice):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Show prices as people write them; a new profile is most likely one that needs a key."""
         super().__init__(*args, **kwargs)
+        self.initial["system_prompt"] = self.instance.system_prompt or SYSTEM_PROMPT
         self.fields["summaries_by"] = _writers(self.instance)
         effort = cast(forms.ChoiceField, self.fields["effort"])
         effort.choices = [("", _("As the model does by itself")), *effort_choices()]
@@ -182,6 +187,10 @@ class ProfileForm(ThresholdChoice):
         if same.exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("You have another profile of this name."))
         return name
+
+    def clean_system_prompt(self) -> str:
+        """Store nothing where the text is the default."""
+        return own_prompt(self.cleaned_data["system_prompt"], SYSTEM_PROMPT)
 
     def clean_base_url(self) -> str:
         """Refuse an address that no profile may call; where its name leads is seen at each call."""

@@ -55,8 +55,8 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     if profile is None:
         return None
     history = store.read_effective(conversation.pk)
-    tokens = sizes.context_size(conversation, profile, history)
     terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
+    tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
     return state_of(terms, history, tokens)
 
 
@@ -90,7 +90,7 @@ def _segments(
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
     tools = toolboxes.offered(terms.conversation, terms.profile)
-    overhead = budgets.overhead_for(terms.profile.provider, tools)
+    overhead = budgets.overhead_for(terms.profile.provider, tools, terms.system)
     summaries = sizes.sum_tokens([one for one in history if one.is_summary])
     estimates = {
         "system": (_("System prompt"), overhead.system),

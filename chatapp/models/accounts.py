@@ -98,7 +98,8 @@ class KeySource(enum.StrEnum):
 class Profile(models.Model):
     """A model at a provider: how to reach it, its limits in tokens, its prices in USD.
 
-    ``tool_policies`` say by name which tools may run, where that is not as the tools have it.
+    ``tool_policies`` say by name which tools may run, where that is not as the tools have it;
+    ``system_prompt`` is empty for the default.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
@@ -127,6 +128,7 @@ class Profile(models.Model):
         verbose_name=_("summaries by"),
     )
     tool_policies = models.JSONField(default=dict, editable=False)
+    system_prompt = fields.TextField(_("system prompt"), blank=True)
     effort = models.CharField(_("thinking"), max_length=10, blank=True, choices=effort_choices)
     temperature = models.DecimalField(
         _("temperature"),

@@ -45,7 +45,8 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 class Conversation(models.Model):
     """One chat: its messages, the profile that answers, and the folder its tools may read.
 
-    ``tool_policies`` say by name which tools may run, where that differs from the profile's.
+    ``tool_policies`` say by name which tools may run, where that differs from the profile's;
+    ``system_prompt`` is empty for the profile's.
     ``revision`` counts changes that a page showing the transcript must fetch again.
     ``measured_tokens`` is the context's size as the provider last reported it, covering all
     messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
@@ -61,6 +62,7 @@ class Conversation(models.Model):
     last_seq = models.PositiveIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0)
     tool_policies = models.JSONField(default=dict)
+    system_prompt = fields.TextField(_("system prompt"), blank=True)
     measured_tokens = models.PositiveIntegerField(null=True)
     measured_seq = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField(default=timezone.now)

@@ -1,7 +1,7 @@
 """Starting, naming and deleting conversations; the life of a turn."""
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -47,6 +47,15 @@ def rename_conversation(*, conversation: Conversation, title: str) -> None:
     if not title:
         raise Refused(_("A title needs at least one character."))
     Conversation.objects.filter(pk=conversation.pk).update(title=title[:200])
+
+
+def decide(*, conversation: Conversation, policies: Mapping[str, str], system: str) -> None:
+    """Let these tools run and tell the model this from the next turn on; "" is the profile's."""
+    changed: dict[str, Any] = {"tool_policies": dict(policies), "system_prompt": system}
+    if system != conversation.system_prompt:
+        # What was measured had another prompt before it.
+        changed |= {"measured_tokens": None, "measured_seq": None}
+    Conversation.objects.filter(pk=conversation.pk).update(**changed)
 
 
 def delete_conversation(*, conversation: Conversation) -> None:

@@ -9,6 +9,7 @@ from django.db import transaction
 
 import condense
 from chatapp.context import budgets, toolboxes
+from chatapp.context.instructions import system_of
 from chatapp.models import Conversation, Profile, store
 from chatapp.providers import keyless_spec
 from chatapp.services.accounts import preferences_of
@@ -47,18 +48,21 @@ def import_conversation(
         count += store.append_many(conversation.pk, counted)
     if not count:
         raise Refused("The file holds no message that can be used.")
-    conversation.profile = profile = _find_profile(owner, tokens)
+    conversation.profile = profile = _find_profile(conversation, tokens)
     conversation.save(update_fields=["profile"])
     return Imported(conversation, count, profile)
 
 
-def _find_profile(owner: User, tokens: int) -> Profile:
+def _find_profile(conversation: Conversation, tokens: int) -> Profile:
+    owner = conversation.owner
     preferences = preferences_of(owner)
     default = preferences.default_profile
     profiles = [default] if default else []
     profiles += Profile.objects.filter(owner=owner).order_by("context_window")
     for profile in profiles:
-        overhead = budgets.overhead_for(profile.provider, toolboxes.offered(None, profile)).total
+        tools = toolboxes.offered(conversation, profile)
+        system = system_of(conversation, profile)
+        overhead = budgets.overhead_for(profile.provider, tools, system).total
         if not budgets.budget_for(profile, preferences).exceeds(tokens + overhead):
             return profile
     return _make_roomy_profile(owner)

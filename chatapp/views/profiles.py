@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
+from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.budgets import budget_for
 from chatapp.context.thresholds import Threshold
 from chatapp.forms import PoliciesForm, ProfileForm, model_defaults, provider_traits
@@ -84,6 +85,7 @@ def edit(request: Request, profile: Profile) -> HttpResponse:
         "tools": tools,
         "profile": profile,
         "preferences": services.preferences_of(request.user),
+        "default_prompt": SYSTEM_PROMPT,
         "model_defaults": model_defaults(),
         "provider_traits": provider_traits(),
     }

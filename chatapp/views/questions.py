@@ -1,4 +1,4 @@
-"""What people say to the agent's questions, and which tools they let run in a conversation."""
+"""What people say to the agent: answers to its questions, and what holds in a conversation."""
 
 import uuid
 
@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp import services
-from chatapp.forms import PoliciesForm
+from chatapp.agent.prompts import SYSTEM_PROMPT
+from chatapp.context.instructions import PROJECT_FILE, system_of
+from chatapp.forms import PoliciesForm, SystemPromptForm
 from chatapp.live import turns
-from chatapp.models import Conversation, Question
+from chatapp.models import Question
 from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
 
 ANSWERED = "question-answered"
@@ -39,16 +41,31 @@ def answer_question(request: Request, pk: uuid.UUID, question_pk: int) -> HttpRe
 @require_http_methods(["GET", "POST"])
 @signed_in
 def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Show which tools may run in a conversation, and change that."""
+    """Show which tools may run in a conversation and what the model is told, and change that."""
     conversation = own_conversation(request, pk)
-    inherited = conversation.profile.tool_policies if conversation.profile else {}
+    profile = conversation.profile
     sent = request.POST if request.method == "POST" else None
-    form = PoliciesForm(sent, decided=conversation.tool_policies, inherited=inherited)
+    form = PoliciesForm(
+        sent,
+        decided=conversation.tool_policies,
+        inherited=profile.tool_policies if profile else {},
+    )
+    inherited = (profile.system_prompt if profile else "") or SYSTEM_PROMPT
+    prompt = SystemPromptForm(sent, own=conversation.system_prompt, inherited=inherited)
     if sent is None:
-        context = {"conversation": conversation, "form": form}
+        context = {
+            "conversation": conversation,
+            "form": form,
+            "prompt": prompt,
+            "effective": system_of(conversation, profile) if profile else "",
+            "project_file": PROJECT_FILE,
+        }
         return render(request, "chat/policies.html", context)
     if not form.is_valid():
         return refuse(request, _("There is no such choice for a tool."))
-    Conversation.objects.filter(pk=pk).update(tool_policies=form.policies())
-    messages.success(request, _("From the next turn on, the tools may run as you chose."))
+    if not prompt.is_valid():
+        return refuse(request, _("This system prompt is too long."))
+    services.decide(conversation=conversation, policies=form.policies(), system=prompt.prompt())
+    turns.announce_change(pk)
+    messages.success(request, _("What you chose holds from the next turn on."))
     return redirect("chat", pk)

@@ -1,9 +1,5 @@
-// The condensing prompt: back to the default, and what differs from it line by line.
+// A prompt of one's own: back to the default, and what differs from it line by line.
 import { text } from "./text.js";
-
-const area = document.getElementById("id_condensing_prompt");
-const original = document.querySelector("[data-default-prompt]").textContent.trim();
-const view = document.querySelector("[data-diff]");
 
 /** Lengths of the longest common subsequence of every pair of line suffixes. */
 function common(old, fresh) {
@@ -33,8 +29,8 @@ function compare(old, fresh) {
   return lines;
 }
 
-function showDiff() {
-  const lines = compare(original.split("\n"), area.value.trim().split("\n"));
+function showDiff(view, original, words) {
+  const lines = compare(original.split("\n"), words.trim().split("\n"));
   if (lines.every(([tag]) => tag === "p")) {
     view.textContent = text("noChanges");
     return;
@@ -49,14 +45,21 @@ function showDiff() {
   );
 }
 
-document.querySelector("[data-reset-prompt]").addEventListener("click", () => {
-  area.value = original;
-  area.dispatchEvent(new Event("input", { bubbles: true }));
-  area.focus();
-});
-let waiting = 0;
-area.addEventListener("input", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(showDiff, 120);
-});
-showDiff();
+function watch(part) {
+  const area = part.querySelector("textarea");
+  const original = part.querySelector("[data-default-prompt]").textContent.trim();
+  const show = () => showDiff(part.querySelector("[data-diff]"), original, area.value);
+  part.querySelector("[data-reset-prompt]").addEventListener("click", () => {
+    area.value = original;
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+    area.focus();
+  });
+  let waiting = 0;
+  area.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(show, 120);
+  });
+  show();
+}
+
+document.querySelectorAll("[data-prompt]").forEach(watch);

@@ -5,6 +5,7 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
+from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms import (
     NewConversationForm,
     PreferencesForm,
@@ -59,6 +60,17 @@ def test_there_is_a_way_back_to_inheriting(alice: User) -> None:
     """The number that was there does not stand in the way."""
     profile = saved(profile_form(alice, mode="own", own_threshold=70))
     assert saved(profile_form(alice, profile, own_threshold=70)).threshold == INHERIT
+
+
+def test_a_system_prompt_like_the_default_is_not_stored(alice: User) -> None:
+    """A better default then reaches the user; a text of one's own is kept as it is."""
+    form = ProfileForm(instance=Profile(owner=alice))
+    assert form["system_prompt"].value() == SYSTEM_PROMPT
+    profile = saved(profile_form(alice, system_prompt=SYSTEM_PROMPT.replace("\n", "\r\n")))
+    assert profile.system_prompt == ""
+    assert saved(profile_form(alice, profile, system_prompt=" Be\r\nterse. ")).system_prompt == (
+        "Be\nterse."
+    )
 
 
 @pytest.mark.parametrize("value", ["", 4, 101, "half"])

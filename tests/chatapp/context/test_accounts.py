@@ -42,7 +42,7 @@ def conversation(conversation: Conversation) -> Conversation:
 async def journal_of(conversation: Conversation) -> StoredJournal:
     """Return the journal of a run that begins now."""
     run = await sync_to_async(run_in)(conversation)
-    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile)
+    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
     return StoredJournal(run, scale, Saver(RecordingAudience()))
 
 
@@ -102,7 +102,8 @@ async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conver
     await conversation.arefresh_from_db()
     assert (conversation.measured_tokens, conversation.measured_seq) == (5_300, stored.seq)
     assert (journal.scale.measured_tokens, journal.scale.measured_seq) == (5_300, stored.seq)
-    fresh = await sync_to_async(sizes.Scale.read)(conversation, journal.run.profile)
+    run = journal.run
+    fresh = await sync_to_async(sizes.Scale.read)(conversation, run.profile, run.system)
     assert fresh == journal.scale
 
 

@@ -49,7 +49,7 @@ class Pen:
 async def pens(conversation: Conversation, count: int) -> list[Pen]:
     """Return that many open calls."""
     run = await sync_to_async(run_in)(conversation)
-    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile)
+    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
     journal = StoredJournal(run, scale, Saver(RecordingAudience()))
     return [Pen(await journal.open_call(CallOpening(Purpose.CHAT))) for _ in range(count)]
 

@@ -14,6 +14,7 @@ from django.test import Client
 import condense
 from chatapp import bootstrap, services
 from chatapp.agent.ports import ModelRequest
+from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.attempts import StoredLog
 from chatapp.context.journal import StoredJournal
@@ -251,9 +252,8 @@ def test_a_condensed_conversation_is_estimated_with_what_was_learned(
     summarise(conversation, tokens=3_000)
     conversation.refresh_from_db()
     size = sizes.context_size(conversation, profile, store.read_effective(conversation.pk))
-    overhead = budgets.overhead_for(
-        profile.provider, toolboxes.offered(conversation, profile)
-    ).total
+    tools = toolboxes.offered(conversation, profile)
+    overhead = budgets.overhead_for(profile.provider, tools, SYSTEM_PROMPT).total
     assert size.value == pytest.approx(1.3 * (overhead + 3_000), rel=0.03)
     other = sizes.context_size(
         conversation,

@@ -115,7 +115,7 @@ async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
 ) -> None:
     """By whoever ended it: their results would answer nothing any more."""
     run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
-    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile)
+    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
     journal = await sync_to_async(StoredJournal)(run, scale, Saver(RecordingAudience()))
     call = condense.ToolUseBlock("a", "list_files", {})
     await journal.append(condense.Message("assistant", (call,)))
