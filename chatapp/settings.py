@@ -239,6 +239,8 @@ STORAGES = {
 # What is asked for under its own name is asked for again each time.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0
+# No page asks for the others, and each would be compressed twice.
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 
 # A longest message in a form, in a script whose characters are nine bytes there.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 9 * LONGEST_MESSAGE + 100_000
