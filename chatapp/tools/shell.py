@@ -9,10 +9,12 @@ import contextlib
 import ctypes
 import secrets
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from chatapp.agent.ports import Line
@@ -68,13 +70,14 @@ class Shell:
         """Run a command to its end; a cancellation ends it, and all that it has started."""
         await asyncio.to_thread(make_room, self.outputs)
         output = self.outputs / f"{secrets.token_hex(8)}.txt"
+        sandbox = await asyncio.to_thread(sandboxed, self.root)
         started = time.monotonic()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-I",
             str(Path(supervisor.__file__)),
             *map(str, (seconds, MEMORY, PROCESSES)),
-            *sandboxed(self.root),
+            *sandbox,
             "/bin/sh",
             "-c",
             command,
@@ -142,12 +145,24 @@ def environment(root: Path) -> Mapping[str, str]:
 
 
 def bubblewrap() -> str | None:
-    """Return where bubblewrap is, None where there is none."""
-    return shutil.which("bwrap")
+    """Return where bubblewrap is, None where there is none that works."""
+    program = shutil.which("bwrap")
+    return program if program and _works(program) else None
+
+
+@cache
+def _works(program: str) -> bool:
+    """Whether the system lets it make a sandbox, which not every container does."""
+    probe = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    tried = subprocess.run(probe, capture_output=True, check=False)  # noqa: S603 - all fixed
+    return tried.returncode == 0
 
 
 def sandboxed(root: Path) -> list[str]:
-    """Return what goes before a command so that it sees nothing else, "" without bubblewrap."""
+    """Return what goes before a command so that it sees nothing else: nothing without bubblewrap.
+
+    It may start a process, once, to see whether bubblewrap works.
+    """
     program = bubblewrap()
     if program is None:
         return []
