@@ -50,6 +50,7 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
         context_window=profile.context_window,
         max_output=profile.output_limit,
         prices=profile.prices,
+        supports_images=profile.sees_images,
         caches_prompts=spec.caches_prompts,
         temperature=None if profile.temperature is None else float(profile.temperature),
         effort=profile.effort,

@@ -64,6 +64,14 @@ def read_seconds(name: str, default: int) -> int:
     return int(text)
 
 
+def read_number(name: str, default: int) -> int:
+    """Return a whole number above zero."""
+    text = read_text(name, str(default))
+    if not (text.isascii() and text.isdecimal()) or not int(text):
+        raise BadEnvironment(f"{name} must be a whole number above 0, not {text!r}.")
+    return int(text)
+
+
 def read_percent(name: str, default: int, *, most: int) -> int:
     """Return a percentage, a whole number."""
     text = read_text(name, str(default))

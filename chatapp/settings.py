@@ -11,6 +11,7 @@ from chatapp.environment import (
     read_folder,
     read_list,
     read_names,
+    read_number,
     read_or_create_secret,
     read_origins,
     read_percent,
@@ -35,6 +36,12 @@ SHARED_WORKSPACES = read_names("SHARED_WORKSPACES")
 
 # Characters of one message; who has more to say puts it into a file of the workspace.
 LONGEST_MESSAGE = 500_000
+
+# Files that go with one message, megabytes of each, and pixels along an image's longer side:
+# Anthropic refuses images above 8,000.
+ATTACHMENTS_PER_MESSAGE = read_number("ATTACHMENTS_PER_MESSAGE", 10)
+LARGEST_ATTACHMENT = read_number("LARGEST_ATTACHMENT", 20)
+LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000)
 
 # Where the server listens; PORT 0 takes any free port.
 HOST = read_text("HOST", "127.0.0.1")

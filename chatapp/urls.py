@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from chatapp.views import (
+    attachments,
     chat,
     condensations,
     connections,
@@ -24,6 +25,15 @@ one_conversation = [
     path("find/", search.find, name="find"),
     path("messages/<int:seq>/text/", whole.show_message_text, name="message_text"),
     path("messages/<int:seq>/call/", whole.show_call_text, name="call_text"),
+    path("messages/<int:seq>/blocks/<int:index>/", attachments.show_block, name="message_block"),
+    path("attachments/", attachments.show_attachments, name="attachments"),
+    path("attachments/new/", attachments.put_attachment, name="put_attachment"),
+    path("attachments/<uuid:attachment_pk>/", attachments.show_attachment, name="attachment"),
+    path(
+        "attachments/<uuid:attachment_pk>/remove/",
+        attachments.remove_attachment,
+        name="remove_attachment",
+    ),
     path("questions/<int:question_pk>/", questions.answer_question, name="answer_question"),
     path("files/", files.show_files, name="files"),
     path("files/file/", files.download_file, name="download_file"),

@@ -45,6 +45,7 @@ from .history.commands import command_blocks, extract_command_blocks
 from .history.compaction import is_compaction, without_compaction
 from .history.pairs import AnsweredCall, Pairing, pair_calls
 from .messages import (
+    BESIDE,
     Block,
     Content,
     ImageBlock,
@@ -56,6 +57,7 @@ from .messages import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
+    beside_of,
     block_from_api,
     content_from_api,
     content_to_api,
@@ -134,6 +136,7 @@ from .tokens import (
     count_tools,
 )
 from .tokens.calibration import Calibration, Report
+from .tokens.images import image_size
 from .tokens.vocabulary import load_encoding
 from .usage import Prices, Surcharge, Usage
 from .wellformed import well_formed, well_formed_json
@@ -152,6 +155,7 @@ from .writing.summarizer import (
 )
 
 __all__ = [
+    "BESIDE",
     "BESIDE_LEDGER",
     "CONDENSE",
     "DEFAULT_VALIDATORS",
@@ -252,6 +256,7 @@ __all__ = [
     "Veto",
     "Vetoed",
     "attach_ledger",
+    "beside_of",
     "block_from_api",
     "built_in_strategies",
     "command_blocks",
@@ -267,6 +272,7 @@ __all__ = [
     "extract_command_blocks",
     "growth_per_turn",
     "hide_behind",
+    "image_size",
     "inject_synthetic_results",
     "is_compaction",
     "is_context_overflow",

@@ -97,6 +97,16 @@ class OpaqueBlock:
 
 Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
 
+# Under this key a block says what it is that was put beside somebody's own words. It is for whoever
+# shows the message, and no API knows it.
+BESIDE = "beside"
+
+
+def beside_of(block: Block) -> Json:
+    """Return what a text or an image is that stands beside somebody's words; else nothing."""
+    said = block.extra.get(BESIDE) if isinstance(block, TextBlock | ImageBlock) else None
+    return said if isinstance(said, Mapping) else {}
+
 
 def _text_of(block: Block) -> str | None:
     if isinstance(block, TextBlock):
@@ -220,6 +230,12 @@ class Message:
     def text(self) -> str:
         """All text blocks, and what a provider's compaction says, joined by newlines."""
         return "\n".join([text for text in map(_text_of, self.blocks) if text is not None])
+
+    @property
+    def words(self) -> str:
+        """The text without what was put beside it: attached files, surroundings, commands."""
+        own = (block for block in self.blocks if not beside_of(block))
+        return "\n".join([text for text in map(_text_of, own) if text is not None])
 
     @property
     def is_summary(self) -> bool:

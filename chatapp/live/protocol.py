@@ -10,7 +10,7 @@ the page's own templates. What goes to all watchers is numbered by ``change``, f
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,9 @@ LARGEST_COMMAND = 4 * 1024 * 1024
 # The page has a shorter field.
 LONGEST_FOCUS = 2_000
 
+# Ids in one frame; how many a message may have is the service's to say.
+MOST_ATTACHMENTS = 1_000
+
 # Digits of a change's number.
 LONGEST_NUMBER = 9
 
@@ -41,12 +44,14 @@ class BadFrame(Exception):
 class SendMessage:
     """``text`` starts a turn; ``nonce`` makes a repeated send harmless.
 
-    ``replaces`` is the seq of an earlier message of the user that this one is an edit of.
+    ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
+    ``attachments`` are the ids of what goes with it.
     """
 
     text: str
     nonce: uuid.UUID
     replaces: int | None = None
+    attachments: tuple[uuid.UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ def decode(text: str) -> Command:
                 replaces = rest.get("replaces")
                 if not isinstance(replaces, int | None):
                     raise BadFrame("replaces is a number")
-                return SendMessage(text, uuid.UUID(nonce), replaces)
+                return SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest))
             case {
                 "type": "turn.retry" | "turn.continue" | "turn.regenerate" as name,
                 "nonce": str(nonce),
@@ -133,6 +138,14 @@ def decode(text: str) -> Command:
     except (ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from error
     raise BadFrame("unknown type")
+
+
+def _ids(fields: Mapping[Any, Any]) -> tuple[uuid.UUID, ...]:
+    """Return the ids of what is attached, each once."""
+    match fields.get("attachments", []):
+        case [*ids] if len(ids) <= MOST_ATTACHMENTS and all(isinstance(one, str) for one in ids):
+            return tuple(dict.fromkeys(map(uuid.UUID, ids)))
+    raise BadFrame("attachments are a list of ids")
 
 
 # Frames

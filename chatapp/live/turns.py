@@ -30,7 +30,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    services.check_message(command.text)
+    services.check_message(command.text, alone=not (command.attachments or command.replaces))
     room = await hub.enter(conversation.pk)
     async with room.starting:
         if not await _may_start(room, conversation, command.nonce):
@@ -59,6 +59,7 @@ def _start_turn(
         tokens=tokens,
         nonce=command.nonce,
         replaces=command.replaces,
+        attachments=command.attachments,
     )
     if started is None:
         return None

@@ -2,6 +2,7 @@
 
 ``accounts``       who signs in, and how they want things: SignInToken, Profile, Preferences
 ``conversations``  what was said: Conversation, Message
+``attachments``    what will be sent with a message: Attachment
 ``turns``          what happened: Turn, Rewind
 ``questions``      what a turn asks a person, and how files were: Question, Checkpoint
 ``owners``         which process a turn belongs to
@@ -12,6 +13,7 @@
 
 from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
+from chatapp.models.attachments import Attachment
 from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.questions import Checkpoint, Question
@@ -20,6 +22,7 @@ from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [
+    "Attachment",
     "Checkpoint",
     "Condensation",
     "Conversation",

@@ -160,6 +160,12 @@ class Profile(models.Model):
         return provider_spec(self.provider)
 
     @property
+    def sees_images(self) -> bool:
+        """Whether the model takes images, as far as that is known."""
+        known = self.spec.find_model(self.model)
+        return known is None or known.images
+
+    @property
     def output_limit(self) -> int:
         """Tokens kept free for the answer, which may take no more."""
         return condense.output_limit(self.context_window, self.max_output)

@@ -19,6 +19,7 @@ class ModelSpec:
     max_output: int
     prices: condense.Prices = field(default_factory=condense.Prices)
     compacts: bool = False
+    images: bool = True
 
     @property
     def figures(self) -> dict[str, int | Decimal]:

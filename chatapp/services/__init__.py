@@ -2,6 +2,8 @@
 
 ``accounts``       the owner, sign-in links, profiles and preferences
 ``conversations``  starting, naming, deleting; the life of a turn
+``attachments``    files that go with a message, until it is sent
+``uploads``        what such a file is, told from its bytes
 ``leftovers``      what a turn left open when it ended
 ``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
@@ -30,6 +32,7 @@ from chatapp.services.again import (
     retry_turn,
     take_up,
 )
+from chatapp.services.attachments import attach_file
 from chatapp.services.conversations import (
     busy_with,
     check_message,
@@ -63,6 +66,7 @@ from chatapp.services.imports import Imported, import_conversation
 from chatapp.services.leftovers import has_unfinished
 from chatapp.services.questions import ANSWER, answer_question
 from chatapp.services.samples import SAMPLES
+from chatapp.services.uploads import block_for, clean_name
 from chatapp.services.workspaces import choose_workspace
 
 __all__ = [
@@ -74,9 +78,12 @@ __all__ = [
     "Refused",
     "add_local_profile",
     "answer_question",
+    "attach_file",
+    "block_for",
     "busy_with",
     "check_message",
     "choose_workspace",
+    "clean_name",
     "close_interrupted",
     "continue_turn",
     "create_sign_in_token",

@@ -1,7 +1,7 @@
 """Starting, naming and deleting conversations; the life of a turn."""
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -14,11 +14,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.agent.beside import names_of
 from chatapp.models import Conversation, Profile, Turn, fields, store
 from chatapp.models.owners import this_process
 from chatapp.models.prepared import Change, insert, prepared, prepared_update
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
+from chatapp.services.attachments import attached_to, take_attachments
 from chatapp.services.errors import Refused
 from chatapp.services.leftovers import came_to_its_end, close_what_is_open
 from chatapp.services.samples import SAMPLES, lay_out_samples
@@ -69,9 +71,12 @@ def restore_conversation(*, conversation: Conversation) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=None)
 
 
-def check_message(text: str) -> None:
-    """Refuse what no conversation takes as a message: nothing at all, and too much."""
-    if not text.strip():
+def check_message(text: str, *, alone: bool = True) -> None:
+    """Refuse what no conversation takes as a message: nothing at all, and too much.
+
+    Unless it stands ``alone``, something is attached, and may be all.
+    """
+    if alone and not text.strip():
         raise Refused(_("There is nothing to send yet. Type a message first."))
     if len(text) > settings.LONGEST_MESSAGE:
         raise Refused(
@@ -90,22 +95,28 @@ def start_turn(
     tokens: int,
     nonce: uuid.UUID,
     replaces: int | None = None,
+    attachments: Sequence[uuid.UUID] = (),
 ) -> tuple[Turn, condense.Message] | None:
     """Store the user's message and open its turn; None when this nonce was here before.
 
-    ``replaces`` is the seq of an earlier message of the user, which is set aside as a version. The
-    title comes from the first message.
+    ``tokens`` are the text's; ``attachments`` become part of the message. ``replaces`` is the seq
+    of an earlier message of the user, which is set aside as a version, and whose attachments are
+    kept. The title comes from the first message.
     """
-    check_message(text)
-    message = condense.Message(role="user", content=(condense.TextBlock(text),))
     with one_turn(conversation) as locked:
         if is_known(locked, nonce):
             return None
+        beside = attached_to(locked, replaces) + take_attachments(locked, attachments)
+        check_message(text, alone=not beside)
         if replaces is not None:
             set_message_aside(locked, replaces)
         turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
+        blocks = [block for block, _tokens in beside]
+        words = (condense.TextBlock(text),) if text.strip() else ()
+        message = condense.Message(role="user", content=(*words, *blocks))
+        tokens += sum(more for _block, more in beside)
         row = store.append_message(locked.pk, message, tokens=tokens, turn=turn)
-        _entitle(locked, text)
+        _entitle(locked, message.words or names_of(blocks))
     return turn, store.to_engine(row)
 
 

@@ -3,6 +3,9 @@
 import base64
 import io
 import logging
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import condense
 from chatapp.agent.errors import ToolError
@@ -15,22 +18,30 @@ MAX_IMAGE = 3_500_000
 MAX_PAGES = 500
 MAX_TEXT = 5_000_000
 
+# Characters of base64 that tell an image's type.
+_BEGINNING = 32
+
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
 
 def image_of(data: bytes) -> condense.ImageBlock | None:
     """Return an image as a block, None for what is none; raise ToolError where it is too large."""
-    kind = _image_type(data)
+    kind = image_type(data)
     if kind is None:
         return None
     if len(data) > MAX_IMAGE:
         most = show_size(MAX_IMAGE)
         raise ToolError(f"The image has {show_size(len(data))}; images up to {most} can be shown.")
+    return as_image(kind, data)
+
+
+def as_image(kind: str, data: bytes) -> condense.ImageBlock:
+    """Return the block of an image of this type."""
     encoded = base64.b64encode(data).decode()
     return condense.ImageBlock({"type": "base64", "media_type": kind, "data": encoded})
 
 
-def _image_type(data: bytes) -> str | None:
+def image_type(data: bytes) -> str | None:
     """Return the type that a file's first bytes tell, whatever its name says."""
     if data.startswith(_PNG):
         return "image/png"
@@ -41,13 +52,79 @@ def _image_type(data: bytes) -> str | None:
     return "image/webp" if data.startswith(b"RIFF") and data[8:12] == b"WEBP" else None
 
 
+def is_whole(data: bytes) -> bool:
+    """Whether an image of a known type ends as it should, and a PNG's parts are as they were."""
+    match image_type(data):
+        case "image/png":
+            return [*_png_chunks(data)][-1:] == [b"IEND"]
+        case "image/jpeg":
+            return b"\xff\xd9" in data
+        case "image/gif":
+            return data.rstrip(b"\0").endswith(b";")
+    return int.from_bytes(data[4:8], "little") + 8 <= len(data)
+
+
+def _png_chunks(data: bytes) -> Iterator[bytes]:
+    """Yield the names of a PNG's parts, up to the first that is broken."""
+    at, name = len(_PNG), b""
+    while name != b"IEND" and at + 12 <= len(data):
+        size = int.from_bytes(data[at : at + 4])
+        name, end = data[at + 4 : at + 8], at + 8 + size
+        if zlib.crc32(data[at + 4 : end]).to_bytes(4) != data[end : end + 4]:
+            return
+        yield name
+        at = end + 4
+
+
+def is_image(image: condense.ImageBlock) -> bool:
+    """Whether the bytes of an image are at hand, and begin like one."""
+    data = image.source.get("data")
+    return isinstance(data, str) and image_type(_decoded(data[:_BEGINNING])) is not None
+
+
+def bytes_of(image: condense.ImageBlock) -> tuple[str, bytes] | None:
+    """Return an image's type, as its bytes tell it, and its bytes; None where it has none."""
+    data = image.source.get("data")
+    found = _decoded(data) if isinstance(data, str) else b""
+    kind = image_type(found)
+    return (kind, found) if kind else None
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        return b""
+
+
 def is_pdf(data: bytes) -> bool:
     """Whether a file says that it is a PDF."""
     return data.startswith(b"%PDF-")
 
 
+class LockedPdf(ToolError):
+    """A PDF that opens with a password only."""
+
+
+class EmptyPdf(ToolError):
+    """A PDF in which there is no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pdf:
+    """The text of a PDF, page by page, and how many pages it has."""
+
+    text: str
+    pages: int
+
+
 def pdf_text(data: bytes) -> str:
     """Return the text of a PDF, page by page; raise ToolError where it has none."""
+    return read_pdf(data).text
+
+
+def read_pdf(data: bytes) -> Pdf:
+    """Return what a PDF says; raise LockedPdf, EmptyPdf, or ToolError for a damaged one."""
     try:
         import pypdf  # noqa: PLC0415 - only where there is a PDF
     except ImportError as error:
@@ -57,9 +134,11 @@ def pdf_text(data: bytes) -> str:
     try:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
         texts = [page.extract_text() for page in pages[:MAX_PAGES]]
+    except pypdf.errors.FileNotDecryptedError as error:
+        raise LockedPdf("This PDF can't be read: it is locked with a password.") from error
     except Exception as error:
-        raise ToolError("This PDF can't be read: it is damaged, or locked.") from error
+        raise ToolError("This PDF can't be read: it is damaged.") from error
     if not any(text.strip() for text in texts):
-        raise ToolError("This PDF holds no text, only pictures of pages.")
+        raise EmptyPdf("This PDF holds no text, only pictures of pages.")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
-    return "\n".join(named)[:MAX_TEXT]
+    return Pdf("\n".join(named)[:MAX_TEXT], len(pages))

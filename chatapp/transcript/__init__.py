@@ -2,6 +2,7 @@
 
 ``rows``    what a row consists of
 ``parts``   a message's blocks, made ready to show
+``attached`` files and images in a message
 ``facts``   a receipt, ready to show
 ``labels``  triggers, reasons and outcomes in words
 ``attempts`` an attempt as one line of the history
@@ -15,6 +16,7 @@
 ``hits``    messages that were found by searching
 """
 
+from chatapp.transcript.attached import FilePart, ImagePart
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
 from chatapp.transcript.hits import BEST, Found, Hit, find_hits
 from chatapp.transcript.labels import outcome_name, seen_words
@@ -49,7 +51,7 @@ from chatapp.transcript.rows import (
     VersionChoice,
 )
 from chatapp.transcript.todo import read_todo
-from chatapp.transcript.whole import call_text, message_text
+from chatapp.transcript.whole import call_text, message_block, message_text
 
 __all__ = [
     "BEST",
@@ -61,9 +63,11 @@ __all__ = [
     "Fact",
     "FactGroup",
     "FailureRow",
+    "FilePart",
     "Found",
     "HiddenBy",
     "Hit",
+    "ImagePart",
     "MessageRow",
     "NotePart",
     "Page",
@@ -80,6 +84,7 @@ __all__ = [
     "find_hits",
     "kind_of_line",
     "live_row",
+    "message_block",
     "message_text",
     "outcome_name",
     "page",

@@ -4,6 +4,8 @@ import functools
 import uuid
 from collections.abc import Iterator, Sequence
 
+import condense
+from chatapp.agent.beside import attached
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Question, Rewind, store
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
@@ -129,7 +131,7 @@ class Builder:
             versions=self._choice(message) if present and (rests or by_user) else None,
             hidden_by=self.hiders.of(message),
             rewindable=present,
-            editable=by_user and bool(engine.text) and present,
+            editable=by_user and present and _has_words(engine),
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )
@@ -204,6 +206,11 @@ class Builder:
             hidden_by=self.hiders.of(message),
             nudges=undoable and attempt.pk == self.first_fold,
         )
+
+
+def _has_words(message: condense.Message) -> bool:
+    """Whether somebody wrote or attached something, which an edit may begin with."""
+    return bool(message.words) or any(attached(message))
 
 
 def _choice_of(versions: Versions) -> VersionChoice:

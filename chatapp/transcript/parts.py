@@ -15,6 +15,7 @@ from chatapp.models import Question
 from chatapp.rendering import render_markdown
 from chatapp.tools import tool_specs
 from chatapp.tools.outputs import kept_name
+from chatapp.transcript.attached import attached_part
 from chatapp.transcript.rows import Asked, HiddenBy, NotePart, Part, TextPart, ToolCard
 
 LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
@@ -49,7 +50,10 @@ def parts_of(
     ``asked`` is what a person is asked about a call, by its place among the message's calls.
     """
     places = itertools.count()
-    for block in message.blocks:
+    for index, block in enumerate(message.blocks):
+        if attached := attached_part(index, block):
+            yield attached
+            continue
         match block:
             case condense.TextBlock(text):
                 if text.strip():

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import condense
 from chatapp.models import Condensation, Rewind, Turn
+from chatapp.transcript.attached import FilePart, ImagePart
 from chatapp.transcript.labels import KindWords
 
 
@@ -26,7 +27,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class NotePart:
-    """A block with no rendering of its own (image, thinking, document), named in words."""
+    """A block with no rendering of its own (thinking, a document), named in words."""
 
     label: str
     text: str = ""
@@ -90,7 +91,7 @@ class ToolCard:
     kind: ClassVar[str] = "tool"
 
 
-Part = TextPart | NotePart | ToolCard
+Part = TextPart | NotePart | ToolCard | FilePart | ImagePart
 
 
 @dataclass(frozen=True, slots=True)

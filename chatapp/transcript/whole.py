@@ -11,7 +11,14 @@ NEAR = 20
 def message_text(conversation: Conversation, seq: int) -> str | None:
     """Return what a message says, as it was written; None where there is no such message."""
     found = conversation.messages.filter(seq=seq).first()
-    return store.to_engine(found).text if found else None
+    return store.to_engine(found).words if found else None
+
+
+def message_block(conversation: Conversation, seq: int, index: int) -> condense.Block | None:
+    """Return one block of a message; None where there is none."""
+    found = conversation.messages.filter(seq=seq).first()
+    blocks = store.to_engine(found).blocks if found else ()
+    return blocks[index] if index < len(blocks) else None
 
 
 def call_text(conversation: Conversation, seq: int, call: str, part: str) -> str | None:

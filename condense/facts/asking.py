@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from condense.facts.plain import one_line
-from condense.messages import Message, TextBlock
+from condense.messages import Message, TextBlock, beside_of
 
 NAME = 100  # characters; a longer URL is cut
 SHORTEST = 3  # characters; less names nothing
@@ -36,7 +36,8 @@ def said(message: Message) -> str:
     """Return the user's own words, character for character, or nothing."""
     if message.role != "user" or message.is_summary or message.is_marker:
         return ""
-    texts = (block.text for block in message.blocks if isinstance(block, TextBlock))
+    own = (block for block in message.blocks if not beside_of(block))
+    texts = (block.text for block in own if isinstance(block, TextBlock))
     text = "\n".join(text for text in texts if not _NOT_SAID.match(text))
     if "<" in text:
         text = _without_injected(text)

@@ -3,15 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from condense.messages import Message
+from condense.messages import Message, TextBlock, beside_of
 
 _OPEN, _CLOSE = "<command", "</command>"
+# What stands beside somebody's words is a directive only where it says so.
+_MEANT = (None, "command")
 _NAME = re.compile(r"""\bname\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def extract_command_blocks(message: Message) -> str:
     """Return the message's ``<command …>…</command>`` blocks, joined by newlines."""
-    return "\n".join(_blocks(message.text))
+    return "\n".join(_blocks(_directives(message)))
 
 
 def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
@@ -23,8 +25,14 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
     newest: dict[str, str] = {}
     for message in messages:
         if message.role == "user":
-            newest.update((_name(block), block) for block in _blocks(message.text))
+            newest.update((_name(block), block) for block in _blocks(_directives(message)))
     return tuple(newest.values())
+
+
+def _directives(message: Message) -> str:
+    """Return the text that may hold directives: what a file says is none."""
+    texts = (block for block in message.blocks if isinstance(block, TextBlock))
+    return "\n".join(block.text for block in texts if beside_of(block).get("kind") in _MEANT)
 
 
 def _blocks(text: str) -> Iterator[str]:

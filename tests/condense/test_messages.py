@@ -7,6 +7,7 @@ import pytest
 
 from condense.errors import InvalidMessage
 from condense.messages import (
+    BESIDE,
     ImageBlock,
     Message,
     OpaqueBlock,
@@ -14,6 +15,7 @@ from condense.messages import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
+    beside_of,
     block_from_api,
 )
 from tests.condense.roo import Case, each
@@ -111,3 +113,16 @@ def test_a_summary_or_marker_is_in_force_until_undone_or_rewound(
 ) -> None:
     """Also while a later summary hides it."""
     assert Message("user", "x", tags=tags).in_force is in_force
+
+
+def test_words_are_what_somebody_wrote_without_what_was_put_beside_them() -> None:
+    """Files, images and surroundings are part of the text that a model reads, and no words."""
+    file = TextBlock("<file>…</file>", {BESIDE: {"kind": "file", "name": "a.txt"}})
+    image = ImageBlock({"type": "url"}, {BESIDE: {"kind": "image", "name": "a.png"}})
+    message = Message("user", (TextBlock("Look"), file, image, TextBlock("and see")))
+    assert message.words == "Look\nand see"
+    assert message.text == "Look\n<file>…</file>\nand see"
+    names = [beside_of(block).get("name") for block in message.blocks]
+    assert names == [None, "a.txt", "a.png", None]
+    assert Message.from_api(message.to_api()).content == message.content
+    assert beside_of(TextBlock("x", {BESIDE: "nonsense"})) == {}

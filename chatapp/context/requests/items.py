@@ -13,10 +13,11 @@ shapes requests is needed to read them.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
+import condense
 from chatapp.providers import wire
 
 # What most lists say, so that it takes hardly any room in them.
@@ -26,8 +27,10 @@ OFTEN = (
     b'"},{"type":"text","text":",\\"cache_control\\":{\\"type\\":\\"ephemeral\\"}}]}"]'
 )
 RAW = -15
-# Text that comes from no message: where it is longer, it may come again, and is kept once.
+# Text that comes from no message: where it is longer, it may come again, and is kept once. What
+# stands around images may be longer: so small a part of them is not worth keeping them twice.
 LONGEST_TEXT = 200
+SMALL_PART = 100
 # What is shorter than this is not worth looking for.
 SHORTEST_COPY = 24
 
@@ -55,8 +58,27 @@ def stored(seq: int, role: str, content: object) -> Stored:
     if not isinstance(content, list):
         return Stored(seq, text, [(start, len(text) - 2)])
     lengths = [len(wire.encode(block).decode()) + 1 for block in content]
-    places = pairwise(accumulate(lengths, initial=start))
-    return Stored(seq, text, [(first, end - 2) for first, end in places])
+    starts = accumulate(lengths, initial=start)
+    places = (
+        (first + begin, first + end)
+        for first, block in zip(starts, content, strict=False)
+        for begin, end in _sent_of(block)
+    )
+    return Stored(seq, text, list(places))
+
+
+def _sent_of(block: Mapping[str, object]) -> Iterator[tuple[int, int]]:
+    """Yield what of a block may be sent as it is: all but its brace and what no API is told.
+
+    An image may go out in another shape, which holds the same data.
+    """
+    told = {name: value for name, value in block.items() if name != condense.BESIDE}
+    is_last = [*told] == [*block][: len(told)]
+    yield 0, len(wire.encode(told if is_last else block).decode()) - 1
+    match block:
+        case {"type": "image", "source": {"data": str(data)}}:
+            begin = wire.encode(block).decode().find(data)
+            yield begin, begin + len(data)
 
 
 def item_for(sent: str, sources: Sequence[Stored]) -> Item | None:
@@ -65,7 +87,7 @@ def item_for(sent: str, sources: Sequence[Stored]) -> Item | None:
         return sources[0].seq
     pieces = tuple(_pieces(sent, sources))
     said = sum(len(piece) for piece in pieces if isinstance(piece, str))
-    return pieces if said <= LONGEST_TEXT else None
+    return pieces if said <= max(LONGEST_TEXT, len(sent) // SMALL_PART) else None
 
 
 def _pieces(sent: str, sources: Sequence[Stored]) -> Iterator[Copy | str]:

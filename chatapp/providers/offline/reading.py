@@ -58,7 +58,7 @@ def split_question(happenings: Sequence[Happening]) -> tuple[str, int]:
 
 def _of_block(block: condense.Block, role: condense.Role) -> Iterator[Happening]:
     match block:
-        case condense.TextBlock(text) if text.strip():
+        case condense.TextBlock(text) if text.strip() and not condense.beside_of(block):
             yield from _of_text(text.strip(), role)
         case condense.ToolUseBlock(id_, name, input_):
             yield Happening("call", main_argument(input_), name, id_)

@@ -8,5 +8,9 @@ SPEC = ProviderSpec(
     factory="chatapp.providers.offline.provider:OfflineProvider",
     needs_key=False,
     # Small, so that a condensation can be seen within a few messages.
-    models=(ModelSpec("offline", "Offline stand-in", context_window=16_000, max_output=4_000),),
+    models=(
+        ModelSpec(
+            "offline", "Offline stand-in", context_window=16_000, max_output=4_000, images=False
+        ),
+    ),
 )

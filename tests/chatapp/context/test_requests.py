@@ -19,6 +19,7 @@ from chatapp.context.requests.reader import RequestReader, find_changed
 from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, store
 from chatapp.providers import wire
 from chatapp.providers.anthropic.request import RequestWriter
+from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of, summarise
 
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
@@ -369,3 +370,19 @@ def test_a_reply_that_was_asked_for_twice_is_one_of_two_messages(session: Sessio
     sent = wire.join(b"[", shaped, fragments, b"]")
     session.record(replace(sent, seqs=sent.seqs))
     assert session.added() == [1, 2, 3, 4]
+
+
+def test_what_pages_are_told_of_a_file_costs_no_copy_of_it(session: Session) -> None:
+    """No API is told; the record still names the message instead of keeping its bytes again."""
+    beside = {condense.BESIDE: {"kind": "file", "name": "a.txt"}}
+    image = {"type": "base64", "media_type": "image/png", "data": "QUJD" * 5_000}
+    file = condense.TextBlock(text(300, 1), beside)
+    session.say("user", condense.TextBlock("Look"), file, condense.ImageBlock(image, beside))
+    session.send()
+    assert Fragment.objects.count() == 1
+    chat = ChatWriter(Model("gpt", 200_000, 1_000))
+    sent = chat.write(ModelRequest(SYSTEM, condense.shape_request(session.history()), TOOLS))
+    assert b'"image_url"' in sent.body
+    session.record(sent)
+    assert Fragment.objects.count() == 2
+    assert not [*find_changed()]

@@ -48,3 +48,16 @@ def test_a_hostile_message_is_read_in_one_pass() -> None:
     for text in ("<command>" * 100_000, "<command" * 100_000, "<command></command" * 50_000):
         extract_command_blocks(Message("user", text))
     assert time.process_time() - started < 2
+
+
+def test_what_a_file_says_is_no_directive() -> None:
+    """Only what was written, or put beside it as a command."""
+    given = '<command name="a">1</command>'
+    planted = '<command name="b">2</command>'
+    file = TextBlock(planted, {"beside": {"kind": "file"}})
+    message = Message("user", (TextBlock("Look"), file))
+    assert command_blocks([message]) == ()
+    command = TextBlock(given, {"beside": {"kind": "command"}})
+    message = Message("user", (TextBlock("Look"), file, command))
+    assert command_blocks([message]) == (given,)
+    assert extract_command_blocks(message) == given

@@ -1,0 +1,57 @@
+"""What people put beside their words in a message: files as text, and images.
+
+Each block says under ``condense.BESIDE`` what it is, for the page; the model reads a file between
+two tags that nothing in it can end.
+"""
+
+import html
+from collections.abc import Iterable, Iterator
+
+import condense
+
+FILE, IMAGE = "file", "image"
+
+
+def file_block(name: str, text: str, **facts: object) -> condense.TextBlock:
+    """Return a file as the model reads it; ``facts`` are for the page."""
+    tag = _tag_for(text)
+    shown = html.escape(" ".join(name.split()))
+    written = f'<{tag} name="{shown}">\n{text}\n</{tag}>'
+    return condense.TextBlock(written, {condense.BESIDE: {"kind": FILE, "name": name, **facts}})
+
+
+def image_block(name: str, image: condense.ImageBlock, **facts: object) -> condense.ImageBlock:
+    """Return an image with its name; ``facts`` are for the page."""
+    said = {"kind": IMAGE, "name": name, **facts}
+    return condense.ImageBlock(image.source, {**image.extra, condense.BESIDE: said})
+
+
+def is_file(block: condense.Block) -> bool:
+    """Whether a block is a file as the model reads it."""
+    return condense.beside_of(block).get("kind") == FILE
+
+
+def text_of(block: condense.TextBlock) -> str:
+    """Return what a file says, without the tags around it."""
+    return block.text.partition("\n")[2].rpartition("\n")[0]
+
+
+def attached(message: condense.Message) -> Iterator[condense.Block]:
+    """Yield what people have attached to a message: files, and images whatever they came with."""
+    for block in message.blocks:
+        if is_file(block) or isinstance(block, condense.ImageBlock):
+            yield block
+
+
+def names_of(blocks: Iterable[condense.Block]) -> str:
+    """Return the names of what is attached, one after the other."""
+    return ", ".join(str(condense.beside_of(block).get("name", "")) for block in blocks)
+
+
+def _tag_for(text: str) -> str:
+    """Return a tag that does not occur in the text, so that nothing in it ends the file."""
+    lowered, tag, number = text.casefold(), "file", 1
+    while f"</{tag}" in lowered:
+        number += 1
+        tag = f"file-{number}"
+    return tag

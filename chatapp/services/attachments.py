@@ -1,0 +1,90 @@
+"""Files that people give with a message: taken in, looked through, and sent along."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.beside import attached
+from chatapp.context import budgets
+from chatapp.models import Attachment, Conversation, store
+from chatapp.rendering.numbers import number
+from chatapp.services.errors import Refused
+from chatapp.services.uploads import MEGABYTE, block_for, clean_name
+
+# Attachments of one user that wait to be sent; older ones are forgotten.
+MOST_WAITING = 100
+# So long a page may be left open with something attached to it.
+KEPT_FOR = timedelta(days=7)
+
+Weighed = tuple[condense.Block, int]
+
+
+def attach_file(*, conversation: Conversation, name: str, data: bytes) -> Attachment:
+    """Keep a file for the next message of a conversation; refused where it can't be part of one."""
+    limit = settings.LARGEST_ATTACHMENT
+    if len(data) > limit * MEGABYTE:
+        raise Refused(
+            _("“%(name)s” is too large: a file can have up to %(limit)s MB.")
+            % {"name": clean_name(name), "limit": number(limit)}
+        )
+    block = block_for(name, data)
+    _check_sight(conversation, [block])
+    tokens = budgets.COUNTER.count((block,))
+    with transaction.atomic():
+        forget_waiting(conversation.owner)
+        return Attachment.objects.create(
+            conversation=conversation, block=block.to_api(), tokens=tokens
+        )
+
+
+def forget_waiting(owner: User) -> None:
+    """Delete what a user attached long ago, or beyond all measure, and never sent."""
+    own = Attachment.objects.filter(conversation__owner=owner)
+    kept = own.filter(created_at__gte=timezone.now() - KEPT_FOR).order_by("-created_at")
+    own.exclude(pk__in=list(kept.values_list("pk", flat=True)[: MOST_WAITING - 1])).delete()
+
+
+def _check_sight(conversation: Conversation, blocks: Sequence[condense.Block]) -> None:
+    """Refuse images for a model that is known to see none."""
+    profile = conversation.profile
+    blind = profile is not None and not profile.sees_images
+    if blind and any(isinstance(block, condense.ImageBlock) for block in blocks):
+        raise Refused(
+            _("%s can't see images. Choose another profile in the header, or remove the image.")
+            % profile
+        )
+
+
+def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
+    """Return what waits under these ids, in their order, each with its tokens; it waits no more."""
+    if not pks:
+        return []
+    if len(pks) > settings.ATTACHMENTS_PER_MESSAGE:
+        raise Refused(
+            _("A message can have up to %s attachments. Remove some of them.")
+            % number(settings.ATTACHMENTS_PER_MESSAGE)
+        )
+    found = Attachment.objects.waiting_in(conversation, list(pks))
+    rows = {row.pk: row for row in found}
+    if len(rows) < len(pks):
+        raise Refused(_("A file is not attached any more. Remove it, and attach it again."))
+    taken = [(rows[pk].engine, rows[pk].tokens) for pk in pks]
+    _check_sight(conversation, [block for block, _tokens in taken])
+    found.delete()
+    return taken
+
+
+def attached_to(conversation: Conversation, seq: int | None) -> list[Weighed]:
+    """Return what a message of the user came with, each with its tokens; of none, nothing."""
+    if seq is None:
+        return []
+    row = conversation.messages.questions().in_force().filter(seq=seq).first()
+    blocks = attached(store.to_engine(row)) if row else ()
+    return [(block, budgets.COUNTER.count((block,))) for block in blocks]

@@ -1,0 +1,64 @@
+"""What is attached to a message, as its row shows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.beside import is_file, text_of
+from chatapp.tools.media import is_image
+
+# Characters of a file on the page; the rest is fetched on request.
+SHOWN = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A file that was attached: its ``text``, or the first of it; ``index`` is its block's place.
+
+    ``size`` is in bytes; ``pages`` are a PDF's.
+    """
+
+    index: int
+    name: str
+    text: str
+    cut: bool
+    size: int | None
+    pages: int | None
+    kind: ClassVar[str] = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image in a message, of so many pixels where that is known; ``index`` is its place."""
+
+    index: int
+    name: str
+    width: int | None
+    height: int | None
+    kind: ClassVar[str] = "image"
+
+
+def attached_part(index: int, block: condense.Block) -> FilePart | ImagePart | None:
+    """Return how a block is shown, None for what is no file, and no image that is at hand."""
+    said = condense.beside_of(block)
+    if isinstance(block, condense.TextBlock) and is_file(block):
+        text, name = text_of(block), _name(said, _("File"))
+        size, pages = _number(said, "size"), _number(said, "pages")
+        return FilePart(index, name, text[:SHOWN], len(text) > SHOWN, size, pages)
+    if isinstance(block, condense.ImageBlock) and is_image(block):
+        width, height = _number(said, "width"), _number(said, "height")
+        return ImagePart(index, _name(said, _("Image")), width, height)
+    return None
+
+
+def _name(said: Mapping[str, Any], default: str) -> str:
+    name = said.get("name")
+    return name if isinstance(name, str) and name.strip() else default
+
+
+def _number(said: Mapping[str, Any], name: str) -> int | None:
+    value = said.get(name)
+    return value if type(value) is int and value > 0 else None

@@ -1,0 +1,117 @@
+"""Files that go with a message: put up, looked at before and after they are sent, and removed."""
+
+import uuid
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_GET, require_POST
+
+import condense
+from chatapp import services, transcript
+from chatapp.agent.beside import is_file, names_of, text_of
+from chatapp.models import Attachment, Conversation
+from chatapp.rendering.numbers import number
+from chatapp.tools.media import bytes_of
+from chatapp.views.common import REFUSED, Request, as_uuid, own_conversation, signed_in
+
+# Bytes of a form around a file.
+FRAMING = 100_000
+MEGABYTE = 1024 * 1024
+# Digits of a request's length that are looked at.
+LONGEST_LENGTH = 18
+
+# What is opened by its address may be anything: it runs nothing, and reaches nothing.
+_SEALED = "default-src 'none'; sandbox"
+
+
+@csrf_exempt
+@require_POST
+def put_attachment(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Keep a file for the next message, and return its chip.
+
+    One that is too large is refused before anything of it is read.
+    """
+    limit = settings.LARGEST_ATTACHMENT
+    said = request.headers.get("Content-Length", "")
+    if said.isdecimal() and int(said[:LONGEST_LENGTH]) > limit * MEGABYTE + FRAMING:
+        reason = _("This file is too large: a file can have up to %s MB.") % number(limit)
+        return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
+    return _put_attachment(request, pk)
+
+
+@csrf_protect
+@signed_in
+def _put_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
+    conversation = own_conversation(request, pk)
+    sent = request.FILES.get("file")
+    if sent is None:
+        raise services.Refused(_("Choose a file first."))
+    attachment = services.attach_file(
+        conversation=conversation, name=sent.name or "", data=sent.read()
+    )
+    return _chips(request, conversation, [attachment])
+
+
+@require_GET
+@signed_in
+def show_attachments(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Return the chips of what waits under the ids asked for, in their order."""
+    conversation = own_conversation(request, pk)
+    ids = [one for text in request.GET.getlist("id")[:1000] if (one := as_uuid(text))]
+    found = {one.pk: one for one in conversation.attachments.filter(pk__in=ids)}
+    return _chips(request, conversation, [found[one] for one in ids if one in found])
+
+
+def _chips(
+    request: Request, conversation: Conversation, attachments: list[Attachment]
+) -> HttpResponse:
+    context = {"conversation": conversation, "attachments": attachments}
+    return render(request, "chat/_attachments.html", context)
+
+
+@require_GET
+@signed_in
+def show_attachment(request: Request, pk: uuid.UUID, attachment_pk: uuid.UUID) -> HttpResponse:
+    """Return what waits to be sent: an image as it is, a file as its text."""
+    conversation = own_conversation(request, pk)
+    return served(get_object_or_404(conversation.attachments, pk=attachment_pk).engine)
+
+
+@require_POST
+@signed_in
+def remove_attachment(request: Request, pk: uuid.UUID, attachment_pk: uuid.UUID) -> HttpResponse:
+    """Forget what waits to be sent; one that is gone already is gone."""
+    own_conversation(request, pk).attachments.filter(pk=attachment_pk).delete()
+    return HttpResponse(status=204)
+
+
+@require_GET
+@signed_in
+def show_block(request: Request, pk: uuid.UUID, seq: int, index: int) -> HttpResponse:
+    """Return what was sent with a message."""
+    block = transcript.message_block(own_conversation(request, pk), seq, index)
+    if block is None:
+        raise Http404
+    return served(block)
+
+
+def served(block: condense.Block) -> HttpResponse:
+    """Return an image to be shown, or a file's text to be kept; anything else is not found."""
+    image = bytes_of(block) if isinstance(block, condense.ImageBlock) else None
+    if image:
+        kind, data = image
+        answer = HttpResponse(data, content_type=kind)
+    elif isinstance(block, condense.TextBlock) and is_file(block):
+        answer = HttpResponse(text_of(block), content_type="text/plain; charset=utf-8")
+        name = f"{names_of([block])}.txt"
+        answer["Content-Disposition"] = content_disposition_header(True, name)
+    else:
+        raise Http404
+    answer["Content-Security-Policy"] = _SEALED
+    answer["X-Content-Type-Options"] = "nosniff"
+    return answer
