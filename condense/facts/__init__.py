@@ -28,12 +28,11 @@ from condense.tokens import TokenCounter
 BUDGET = 8_000
 SHARE = 0.04
 # A ledger is to take no more than a tenth of what it newly stands for, the most that the summaries
-# of chats may; but half a percent of such a window can be spared in any case.
+# of chats may; but half a percent of such a window can be spared in any case. Of a small window it
+# may take so much, or a tenth: its session is no shorter than others.
 OF_HIDDEN, LEAST = 0.1, 1_000
 
 __all__ = [
-    "BUDGET",
-    "SHARE",
     "Call",
     "Failure",
     "FileUse",
@@ -41,6 +40,7 @@ __all__ = [
     "Request",
     "Run",
     "Todo",
+    "budget_in",
     "command_of",
     "error_line",
     "gather",
@@ -94,6 +94,11 @@ def gather(
     chosen, named = choose(notebook.ledger(size - known), notebook.work.identifiers)
     wanted = known + max(LEAST, OF_HIDDEN * (size - known))
     return fit(chosen, named, budget_tokens, counter or _Estimate(), wanted=wanted)
+
+
+def budget_in(window: int) -> int:
+    """Return how many tokens a ledger may take of a context window; 0 is one that nobody knows."""
+    return int(max(SHARE * window, min(LEAST, OF_HIDDEN * window))) or BUDGET
 
 
 class _Estimate:

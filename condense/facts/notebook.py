@@ -51,6 +51,7 @@ class Notebook:
         if message.role == "assistant":
             self._reply = message.text or self._reply
             self.statements.hear(message)
+            self.work.identifiers.hear(message.text)
         elif text := said(message):
             self.requests.hear(text, reply=self._reply)
 

@@ -32,6 +32,7 @@ _HEAD = re.compile(rf"{re.escape(HEADING)} (~+)\n")
 _TODO = re.compile(r"(\S*) \[([ -])\] (.*)")
 # Ledgers written before the gap was marked said so above the request.
 _MORE = re.compile(r"\+\d{1,12} characters")
+_IN_CALLS = "identifiers in other calls"  # the title when replies were not read for them
 _DONE = re.compile(TODOS.format(r"(\d{1,12})"))
 _ROOT = re.compile(rf"{FILES}(?:{IDENTIFIED})?(?:{INSIDE}(.*))?")
 _MARKS: dict[str, Mark] = {"": "", "!": "!", "?": "?"}
@@ -71,6 +72,7 @@ def _with_section(ledger: Ledger, lines: Sequence[str], fence: str) -> Ledger:
         return replace(ledger, files=read_files(facts, root[1] or ""))
     if done := _DONE.fullmatch(title):
         return replace(ledger, todos=_read(facts, _todo), done=int(done[1]))
+    title = IDENTIFIERS if title == _IN_CALLS else title
     read: dict[str, Callable[[], Ledger]] = {
         RUNS: lambda: replace(ledger, runs=tuple(map(_run, facts))),
         FAILURES: lambda: replace(ledger, failures=_read(facts, _failure)),

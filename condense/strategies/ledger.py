@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from condense.facts import SHARE
 from condense.messages import Tags
 from condense.reducing import ByRule, Kit, make_reduction
 from condense.reducing.recap import Recap, split_at
@@ -20,16 +19,12 @@ class LedgerAlone(ByRule):
     description = "Facts copied by rule stand for it; no model is asked."
     kind: Kind = "condensed"
 
-    def __init__(self, share: float = SHARE) -> None:
-        """Take the share of the window that the ledger may fill."""
-        self.share = share
-
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation; raise NothingToCondense where too few messages are left."""
         gauge = Gauge(situation, kit.counter)
         split = split_at(situation, gauge, ())
         require_enough(situation.effective, split.hidden)
-        facts = await facts_of(split.hidden, situation, share=self.share, counter=kit.counter)
+        facts = await facts_of(split.hidden, situation, counter=kit.counter)
         summary = "" if facts else NO_FACTS
         said = await Recap(situation, split, gauge, kit).write(summary, facts)
         tags = Tags(condense_id=kit.new_id())

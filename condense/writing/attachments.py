@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from condense.facts import BUDGET, SHARE, ledger
+from condense.facts import budget_in, ledger
 from condense.folding import LIMIT, Folded, files_read, fold_files
 from condense.folding.ignoring import Ignore
 from condense.messages import Block, Message, TextBlock
@@ -22,8 +22,8 @@ PER_TOKEN_GAINED = 1
 async def attach_ledger(situation: Situation, reduction: Reduction) -> Sequence[Block]:
     """Return the facts of what a summary by a model hides, copied by rule.
 
-    They take 4 % of the window at most. A ledger that is itself the summary, and a truncation's
-    marker, carry theirs already.
+    They take 4 % of the window at most, of a small one up to a tenth. A ledger that is itself the
+    summary, and a truncation's marker, carry theirs already.
     """
     if reduction.kind != "condensed" or not reduction.prompt:
         return ()
@@ -34,11 +34,10 @@ async def facts_of(
     hidden: Sequence[Message],
     situation: Situation,
     *,
-    share: float = SHARE,
     counter: TokenCounter | None = None,
 ) -> tuple[TextBlock, ...]:
-    """Return the ledger of hidden messages, within a share of the window, copied in a thread."""
-    budget = int(situation.budget.window * share) or BUDGET
+    """Return the ledger of hidden messages, as large as the window allows, copied in a thread."""
+    budget = budget_in(situation.budget.window)
     return await asyncio.to_thread(ledger, hidden, budget_tokens=budget, counter=counter)
 
 

@@ -20,7 +20,7 @@ LEDGER = """## Ledger ~
 {0}
 ~ stated in replies
 {0}
-~ identifiers in other calls
+~ identifiers elsewhere
 {0}
 ~ user messages
 ~

@@ -67,7 +67,7 @@ async def test_in_a_small_window_a_ledger_is_smaller() -> None:
     """It takes a share of it."""
     made = Session().says("Do this: " + "very long words " * 500).is_cut().replies()
     large = await score("ledger", made=made)
-    small = await score("ledger", made=made, course=Course(window=8_000))
+    small = await score("ledger", made=made, course=Course(window=4_000))
     assert small.scores["ledger"].tokens < large.scores["ledger"].tokens
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from condense import PromptCounter
-from condense.facts import gather, ledger
+from condense.facts import budget_in, gather, ledger
 from tests.condense.sessions import Session, summary
 
 RULE = "Never touch the port 8080."
@@ -60,3 +60,9 @@ def test_no_budget_is_exceeded_in_any_script(budget: int) -> None:
         session.says(f"第{number}步:请把这个模块改成新的接口,保持原来的行为不变。" * 20)
     (block,) = ledger(session.messages, budget_tokens=budget, counter=counter) or (None,)
     assert block is None or counter.count(block.text) <= budget
+
+
+def test_a_ledger_may_take_a_larger_share_of_a_small_window() -> None:
+    """4 % of a large one; a tenth of a small one, or 1,000 tokens; and some of an unknown one."""
+    sizes = {window: budget_in(window) for window in (0, 4_000, 8_000, 16_000, 32_000, 200_000)}
+    assert sizes == {0: 8_000, 4_000: 400, 8_000: 800, 16_000: 1_000, 32_000: 1_280, 200_000: 8_000}

@@ -1,7 +1,17 @@
 """Which identifiers of tool calls a ledger names, and where."""
 
+from condense import TextBlock
 from condense.facts import FileUse, gather, ledger
+from condense.facts.identifiers import HALF_LIFE, Identifiers
+from condense.facts.notebook import Notebook
 from tests.condense.sessions import Session, summary
+
+
+def identified(session: Session) -> Identifiers:
+    """Return what a notebook weighs after reading a session."""
+    notebook = Notebook()
+    notebook.read(session.messages)
+    return notebook.work.identifiers
 
 
 def test_identifiers_stand_with_the_file_they_were_named_with() -> None:
@@ -39,6 +49,48 @@ def test_what_is_named_often_and_lately_stays() -> None:
     assert len(names) == 80
     assert names[:2] == ("often_named", "name_99")
     assert "once_named" not in names
+
+
+def test_what_replies_name_counts_as_what_calls_name() -> None:
+    """The agent wrote both; words of its language are none of either."""
+    session = Session().replies("There parse_input stands behind HTTPServer.")
+    assert gather(session.messages).identifiers == ("parse_input", "HTTPServer")
+
+
+def test_what_a_result_prints_again_and_again_is_named_with_its_file() -> None:
+    """Once is chance: a result prints all there is. A call's own names weigh more."""
+    shown = "def read_all(): ...\nread_all()\nonce_only = 1"
+    session = Session().calls("Read", shown, file_path="/a.py").calls("Grep", pattern="called_one")
+    facts = gather(session.messages)
+    assert facts.files == (FileUse("/a.py", 0, 1, ("read_all",)),)
+    assert facts.identifiers == ("called_one",)
+    weightiest = [name for name, _ in identified(session).weightiest()]
+    assert weightiest == ["called_one", "read_all"]
+
+
+def test_a_name_stays_with_the_file_of_the_call_that_wrote_it() -> None:
+    """Wherever it is printed later."""
+    session = Session().calls("Edit", file_path="/a.py", old_string="", new_string="parse_input")
+    session.calls("Read", "parse_input parse_input other_name other_name", file_path="/b.py")
+    files = {file.path: file.names for file in gather(session.messages).files}
+    assert files == {"/a.py": ("parse_input",), "/b.py": ("other_name",)}
+
+
+def test_only_the_newest_results_are_read_for_names() -> None:
+    """Those of as many calls as halve a name's weight."""
+    session = Session().calls("Read", "old_name old_name", file_path="/a.py")
+    for number in range(HALF_LIFE):
+        names = {name for name, _ in identified(session).weightiest()}
+        assert "old_name" in names, number
+        session.calls("Read", "x", file_path="/b.py")
+    assert "old_name" not in {name for name, _ in identified(session).weightiest()}
+
+
+def test_identifiers_of_an_older_ledger_are_carried() -> None:
+    """Their section had another title."""
+    (block,) = ledger(Session().calls("Grep", pattern="parse_input").messages)
+    older = block.text.replace("identifiers elsewhere", "identifiers in other calls")
+    assert gather([summary(TextBlock(older))]).identifiers == ("parse_input",)
 
 
 def test_carried_identifiers_stay_until_others_outweigh_them() -> None:

@@ -82,7 +82,7 @@ async def test_a_request_that_the_ledger_holds_whole_is_not_repeated() -> None:
     """A longer one than the ledger takes is carried as after any summary."""
     short = await reduce(worked().runs("make x").messages)
     assert sum("Fix the parser." in text for text in texts(short.message)) == 1
-    long = Session().says("word " * 400).edits("/a.py", "x " * 3_000).runs("make x")
+    long = Session().says("word " * 1_500).edits("/a.py", "x " * 9_000).runs("make x")
     made = await reduce(long.messages)
     assert any(text.startswith("## Newest Request, Verbatim\n") for text in texts(made.message))
 
