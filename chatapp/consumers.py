@@ -152,6 +152,17 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if await self._start(lambda: turns.take_up(self.conversation, command), command.nonce):
             await self._reply(protocol.message_accepted(command.nonce))
 
+    @_obey.register
+    async def _(self, command: protocol.ChangeQueued) -> None:
+        work = functools.partial(turns.change_queued, self.conversation, command)
+        if await self._start(work, command.nonce):
+            await self._reply(protocol.message_accepted(command.nonce))
+
+    @_obey.register
+    async def _(self, command: protocol.SendQueued) -> None:
+        work = functools.partial(turns.send_queued, self.conversation, command)
+        await self._start(work, command.nonce)
+
     async def _start(self, work: Callable[[], Awaitable[None]], nonce: uuid.UUID | None) -> bool:
         """Let something begin, or say why it can't; nothing begins for who may not see it now."""
         try:

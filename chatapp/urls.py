@@ -39,6 +39,7 @@ one_conversation = [
     path("files/file/", files.download_file, name="download_file"),
     path("files/all/", files.download_files, name="download_files"),
     path("outputs/<str:name>/", files.download_output, name="download_output"),
+    path("queue/<uuid:nonce>/text/", whole.show_queued_text, name="queued_text"),
     path("todo/", chat.show_todo, name="todo"),
     path("tools/", questions.show_policies, name="tool_policies"),
     path("profile/", chat.choose_profile, name="choose_profile"),

@@ -30,7 +30,7 @@ class Ending:
     A turn that was left waiting has not ended: it goes on elsewhere.
 
     A turn's reason is on its row, and that of an attempt, where it is ``on_record``. Any other has
-    to be said at the composer.
+    to be said at the composer. A turn that ``reached_limit`` has more to do.
     """
 
     turn: Turn.Status
@@ -39,6 +39,12 @@ class Ending:
     details: str = ""
     profile_at_fault: bool = False
     on_record: bool = False
+    reached_limit: bool = False
+
+    @property
+    def is_success(self) -> bool:
+        """Whether it did all it was to, so that what waits for it may follow."""
+        return self.turn == Turn.Status.SUCCEEDED and not self.reached_limit
 
     @property
     def notice(self) -> Notice | None:
@@ -71,7 +77,8 @@ def _foreseen(error: Exception) -> Ending:
             said = _("Nothing to condense.")
             return Ending(Turn.Status.SUCCEEDED, said, str(error), on_record=True)
         case StepLimitReached():
-            return Ending(Turn.Status.SUCCEEDED, _("Stopped."), str(error))
+            said = _("Stopped.")
+            return Ending(Turn.Status.SUCCEEDED, said, str(error), reached_limit=True)
         case CondensingCancelled():
             return Ending(Turn.Status.STOPPED, _("Stopped."), str(error))
     in_profile = getattr(error, "profile_at_fault", isinstance(error, DecryptionFailed))

@@ -22,8 +22,8 @@ _WITHOUT_ROW = frozenset({Turn.Status.SUCCEEDED, Turn.Status.WAITING})
 class Tasks:
     """The ``Runner`` of this process."""
 
-    def start(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> "Job":
-        """Begin a turn at once; ``on_end`` is called when nothing of it runs any more."""
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> "Job":
+        """Begin a turn at once; ``on_end`` is told when nothing of it runs any more."""
         return Job(run, announcer, on_end)
 
 
@@ -33,8 +33,8 @@ class Job:
     It is a task of its own, so it goes on when the browser that started it goes away.
     """
 
-    def __init__(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> None:
-        """Start at once; ``on_end`` is called when nothing of it runs any more."""
+    def __init__(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> None:
+        """Start at once; ``on_end`` is told when nothing of it runs any more."""
         self.run = run
         self.announcer = announcer
         self._on_end = on_end
@@ -98,7 +98,7 @@ class Job:
                 has_row = ending.turn not in _WITHOUT_ROW or bool(ending.reason)
                 await self.announcer.end(ending.status, ending.notice, changed=has_row)
             finally:
-                self._on_end()
+                self._on_end(ending.is_success)
 
 
 def _finish(turn: Turn, ending: Ending) -> Ending:

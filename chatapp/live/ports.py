@@ -62,8 +62,11 @@ class Work(Protocol):
 class Runner(Protocol):
     """Runs turns that are on record."""
 
-    def start(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> Work:
-        """Begin a turn at once; ``on_end`` is called when nothing of it runs any more."""
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Work:
+        """Begin a turn at once.
+
+        When nothing of it runs any more ``on_end`` is called, with whether it did what it was to.
+        """
         ...
 
 

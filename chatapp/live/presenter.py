@@ -75,12 +75,17 @@ class LiveView:
                 articles=articles,
                 streamed=scene.streaming.snapshot() if scene.streaming else None,
                 panel=panel,
-            )
+            ),
+            await scene.queue(),
         ]
 
     async def show_change(self) -> None:
         """Have every page fetch the transcript and the panel again."""
         await _safely(self.scene.show_change())
+
+    async def show_queue(self) -> None:
+        """Show every page the messages that wait."""
+        await _safely(self.scene.show_queue())
 
     async def _present(self) -> None:
         while (event := await self._next()) is not None:

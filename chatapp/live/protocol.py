@@ -1,7 +1,8 @@
 """The WebSocket's messages: the only file that knows the wire's JSON keys.
 
 Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
-``turn.stop``, ``condense.start``, ``condense.cancel``, ``ping``. What begins something has a nonce,
+``turn.stop``, ``queue.change``, ``queue.remove``, ``queue.send``, ``condense.start``,
+``condense.cancel``, ``ping``. What begins something has a nonce,
 what ends something names the turn, so that one sent twice, or late, does no harm.
 Server → browser: everything under "frames" below. A frame that shows something carries HTML made by
 the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
@@ -45,13 +46,30 @@ class SendMessage:
     """``text`` starts a turn; ``nonce`` makes a repeated send harmless.
 
     ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
-    ``attachments`` are the ids of what goes with it.
+    ``attachments`` are the ids of what goes with it. Where something runs already, one that may
+    wait is ``queued``.
     """
 
     text: str
     nonce: uuid.UUID
     replaces: int | None = None
     attachments: tuple[uuid.UUID, ...] = ()
+    queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeQueued:
+    """Give the queued message of this nonce another text, or remove it where that is None."""
+
+    nonce: uuid.UUID
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SendQueued:
+    """Send the queued message of this nonce now; what runs is stopped first."""
+
+    nonce: uuid.UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +111,8 @@ class Ping:
     """Ask for a sign of life."""
 
 
-Command = SendMessage | TakeUp | StopTurn | StartCondensing | CancelCondensing | Ping
+Queueing = ChangeQueued | SendQueued
+Command = SendMessage | Queueing | TakeUp | StopTurn | StartCondensing | CancelCondensing | Ping
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,30 +133,49 @@ def read_place(text: str) -> Place | None:
 def decode(text: str) -> Command:
     """Return the command in one text frame; raise BadFrame for anything else."""
     try:
-        match condense.well_formed_json(json.loads(text)):
-            case {"type": "message.send", "text": str(text), "nonce": str(nonce), **rest}:
-                replaces = rest.get("replaces")
-                if not isinstance(replaces, int | None):
-                    raise BadFrame("replaces is a number")
-                return SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest))
-            case {
-                "type": "turn.retry" | "turn.continue" | "turn.regenerate" as name,
-                "nonce": str(nonce),
-                "seq": int(seq),
-            }:
-                return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
-            case {"type": "turn.stop", "turn": str(turn)}:
-                return StopTurn(uuid.UUID(turn))
-            case {"type": "condense.start", "nonce": str(nonce), **rest}:
-                focus = str(rest.get("focus", ""))[:LONGEST_FOCUS]
-                return StartCondensing(uuid.UUID(nonce), focus)
-            case {"type": "condense.cancel", "turn": str(turn)}:
-                return CancelCondensing(uuid.UUID(turn))
-            case {"type": "ping"}:
-                return Ping()
+        frame = condense.well_formed_json(json.loads(text))
+        command = _sent(frame) or _begun(frame)
     except (ValueError, RecursionError) as error:
         raise BadFrame(str(error)) from error
-    raise BadFrame("unknown type")
+    if command is None:
+        raise BadFrame("unknown type")
+    return command
+
+
+def _sent(frame: object) -> SendMessage | Queueing | None:
+    match frame:
+        case {"type": "message.send", "text": str(text), "nonce": str(nonce), **rest}:
+            replaces = rest.get("replaces")
+            if not isinstance(replaces, int | None):
+                raise BadFrame("replaces is a number")
+            queued = rest.get("queued") is True and replaces is None
+            return SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest), queued)
+        case {"type": "queue.change", "nonce": str(nonce), "text": str(text)}:
+            return ChangeQueued(uuid.UUID(nonce), text)
+        case {"type": "queue.remove", "nonce": str(nonce)}:
+            return ChangeQueued(uuid.UUID(nonce))
+        case {"type": "queue.send", "nonce": str(nonce)}:
+            return SendQueued(uuid.UUID(nonce))
+    return None
+
+
+def _begun(frame: object) -> Command | None:
+    match frame:
+        case {
+            "type": "turn.retry" | "turn.continue" | "turn.regenerate" as name,
+            "nonce": str(nonce),
+            "seq": int(seq),
+        }:
+            return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
+        case {"type": "turn.stop", "turn": str(turn)}:
+            return StopTurn(uuid.UUID(turn))
+        case {"type": "condense.start", "nonce": str(nonce), **rest}:
+            return StartCondensing(uuid.UUID(nonce), str(rest.get("focus", ""))[:LONGEST_FOCUS])
+        case {"type": "condense.cancel", "turn": str(turn)}:
+            return CancelCondensing(uuid.UUID(turn))
+        case {"type": "ping"}:
+            return Ping()
+    return None
 
 
 def _ids(fields: Mapping[Any, Any]) -> tuple[uuid.UUID, ...]:
@@ -251,6 +289,11 @@ def panel(
         "now": now,
         "profile": str(profile or ""),
     }
+
+
+def queue_changed(html: str) -> Frame:
+    """Replace the messages that wait above the composer."""
+    return {"type": "queue.changed", "html": html}
 
 
 def condensing_progressed(written: str) -> Frame:

@@ -2,15 +2,19 @@
 
 import asyncio
 import contextlib
+import functools
+import logging
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+import condense
 from chatapp import services
+from chatapp.agent import events
 from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
@@ -18,10 +22,14 @@ from chatapp.live.jobs import Tasks
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
-from chatapp.live.runs import take_over
+from chatapp.live.runs import start_queued, take_over
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.reading import reading
+
+log = logging.getLogger(__name__)
+
+Start = Callable[[], tuple[Run, condense.Message] | None]
 
 # Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
 STORING = 20
@@ -39,11 +47,15 @@ class Room:
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
         self._changes: set[asyncio.Task[None]] = set()
+        # The queued message that goes next, whatever becomes of what runs.
+        self._wanted: uuid.UUID | None = None
+        # Whether any message may wait: what another process left is not known yet.
+        self._waits = True
 
     @property
     def idle(self) -> bool:
         """Whether nobody watches and nothing runs."""
-        return not (self.watchers.present or self.busy)
+        return not (self.watchers.present or self.busy or self._changes)
 
     @property
     def busy(self) -> bool:
@@ -63,12 +75,62 @@ class Room:
 
     def start(self, run: Run) -> None:
         """Let a run begin here."""
-        self.job = hub.runner.start(run, self.view, self._vacate)
+        self.job = hub.runner.start(run, self.view, functools.partial(self._vacate, run))
         hub.pulse.start()
 
-    def _vacate(self) -> None:
+    async def begin(self, conversation: Conversation, start: Start, *, anew: bool = False) -> bool:
+        """Begin the turn that ``start`` stores and show its message; False where it stores none.
+
+        Who calls this holds ``starting``. What is said ``anew`` takes the place of something.
+        """
+        # What can't be undone, tried again or continued any more loses its button.
+        settles = await reading(services.has_loose_end)(conversation)
+        started = await sync_to_async(start)()
+        if started is None:
+            return False
+        run, message = started
+        self.start(run)
+        if anew or settles:
+            await self.view.show_change()
+        else:
+            self.view.publish(events.MessageAppended(message))
+        return True
+
+    def _vacate(self, run: Run, succeeded: bool) -> None:
         self.job = None
+        wanted, self._wanted = self._wanted, None
+        if ((succeeded and self._waits) or wanted) and not hub.closing:
+            self._soon(self._go_on(run.conversation, wanted))
         hub.close_idle(self)
+
+    async def _go_on(self, conversation: Conversation, wanted: uuid.UUID | None) -> None:
+        """Send what waits for what has just ended; where that is refused, it waits on."""
+        self._waits = False
+        if not await reading(services.list_queued)(conversation.pk):
+            return
+        self._waits = True
+        try:
+            await self.send_queued(conversation, wanted)
+        except services.Refused as reason:
+            log.info("a queued message could not be sent: %s", reason)
+
+    async def send_queued(self, conversation: Conversation, nonce: uuid.UUID | None = None) -> None:
+        """Send a message that waits, the next one unless named; what runs is stopped first."""
+        async with self.starting:
+            if self.job:
+                if nonce:
+                    self._wanted = nonce
+                    self.job.stop()
+                return
+            start = functools.partial(start_queued, conversation, nonce)
+            sent = await self.begin(conversation, start)
+        if sent or nonce:
+            await self.view.show_queue()
+
+    def show_queue(self) -> None:
+        """Show all watchers the messages that wait, which have changed."""
+        self._waits = True
+        self._soon(self.view.show_queue())
 
     def close(self) -> None:
         """Stop what runs, and send everybody away."""
@@ -89,7 +151,11 @@ class Room:
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._changes.add(task)
-        task.add_done_callback(self._changes.discard)
+        task.add_done_callback(self._settle)
+
+    def _settle(self, task: asyncio.Task[None]) -> None:
+        self._changes.discard(task)
+        hub.close_idle(self)
 
     def dismiss(self) -> None:
         """Send everybody away; whoever still may watch comes back."""

@@ -1,10 +1,12 @@
 """What a run works with, read as things are now."""
 
+import uuid
 from collections.abc import Iterator
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+import condense
 from chatapp import services
 from chatapp.context.runs import Run
 from chatapp.models import Conversation, Turn, store
@@ -25,6 +27,18 @@ def read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
         turn=turn,
         focus=focus,
     )
+
+
+@transaction.atomic
+def start_queued(
+    conversation: Conversation, nonce: uuid.UUID | None = None
+) -> tuple[Run, condense.Message] | None:
+    """Open the turn of a message that waits, the next one unless named; None without any.
+
+    Raises services.Refused where it can't begin.
+    """
+    started = services.send_queued(conversation, nonce)
+    return (read_run(conversation, turn=started[0]), started[1]) if started else None
 
 
 @transaction.atomic

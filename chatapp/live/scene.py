@@ -3,6 +3,7 @@
 Frames are rendered once for all watchers, with the page's own templates, and not at all for nobody.
 """
 
+import asyncio
 import functools
 import logging
 import time
@@ -13,7 +14,7 @@ from dataclasses import replace
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from chatapp import transcript
+from chatapp import services, transcript
 from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.live import protocol
@@ -54,6 +55,7 @@ class Scene:
         # Whether it ends the turn, and is shown with that.
         self._ends = False
         self._unsaved: list[tuple[str, str]] = []
+        self._queue_in_hand = asyncio.Lock()
 
     def begin(self, run: Run) -> None:
         """Show that something runs."""
@@ -107,6 +109,16 @@ class Scene:
         except Exception:
             log.exception("the context could not be shown")
             return render_panel(None, self.band, self.notice)
+
+    async def queue(self) -> protocol.Frame:
+        """Return the frame of the messages that wait."""
+        return await reading(_render_queue)(self.conversation_id)
+
+    async def show_queue(self) -> None:
+        """Show the messages that wait; what is shown last is what was read last."""
+        async with self._queue_in_hand:
+            if self.watchers:
+                self.watchers.send(await self.queue())
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""
@@ -276,6 +288,11 @@ class Scene:
     async def _show_panel(self) -> None:
         if self.watchers:
             self.watchers.send(await self.panel())
+
+
+def _render_queue(conversation_id: uuid.UUID) -> protocol.Frame:
+    context = {"queued": services.list_queued(conversation_id), "conversation": conversation_id}
+    return protocol.queue_changed(render_to_string("chat/_queue.html", context))
 
 
 def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:

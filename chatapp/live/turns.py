@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import functools
 import uuid
 from collections.abc import Callable, Iterable
 
@@ -11,7 +12,6 @@ from django.utils import timezone
 
 import condense
 from chatapp import services
-from chatapp.agent import events
 from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
@@ -33,20 +33,47 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
     services.check_message(command.text, alone=not (command.attachments or command.replaces))
     room = await hub.enter(conversation.pk)
     async with room.starting:
+        if command.queued and await _waits(room, conversation, command):
+            return
         if not await _may_start(room, conversation, command.nonce):
             return
-        # What can't be undone, tried again or continued any more loses its button.
-        settles = await reading(services.has_loose_end)(conversation)
         tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
-        started = await sync_to_async(_start_turn)(conversation, command, tokens)
-        if started is None:
-            return
-        run, message = started
-        room.start(run)
-    if command.replaces or settles:
-        await room.view.show_change()
+        start = functools.partial(_start_turn, conversation, command, tokens)
+        await room.begin(conversation, start, anew=command.replaces is not None)
+
+
+async def _waits(room: Room, conversation: Conversation, command: protocol.SendMessage) -> bool:
+    """Whether a message is in the queue, or was: it is put there while something runs."""
+    if await reading(services.was_queued)(conversation, command.nonce):
+        return True
+    if not room.job or await reading(services.is_known)(conversation, command.nonce):
+        return False
+    await sync_to_async(services.queue_message)(
+        conversation=conversation,
+        text=command.text,
+        nonce=command.nonce,
+        attachments=command.attachments,
+    )
+    room.show_queue()
+    return True
+
+
+async def change_queued(conversation: Conversation, command: protocol.ChangeQueued) -> None:
+    """Change or remove a message that waits; raise services.Refused once it does not."""
+    room = await hub.enter(conversation.pk)
+    if command.text is None:
+        remove = sync_to_async(services.remove_queued)
+        await remove(conversation=conversation, nonce=command.nonce)
     else:
-        room.view.publish(events.MessageAppended(message))
+        change = sync_to_async(services.change_queued)
+        await change(conversation=conversation, nonce=command.nonce, text=command.text)
+    room.show_queue()
+
+
+async def send_queued(conversation: Conversation, command: protocol.SendQueued) -> None:
+    """Send a message that waits, once what runs is stopped; raise services.Refused."""
+    room = await hub.enter(conversation.pk)
+    await room.send_queued(conversation, command.nonce)
 
 
 @transaction.atomic

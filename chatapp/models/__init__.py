@@ -4,6 +4,7 @@
 ``conversations``  what was said: Conversation, Message
 ``attachments``    what will be sent with a message: Attachment
 ``turns``          what happened: Turn, Rewind
+``queued``         what waits for a turn's end: QueuedMessage
 ``questions``      what a turn asks a person, and how files were: Question, Checkpoint
 ``owners``         which process a turn belongs to
 ``records``        how the context was made smaller: Condensation
@@ -17,6 +18,7 @@ from chatapp.models.attachments import Attachment
 from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.questions import Checkpoint, Question
+from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation
 from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.turns import Rewind, Turn
@@ -33,6 +35,7 @@ __all__ = [
     "Preferences",
     "Profile",
     "Question",
+    "QueuedMessage",
     "Rewind",
     "SignInToken",
     "ToolRun",

@@ -8,6 +8,7 @@
 ``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
 ``files``          the files of a workspace, put in and taken out
+``queue``          messages that wait for what runs
 ``questions``      what a person says to a question
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
@@ -65,6 +66,14 @@ from chatapp.services.history import (
 from chatapp.services.imports import Imported, import_conversation
 from chatapp.services.leftovers import has_unfinished
 from chatapp.services.questions import ANSWER, answer_question
+from chatapp.services.queue import (
+    change_queued,
+    list_queued,
+    queue_message,
+    remove_queued,
+    send_queued,
+    was_queued,
+)
 from chatapp.services.samples import SAMPLES
 from chatapp.services.uploads import block_for, clean_name
 from chatapp.services.workspaces import choose_workspace
@@ -81,6 +90,7 @@ __all__ = [
     "attach_file",
     "block_for",
     "busy_with",
+    "change_queued",
     "check_message",
     "choose_workspace",
     "clean_name",
@@ -100,6 +110,7 @@ __all__ = [
     "is_known",
     "keep_alive",
     "list_hidden",
+    "list_queued",
     "list_workspace",
     "may_look_around",
     "note_look_around",
@@ -108,13 +119,16 @@ __all__ = [
     "prepare_owner",
     "preview_rewind",
     "put_back",
+    "queue_message",
     "redeem_sign_in_token",
     "regenerate_answer",
+    "remove_queued",
     "rename_conversation",
     "restore_conversation",
     "retry_turn",
     "rewind_conversation",
     "saving",
+    "send_queued",
     "start_condensing",
     "start_conversation",
     "start_turn",
@@ -123,4 +137,5 @@ __all__ = [
     "take_up",
     "undo_condensation",
     "undo_rewind",
+    "was_queued",
 ]

@@ -29,10 +29,13 @@ def script_texts() -> SafeString:
             ),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
             "stillRunning": _(
-                "The answer is still being written. Stop it, or send when it is done."
+                "The answer is still being written. Stop it, or edit when it is done."
+            ),
+            "queuedIsGone": _(
+                "The message you were editing was sent or removed. Your text is in the composer."
             ),
             "stillCondensing": _(
-                "The context is still being condensed. Cancel that, or send when it is done."
+                "The context is still being condensed. Cancel that, or edit when it is done."
             ),
             "offline": _("Offline. Reconnecting…"),
             "backAgain": _("The connection is back."),

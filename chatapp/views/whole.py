@@ -24,6 +24,14 @@ def show_call_text(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
     return answer(transcript.call_text(own_conversation(request, pk), seq, call, part))
 
 
+@require_GET
+@signed_in
+def show_queued_text(request: Request, pk: uuid.UUID, nonce: uuid.UUID) -> HttpResponse:
+    """Return what a message says that waits to be sent, for editing."""
+    waiting = own_conversation(request, pk).queued.waiting().filter(nonce=nonce)
+    return answer(waiting.values_list("text", flat=True).first())
+
+
 def answer(text: str | None) -> HttpResponse:
     """Return text that no browser takes for anything else."""
     if text is None:

@@ -6,6 +6,7 @@ import { Editing } from "./edit.js";
 import { Find } from "./find.js";
 import { closeContext, refusePanel, showPanel, showWritten, startPanel } from "./panel.js";
 import { Places } from "./places.js";
+import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
 import { Socket } from "./socket.js";
@@ -26,6 +27,7 @@ const transcript = new Transcript(scroll);
 const places = new Places(transcript, scroll);
 const composer = new Composer(socket, toLatest);
 const editing = new Editing(composer, scroll);
+const queue = new Queue(socket, composer);
 
 // A card of the tool that keeps the to-do list.
 const LIST = 'data-tool="update_todo_list"';
@@ -58,6 +60,7 @@ const show = {
     return revision === transcript.revision || transcript.refetch();
   },
   "panel.changed": showPanel,
+  "queue.changed": ({ html }) => queue.show(html),
   "condensing.progressed": showWritten,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
@@ -66,6 +69,7 @@ const show = {
   },
   "message.accepted"({ nonce }) {
     composer.accepted(nonce);
+    queue.accepted(nonce);
     refreshTitle();
   },
   refused({ reason, nonce }) {
@@ -77,11 +81,11 @@ const show = {
 
 // Frames are shown in order: one that waits for the transcript holds the next ones back. Whatever
 // fetches rows takes its turn too, so that none is replaced by an older state.
-let queue = Promise.resolve();
+let turn = Promise.resolve();
 
 function inTurn(work) {
-  const done = queue.then(work);
-  queue = done.catch((error) => console.error(error));
+  const done = turn.then(work);
+  turn = done.catch((error) => console.error(error));
   return done;
 }
 
@@ -134,13 +138,13 @@ async function showAll(button) {
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || document.querySelector("dialog[open], :popover-open")) return;
   if (event.key === "Escape") {
-    if (closeContext() || find.close() || editing.cancel()) return;
+    if (closeContext() || find.close() || queue.cancel() || editing.cancel()) return;
     if (shortcutsAreOn()) composer.stop();
   }
   const plain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
   const inComposer = event.target.id === "message" && composer.isEmpty;
-  if (event.key === "ArrowUp" && plain && inComposer && shortcutsAreOn() && editing.startLast()) {
-    event.preventDefault();
+  if (event.key === "ArrowUp" && plain && inComposer && shortcutsAreOn()) {
+    if (queue.editLast() || editing.startLast()) event.preventDefault();
   }
 });
 

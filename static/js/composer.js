@@ -37,6 +37,7 @@ export class Composer {
     this.#box.addEventListener("input", () => {
       this.#refused = false;
       this.#say();
+      this.#buttons();
       this.#remember();
     });
     this.#stop.addEventListener("click", () => this.stop());
@@ -53,10 +54,20 @@ export class Composer {
 
   submit() {
     const words = this.#box.value;
-    if (!words.trim() || this.#pending || !this.canSend() || this.#excess(words)) return;
+    if (!words.trim() || this.#pending || this.#excess(words)) return;
     const draft = this.#stored();
     const nonce = draft?.nonce && draft.text === words ? draft.nonce : uuid();
-    this.#post({ type: "message.send", text: words, nonce }, this.#box);
+    this.#post({ type: "message.send", text: words, nonce, queued: this.running }, this.#box);
+  }
+
+  /** Go on writing what was begun elsewhere; false where something else is being written. */
+  takeUp(words) {
+    if (!this.isEmpty) return false;
+    this.#box.value = words;
+    this.#remember();
+    this.#buttons();
+    this.#box.focus();
+    return true;
   }
 
   /** Send an edit of an earlier message; ``box`` holds its text until it is accepted. */
@@ -170,7 +181,8 @@ export class Composer {
 
   #buttons() {
     const had = [this.#send, this.#stop].includes(document.activeElement);
-    this.#send.hidden = this.running;
+    // While something runs, what is sent waits for its end.
+    this.#send.hidden = this.running && !this.#box.value.trim();
     this.#stop.hidden = !this.running;
     this.#send.setAttribute("aria-disabled", String(Boolean(this.#pending)));
     if (had) this.#box.focus();

@@ -131,15 +131,15 @@ async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
 class Idle:
     """Work that somebody else does: here nothing is known of it but that it began."""
 
-    def __init__(self, run: Run, on_end: Callable[[], None]) -> None:
+    def __init__(self, run: Run, on_end: Callable[[bool], None]) -> None:
         self.run = run
         self.on_end = on_end
 
     def stop(self) -> None:
-        self.on_end()
+        self.on_end(False)
 
     def leave(self, reason: str) -> None:
-        self.on_end()
+        self.on_end(False)
 
     def cancel_condensing(self) -> None:
         pass
@@ -154,7 +154,7 @@ class Workers:
     def __init__(self) -> None:
         self.begun: list[Run] = []
 
-    def start(self, run: Run, announcer: Announcer, on_end: Callable[[], None]) -> Idle:
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Idle:
         self.begun.append(run)
         return Idle(run, on_end)
 

@@ -1,0 +1,89 @@
+"""Messages that wait for what runs: put there, changed, removed, and sent in their turn."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.context import budgets
+from chatapp.models import Conversation, QueuedMessage, Turn
+from chatapp.models.prepared import prepared
+from chatapp.models.queued import QueuedMessageQuerySet
+from chatapp.services.conversations import check_message, start_turn
+from chatapp.services.errors import Refused
+
+# More than anybody types while an answer is written.
+MOST_QUEUED = 20
+
+
+def queue_message(
+    *,
+    conversation: Conversation,
+    text: str,
+    nonce: uuid.UUID,
+    attachments: Sequence[uuid.UUID] = (),
+) -> None:
+    """Let a message wait for the end of what runs; refused where too many do."""
+    check_message(text, alone=not attachments)
+    with transaction.atomic():
+        Conversation.objects.select_for_update().get(pk=conversation.pk)
+        if conversation.queued.waiting().count() >= MOST_QUEUED:
+            raise Refused(_("Too many messages wait already. Send this one later."))
+        columns = {"text": text, "attachments": [str(one) for one in attachments]}
+        conversation.queued.get_or_create(nonce=nonce, defaults=columns)
+
+
+def was_queued(conversation: Conversation, nonce: uuid.UUID) -> bool:
+    """Whether a message with this nonce waits or did."""
+    return conversation.queued.filter(nonce=nonce).exists()
+
+
+def list_queued(conversation_id: uuid.UUID) -> list[QueuedMessage]:
+    """Return the messages that wait, the next one first."""
+    return _waiting(conversation=conversation_id)
+
+
+@prepared(conversation=models.UUIDField())
+def _waiting(conversation: uuid.UUID) -> QueuedMessageQuerySet:
+    return QueuedMessage.objects.filter(conversation=conversation).waiting()
+
+
+def change_queued(*, conversation: Conversation, nonce: uuid.UUID, text: str) -> None:
+    """Give a message that waits another text; refused once it was sent or removed."""
+    row = conversation.queued.waiting().filter(nonce=nonce).first()
+    check_message(text, alone=not (row and row.attachments))
+    if row is None or not conversation.queued.waiting().filter(pk=row.pk).update(text=text):
+        raise Refused(_("This message does not wait any more: it was sent or removed."))
+
+
+def remove_queued(*, conversation: Conversation, nonce: uuid.UUID) -> None:
+    """Take a message out of the queue, if it is still there."""
+    _take(conversation.queued.waiting().filter(nonce=nonce))
+
+
+def send_queued(
+    conversation: Conversation, nonce: uuid.UUID | None = None
+) -> tuple[Turn, condense.Message] | None:
+    """Open the turn of a message that waits, the next one unless named; None without any."""
+    found = conversation.queued.waiting()
+    row = found.first() if nonce is None else found.filter(nonce=nonce).first()
+    if row is None:
+        return None
+    with transaction.atomic():
+        tokens = budgets.COUNTER.count(row.text)
+        started = start_turn(
+            conversation=conversation,
+            text=row.text,
+            tokens=tokens,
+            nonce=row.nonce,
+            attachments=[uuid.UUID(one) for one in row.attachments],
+        )
+        _take(found.filter(pk=row.pk))
+    return started
+
+
+def _take(rows: QueuedMessageQuerySet) -> None:
+    rows.update(gone_at=timezone.now(), text="")
