@@ -14,6 +14,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.chatapp.providers.doors import DOORS, Door
 from tests.e2e.conftest import PATIENCE
 from tests.e2e.flows.chat import Chat
 from tests.e2e.flows.serving import Desk, Server, serving
@@ -35,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests; its settings are put back by whoever changes them."""
-    with serving(tmp_path_factory.mktemp("server")) as running:
+    with serving(tmp_path_factory.mktemp("server"), ALLOW_COMMANDS="true") as running:
         yield running
 
 
@@ -114,8 +115,15 @@ def page(context: BrowserContext) -> Page:
 def open_chat(page: Page, desk: Desk, standin: Standin) -> OpenChat:
     """Open a conversation that the stand-in answers: ``open_chat(window=6_000)``."""
 
-    def start(*, window: int = 200_000, max_output: int = 400, threshold: str = "") -> Chat:
-        desk.use_profile(standin.url, window=window, max_output=max_output, threshold=threshold)
+    def start(
+        *,
+        door: Door = DOORS[0],
+        window: int = 200_000,
+        max_output: int = 400,
+        threshold: str = "",
+    ) -> Chat:
+        limits = {"window": window, "max_output": max_output}
+        desk.use_profile(door, standin, threshold=threshold, **limits)
         return Chat(page, desk.new_conversation())
 
     return start

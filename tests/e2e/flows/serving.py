@@ -11,6 +11,9 @@ from pathlib import Path
 
 from playwright.sync_api import APIRequestContext, APIResponse
 
+from tests.chatapp.providers.doors import Door
+from tests.standin.server import Standin
+
 ROOT = Path(__file__).parents[3]
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 PRICES = {
@@ -85,13 +88,15 @@ class Desk:
         assert answer.ok, answer.text()
         return answer
 
-    def use_profile(self, address: str, *, window: int, max_output: int, threshold: str) -> None:
-        """Point the profile "Claude" at an address, with limits of its own, as the default."""
+    def use_profile(
+        self, door: Door, standin: Standin, *, window: int, max_output: int, threshold: str
+    ) -> None:
+        """Point the profile "Claude" at a vendor's door, with own limits, as the default."""
         fields = {
             "name": "Claude",
-            "provider": "anthropic",
-            "model": "claude-opus-5",
-            "base_url": address,
+            "provider": door.name,
+            "model": "claude-opus-5" if door.name == "anthropic" else door.model,
+            "base_url": door.url(standin),
             "key": "sk-test",
             "context_window": str(window),
             "max_output": str(max_output),
