@@ -130,12 +130,12 @@ def _headed(text: str, heading: str) -> TextBlock:
 
 
 def _shortened(text: str, heading: str, room: float, counter: TokenCounter) -> str:
-    """Return beginning and end of the text, as much as fits; at least the words that say so."""
+    """Return beginning and end of the text, as much as fits; at least what tells it from others."""
     kept, shortened = len(text), text
-    while kept and (tokens := counter.count((_headed(shortened, heading),))) > room:
+    while kept > BEGINNING and (tokens := counter.count((_headed(shortened, heading),))) > room:
         # A tenth less than the proportion: text is not equally dense everywhere.
-        kept = min(kept - 1, int(kept * 0.9 * max(room, 0) / tokens))
+        kept = max(BEGINNING, min(kept - 1, int(kept * 0.9 * max(room, 0) / tokens)))
         end = kept // 2
         gap = LEFT_OUT.format(count=len(text) - kept)
         shortened = text[: kept - end] + gap + text[len(text) - end :]
-    return shortened
+    return min(text, shortened, key=len)

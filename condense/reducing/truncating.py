@@ -1,6 +1,7 @@
 """What strategies that hide messages behind a marker have in common; no model is called."""
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -20,11 +21,21 @@ from condense.writing.attachments import facts_of
 NO_LEDGER = "The facts of what is hidden did not fit and were left out."
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What to hide, with its facts or without, and whether the newest request is cut for it."""
+
+    with_facts: bool
+    hidden: Sequence[Message]
+    is_cut: bool = False
+
+
 class ByTruncation(ByRule):
     """Hides the first of its plans that is enough, with the ledger of what it hides.
 
     Where none is enough, the ledger is dropped before the run fails, and what was not read goes
-    only after that. The newest request is carried over where it is hidden.
+    only after that. The newest request is carried over where it is hidden, and cut only where it
+    does not fit when all else is hidden.
     """
 
     name: ClassVar[str]
@@ -41,14 +52,12 @@ class ByTruncation(ByRule):
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a truncation; raise NothingToCondense where there is nothing to hide."""
         marking = _Marking(self, situation, Gauge(situation, kit.counter), kit)
-        # Facts go only where the request could not be sent with them.
-        with_or_without = (True,) if situation.fits else (True, False)
         tried: list[Reduction] = []
-        for plans in (self.plans(situation), self.last_resorts(situation)):
+        for steps in self._steps(situation):
             if any(_fits(one, situation) for one in tried):
                 break
-            for with_facts, hidden in itertools.product(with_or_without, filter(None, plans)):
-                made = await marking.hide(hidden, with_facts=with_facts)
+            for step in steps:
+                made = await marking.hide(step)
                 if kit.is_enough(made):
                     return made
                 tried.append(made)
@@ -56,6 +65,19 @@ class ByTruncation(ByRule):
             raise NothingToCondense("Not enough messages to truncate context")
         fitting = (one for one in tried if _fits(one, situation))
         return next(fitting, min(tried, key=lambda one: one.tokens_after.value))
+
+    def _steps(self, situation: Situation) -> Iterator[Iterator[_Step]]:
+        """Yield what to try, each next lot only where nothing before it can be sent.
+
+        Facts go, and words of the request, only where it could not be sent with them.
+        """
+        plans, resorts = [*self.plans(situation)], [*self.last_resorts(situation)]
+        with_or_without = (True,) if situation.fits else (True, False)
+        for lot in (plans, resorts):
+            yield itertools.starmap(_Step, itertools.product(with_or_without, filter(None, lot)))
+        if not situation.fits:
+            hidings = filter(None, (*plans, *resorts))
+            yield (_Step(with_facts=False, hidden=hidden, is_cut=True) for hidden in hidings)
 
 
 def _fits(made: Reduction, situation: Situation) -> bool:
@@ -72,10 +94,10 @@ class _Marking:
     gauge: Gauge
     kit: Kit
 
-    async def hide(self, hidden: Sequence[Message], *, with_facts: bool) -> Reduction:
-        """Return the truncation of these messages."""
-        counter = self.kit.counter
-        facts = await facts_of(hidden, self.situation, counter=counter) if with_facts else ()
+    async def hide(self, step: _Step) -> Reduction:
+        """Return the truncation that the step describes."""
+        counter, hidden = self.kit.counter, step.hidden
+        facts = await facts_of(hidden, self.situation, counter=counter) if step.with_facts else ()
         unread = self.situation.effective[unread_tail(self.situation.effective) :]
         dropped = tell_unread([message for message in unread if message in hidden], self.gauge)
         text = TextBlock(TRUNCATION_TEXT.format(count=len(hidden)))
@@ -84,7 +106,9 @@ class _Marking:
         written = (text, *preface, *facts, *dropped.blocks)
         request = Addition()
         if unread or not facts:
-            request = self._newest_request(hidden, facts, written)
+            # Half of the room is for the work.
+            room = self._room_beside(hidden, written) / 2 if step.is_cut else math.inf
+            request = carry_newest(self.situation.effective, hidden, facts, room, counter)
         content = (*written, *request.blocks)
         made = make_reduction(
             self.strategy,
@@ -94,16 +118,12 @@ class _Marking:
             gauge=self.gauge,
             kit=self.kit,
         )
-        left_out = () if with_facts else (NO_LEDGER,)
+        left_out = () if step.with_facts else (NO_LEDGER,)
         return replace(made, notes=(*left_out, *dropped.notes, *request.notes))
 
-    def _newest_request(
-        self, hidden: Sequence[Message], facts: Sequence[Block], written: Sequence[Block]
-    ) -> Addition:
-        """Carry the newest request where it is hidden; half of the room is for the work."""
-        effective, gauge = self.situation.effective, self.gauge
+    def _room_beside(self, hidden: Sequence[Message], written: Sequence[Block]) -> float:
+        """Return the tokens left beside what stays, what is pinned, and what is written."""
         ids = {message.id for message in hidden}
-        kept = [message for message in effective if message.id not in ids]
+        kept = [message for message in self.situation.effective if message.id not in ids]
         taken = self.kit.counter.count((*written, *carried_pins(self.situation, hidden)))
-        room = gauge.limit - gauge.fixed - gauge.size(kept) - taken
-        return carry_newest(effective, hidden, facts, room / 2, self.kit.counter)
+        return self.gauge.limit - self.gauge.fixed - self.gauge.size(kept) - taken

@@ -169,6 +169,34 @@ async def test_a_request_that_was_answered_is_not_carried() -> None:
     assert "Newest Request" not in made.message.text
 
 
+async def test_the_newest_request_stays_whole_while_anything_else_can_be_hidden() -> None:
+    """Here half of the messages are enough without it, or all before the work on it with it."""
+    asked = user("begin " + "word " * 100 + "middle " + "word " * 100 + "end")
+    work = [call("t2"), result("t2", "word " * 30), call("t3"), result("t3", "word " * 30)]
+    made = await reduce([*chat(4, words=40), asked, *work], window=440)
+    assert made.hidden[:5] == ("m1", "m2", "m3", "m4", "m5")
+    assert asked.text in made.message.text
+
+
+async def test_what_was_not_read_goes_before_words_of_the_newest_request() -> None:
+    """A tool can be run again."""
+    asked = user("word " * 200 + "middle " + "word " * 200)
+    made = await reduce([*chat(2), asked, call(), result(text="word " * 400)], window=760)
+    assert len(made.hidden) == 5
+    assert asked.text in made.message.text
+    assert "hidden before they were read" in made.message.text
+
+
+async def test_of_a_request_that_fits_nowhere_its_beginning_and_end_stay() -> None:
+    """So that it can be told from others, and searched for."""
+    asked = user("begin " + "word " * 900 + "end")
+    made = await reduce([asked, call(), result(text="word " * 400)], window=300)
+    assert made.tokens_after.value <= 300 - 100
+    assert "Newest Request, Verbatim\nbegin word" in made.message.text
+    assert made.message.text.endswith("word end")
+    assert "characters left out here" in made.message.text
+
+
 async def test_what_was_not_read_stays_where_all_else_can_go() -> None:
     """The request that it answers is carried, and the ledger goes first."""
     made = await reduce([*chat(4), user("Go"), call(), result(text="word " * 800)], window=1_000)
