@@ -1,6 +1,7 @@
 """What people have attached to a message that is not sent yet."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any, Self
 
 from django.db import models
@@ -14,7 +15,7 @@ from chatapp.models.conversations import Conversation
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
     """Attachments by whose they are, and how long they have waited."""
 
-    def waiting_in(self, conversation: Conversation, pks: list[uuid.UUID]) -> Self:
+    def waiting_in(self, conversation: Conversation, pks: Sequence[uuid.UUID]) -> Self:
         """Return those of a conversation that have these ids."""
         return self.filter(conversation=conversation, pk__in=pks)
 

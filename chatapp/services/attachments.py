@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.beside import attached
 from chatapp.context import budgets
-from chatapp.models import Attachment, Conversation, store
+from chatapp.models import Attachment, Conversation, QueuedMessage, store
 from chatapp.rendering.numbers import number
 from chatapp.services.errors import Refused
 from chatapp.services.uploads import MEGABYTE, block_for, clean_name
@@ -46,7 +46,9 @@ def attach_file(*, conversation: Conversation, name: str, data: bytes) -> Attach
 
 def forget_waiting(owner: User) -> None:
     """Delete what a user attached long ago, or beyond all measure, and never sent."""
-    own = Attachment.objects.filter(conversation__owner=owner)
+    queued = QueuedMessage.objects.waiting().filter(conversation__owner=owner)
+    named = [pk for pks in queued.values_list("attachments", flat=True) for pk in pks]
+    own = Attachment.objects.filter(conversation__owner=owner).exclude(pk__in=named)
     kept = own.filter(created_at__gte=timezone.now() - KEPT_FOR).order_by("-created_at")
     own.exclude(pk__in=list(kept.values_list("pk", flat=True)[: MOST_WAITING - 1])).delete()
 
@@ -63,22 +65,27 @@ def _check_sight(conversation: Conversation, blocks: Sequence[condense.Block]) -
 
 
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
-    """Return what waits under these ids, in their order, each with its tokens; it waits no more."""
-    if not pks:
-        return []
+    """Return what waits under these ids, each with its tokens: images first; it waits no more."""
+    found = find_attachments(conversation, pks)
+    if found:
+        Attachment.objects.waiting_in(conversation, pks).delete()
+    taken = [(one.engine, one.tokens) for one in found]
+    return sorted(taken, key=lambda one: not isinstance(one[0], condense.ImageBlock))
+
+
+def find_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Attachment]:
+    """Return what waits under these ids, in their order; refused where it can't be sent."""
     if len(pks) > settings.ATTACHMENTS_PER_MESSAGE:
         raise Refused(
             _("A message can have up to %s attachments. Remove some of them.")
             % number(settings.ATTACHMENTS_PER_MESSAGE)
         )
-    found = Attachment.objects.waiting_in(conversation, list(pks))
-    rows = {row.pk: row for row in found}
+    waiting = Attachment.objects.waiting_in(conversation, pks) if pks else ()
+    rows = {row.pk: row for row in waiting}
     if len(rows) < len(pks):
         raise Refused(_("A file is not attached any more. Remove it, and attach it again."))
-    taken = [(rows[pk].engine, rows[pk].tokens) for pk in pks]
-    _check_sight(conversation, [block for block, _tokens in taken])
-    found.delete()
-    return taken
+    _check_sight(conversation, [row.engine for row in rows.values()])
+    return [rows[pk] for pk in pks]
 
 
 def attached_to(conversation: Conversation, seq: int | None) -> list[Weighed]:

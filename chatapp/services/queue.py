@@ -12,6 +12,7 @@ from chatapp.context import budgets
 from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.prepared import prepared
 from chatapp.models.queued import QueuedMessageQuerySet
+from chatapp.services.attachments import find_attachments
 from chatapp.services.conversations import check_message, start_turn
 from chatapp.services.errors import Refused
 
@@ -30,6 +31,7 @@ def queue_message(
     check_message(text, alone=not attachments)
     with transaction.atomic():
         Conversation.objects.select_for_update().get(pk=conversation.pk)
+        find_attachments(conversation, attachments)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
             raise Refused(_("Too many messages wait already. Send this one later."))
         columns = {"text": text, "attachments": [str(one) for one in attachments]}

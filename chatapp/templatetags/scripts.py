@@ -27,6 +27,14 @@ def script_texts() -> SafeString:
                 "Too long: it has {count} characters, and a message can have {limit}. Put it into "
                 "a file of the workspace, or send it in parts."
             ),
+            "attaching": _("Attaching {name}…"),
+            "attached": _("{name} is attached."),
+            "removed": _("{name} is not attached any more."),
+            "pasted": _("Pasted text.txt"),
+            "stillUploading": _("A file is still being attached. Send when it is there."),
+            "tooManyAttachments": _(
+                "A message can have up to {count} attachments. Send the others with the next one."
+            ),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
             "stillRunning": _(
                 "The answer is still being written. Stop it, or edit when it is done."

@@ -43,6 +43,7 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
         "longest": settings.LONGEST_MESSAGE,
+        "attachments": settings.ATTACHMENTS_PER_MESSAGE,
         "first": None if conversation.last_seq else read_first(request, pk),
     }
     return render(request, "chat/page.html", context)

@@ -1,4 +1,5 @@
 // The composer: keeps the text until the server has it, and the nonce that makes a repeat harmless.
+import { Attachments } from "./attachments.js";
 import { session } from "./storage.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
@@ -11,6 +12,7 @@ export class Composer {
   #stop = document.getElementById("stop");
   #status = document.getElementById("status");
   #condensing = document.getElementById("condensing");
+  #attachments;
   #socket;
   #pending = null;
   #onSend;
@@ -28,6 +30,12 @@ export class Composer {
     this.#onSend = onSend;
     this.#longest = Number(this.#form.dataset.longest);
     this.key = `draft-${this.#form.dataset.conversation}`;
+    this.#attachments = new Attachments(this.#box, () => {
+      this.#refused &&= this.running || this.#attachments.isComing;
+      this.#say();
+      this.#buttons();
+      this.#remember();
+    });
     this.#restore();
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -54,10 +62,17 @@ export class Composer {
 
   submit() {
     const words = this.#box.value;
-    if (!words.trim() || this.#pending || this.#excess(words)) return;
-    const draft = this.#stored();
-    const nonce = draft?.nonce && draft.text === words ? draft.nonce : uuid();
-    this.#post({ type: "message.send", text: words, nonce, queued: this.running }, this.#box);
+    const { ids, isComing } = this.#attachments;
+    const isEmpty = !words.trim() && !ids.length && !isComing;
+    if (isEmpty || this.#pending || this.#excess(words)) return;
+    if (isComing) {
+      this.#refused = true;
+      this.#say();
+      return;
+    }
+    const { nonce, sent } = this.#kept();
+    const command = { text: words, nonce: nonce ?? uuid(), attachments: sent ?? ids, queued: this.running };
+    this.#post({ type: "message.send", ...command }, this.#box);
   }
 
   /** Go on writing what was begun elsewhere; false where something else is being written. */
@@ -70,9 +85,9 @@ export class Composer {
     return true;
   }
 
-  /** Send an edit of an earlier message; ``box`` holds its text until it is accepted. */
-  replace(seq, words) {
-    if (this.#pending || !this.canSend() || !words.trim()) return false;
+  /** Send an edit of an earlier message; unless it stands alone, it keeps what is attached to it. */
+  replace(seq, words, { alone = true } = {}) {
+    if (this.#pending || !this.canSend() || (alone && !words.trim())) return false;
     const excess = this.#excess(words);
     if (excess) toast(excess, "error");
     if (excess) return false;
@@ -107,7 +122,9 @@ export class Composer {
 
   accepted(nonce) {
     if (this.#pending?.command.nonce !== nonce) return;
-    if (this.#pending.box && this.#box.value === this.#pending.command.text) this.#box.value = "";
+    const { box, command } = this.#pending;
+    if (box && this.#box.value === command.text) this.#box.value = "";
+    if (box) this.#attachments.clear(command.attachments);
     this.#settle();
     this.#remember();
   }
@@ -159,6 +176,7 @@ export class Composer {
     const excess = this.#excess(this.#box.value);
     if (excess || this.#lost) return excess;
     if (!this.#refused) return this.#news;
+    if (this.#attachments.isComing) return text("stillUploading");
     return text(this.#condensing.firstElementChild ? "stillCondensing" : "stillRunning");
   }
 
@@ -182,7 +200,7 @@ export class Composer {
   #buttons() {
     const had = [this.#send, this.#stop].includes(document.activeElement);
     // While something runs, what is sent waits for its end.
-    this.#send.hidden = this.running && !this.#box.value.trim();
+    this.#send.hidden = this.running && !this.#box.value.trim() && !this.#attachments.ids.length;
     this.#stop.hidden = !this.running;
     this.#send.setAttribute("aria-disabled", String(Boolean(this.#pending)));
     if (had) this.#box.focus();
@@ -192,7 +210,7 @@ export class Composer {
     delete this.#form.dataset.send;
     if (this.#box.value.trim() && !this.#excess(this.#box.value)) {
       const { nonce } = this.#form.dataset;
-      this.#post({ type: "message.send", text: this.#box.value, nonce }, this.#box);
+      this.#post({ type: "message.send", text: this.#box.value, nonce, attachments: [] }, this.#box);
     }
   }
 
@@ -214,17 +232,29 @@ export class Composer {
     const waiting = this.#pending?.command;
     // An edit that was not accepted yet is kept too, unless something else is being written.
     const words = this.#box.value || waiting?.text;
-    const draft = { text: words, nonce: words === waiting?.text ? waiting?.nonce : this.#keptNonce() };
-    session.set(this.key, draft.text ? JSON.stringify(draft) : null);
+    const isWaiting = words !== undefined && words === waiting?.text;
+    const sent = isWaiting ? { nonce: waiting.nonce, sent: waiting.attachments } : this.#kept();
+    this.#store({ text: words ?? "", attachments: this.#attachments.ids, ...sent });
   }
 
-  #keptNonce() {
+  #store(draft) {
+    session.set(this.key, draft.text || draft.attachments.length ? JSON.stringify(draft) : null);
+  }
+
+  /** Under which nonce, and with which attachments, this was sent before, if it is the same still. */
+  #kept() {
     const draft = this.#stored();
-    return draft?.text === this.#box.value ? draft.nonce : undefined;
+    const isSame = draft?.text === this.#box.value && String(draft.attachments) === String(this.#attachments.ids);
+    return isSame ? { nonce: draft.nonce, sent: draft.sent } : {};
   }
 
-  #restore() {
+  async #restore() {
     const draft = this.#stored();
     if (!this.#box.value && draft?.text) this.#box.value = draft.text;
+    if (!draft?.attachments?.length) return;
+    await this.#attachments.restore(draft.attachments);
+    // Those that are gone may have been sent: then the nonce says so.
+    this.#store({ ...this.#stored(), attachments: this.#attachments.ids });
+    this.#say();
   }
 }

@@ -68,7 +68,8 @@ export class Editing {
     const edit = element("div", "edit");
     edit.append(area, foot);
     this.#before = [...body.childNodes];
-    body.replaceChildren(edit);
+    // What is attached stays with the message.
+    body.replaceChildren(...body.querySelectorAll(":scope > .attached"), edit);
     row.classList.add("is-editing");
     area.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -93,7 +94,7 @@ export class Editing {
   }
 
   #save(row, area) {
-    const words = area.value;
-    if (this.#composer.replace(Number(row.dataset.seq), words)) this.cancel();
+    const alone = !row.querySelector(".message-body > .attached");
+    if (this.#composer.replace(Number(row.dataset.seq), area.value, { alone })) this.cancel();
   }
 }

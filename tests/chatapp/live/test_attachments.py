@@ -1,21 +1,24 @@
 """Messages with files and images: sent once, read by every vendor's model, and kept."""
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from chatapp import services
 from chatapp.context import budgets
 from chatapp.models import Attachment, Conversation, Message, store
+from chatapp.services import attachments
 from tests.chatapp.claude import answered_by
 from tests.chatapp.pictures import make_png
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import Page, open_page
-from tests.standin.behaviours import Reply
+from tests.standin.behaviours import Gate, Reply
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
@@ -124,7 +127,7 @@ async def test_a_file_alone_is_a_message(
         await tell(page, "", ids)
     assert received(anthropic_standin)[1] == 1
     await conversation.arefresh_from_db()
-    assert conversation.title == "a.py, photo.png"
+    assert conversation.title == "photo.png, a.py"
 
 
 async def test_an_edit_keeps_what_was_attached(
@@ -150,7 +153,7 @@ async def test_an_edit_keeps_what_was_attached(
     assert f'Look again\n\n{FILE}\n\n<file name="b.txt">\nMore\n</file>' in text
     assert received(anthropic_standin) == (text, images)
     await first.arefresh_from_db()
-    assert [block["type"] for block in first.content] == ["text", "text", "image"]
+    assert [block["type"] for block in first.content] == ["text", "image", "text"]
     assert anthropic_standin.problems == []
 
 
@@ -194,6 +197,30 @@ async def test_an_image_for_a_model_that_sees_none_is_refused(
     assert await Attachment.objects.acount() == 2
 
 
+async def test_what_waits_for_a_turn_s_end_keeps_what_is_attached(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """However long that takes; what can't be sent does not begin to wait."""
+    ids, gate = await attach(conversation), Gate()
+    anthropic_standin.then(Reply("One.", gate=gate), Reply("Two."))
+    async with open_page(conversation, alice) as page:
+        await page.say("First")
+        await page.until("text.streamed")
+        await page.say("Second", attachments=[str(uuid.uuid4())], queued=True)
+        assert "not attached any more" in (await page.until("refused"))["reason"]
+        nonce = await page.say("Second", attachments=ids, queued=True)
+        await page.until("message.accepted", nonce=nonce)
+        await Attachment.objects.aupdate(created_at=timezone.now() - timedelta(days=30))
+        await sync_to_async(attachments.forget_waiting)(alice)
+        assert await Attachment.objects.acount() == 2
+        gate.open()
+        while (await page.until("queue.changed"))["html"].strip():
+            pass
+        await page.until_idle()
+    assert received(anthropic_standin)[1] == 1
+    assert not await Attachment.objects.aexists()
+
+
 async def test_what_a_condensation_hides_is_found_again(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
@@ -223,4 +250,4 @@ async def test_what_a_condensation_hides_is_found_again(
     assert anthropic_standin.problems == []
     first = await conversation.messages.order_by("seq").afirst()
     assert first.hidden
-    assert [block["type"] for block in first.content] == ["text", "text", "image", "text"]
+    assert [block["type"] for block in first.content] == ["text", "image", "text", "text"]
