@@ -3,6 +3,7 @@
 import uuid
 
 from chatapp.models import Message, message_index
+from chatapp.models.reading import reading
 from chatapp.search.questions import Question, excerpt
 from chatapp.search.texts import visible_text
 from chatapp.tools.ports import Found
@@ -18,23 +19,33 @@ class StoredHistory:
         """Take the conversation."""
         self.conversation_id = conversation_id
 
-    def search(self, words: str, limit: int) -> list[Found]:
+    async def search(self, words: str, limit: int) -> list[Found]:
         """Return the messages that are most about these words, the best first."""
-        question = Question.read(words)
-        numbers = message_index.find_hidden(self.conversation_id, question, limit=LOOKED_AT)
-        rows = {row.pk: row for row in Message.objects.filter(pk__in=numbers)}
-        texts = [(visible_text(rows[pk].content), rows[pk]) for pk in numbers if pk in rows]
-        best = question.rank([text for text, _row in texts])[:limit]
-        return [
-            Found(row.seq, _who(row), excerpt(text, question))
-            for text, row in (texts[number] for number in best)
-        ]
+        return await reading(search)(self.conversation_id, words, limit)
 
-    def read(self, seq: int) -> str | None:
+    async def read(self, seq: int) -> str | None:
         """Return all that a message says; None where there is none, or a rewind took it back."""
-        own = Message.objects.filter(conversation=self.conversation_id, rewind_parent=None)
-        row = own.filter(seq=seq).first()
-        return visible_text(row.content) if row else None
+        return await reading(read)(self.conversation_id, seq)
+
+
+def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
+    """Return the hidden messages of a conversation that are most about these words."""
+    question = Question.read(words)
+    numbers = message_index.find_hidden(conversation_id, question, limit=LOOKED_AT)
+    rows = {row.pk: row for row in Message.objects.filter(pk__in=numbers)}
+    texts = [(visible_text(rows[pk].content), rows[pk]) for pk in numbers if pk in rows]
+    best = question.rank([text for text, _row in texts])[:limit]
+    return [
+        Found(row.seq, _who(row), excerpt(text, question))
+        for text, row in (texts[number] for number in best)
+    ]
+
+
+def read(conversation_id: uuid.UUID, seq: int) -> str | None:
+    """Return what a message of a conversation says, None where there is none that counts."""
+    own = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
+    row = own.filter(seq=seq).first()
+    return visible_text(row.content) if row else None
 
 
 def _who(row: Message) -> str:

@@ -20,11 +20,11 @@ class Found:
 class History(Protocol):
     """What was said in this conversation and is hidden from the model now."""
 
-    def search(self, words: str, limit: int) -> Sequence[Found]:
+    async def search(self, words: str, limit: int) -> Sequence[Found]:
         """Return the messages that are most about these words, the best first."""
         ...
 
-    def read(self, seq: int) -> str | None:
+    async def read(self, seq: int) -> str | None:
         """Return all that a message says; None where there is no such message."""
         ...
 

@@ -27,9 +27,9 @@ SPEC = ToolSpec(
 )
 
 
-def run(history: History, arguments: Arguments) -> str:
+async def run(history: History, arguments: Arguments) -> str:
     """Return what the message says, and how to read on where it is long."""
-    text = history.read(arguments.number)
+    text = await history.read(arguments.number)
     if text is None:
         raise ToolError(f"This conversation has no message {arguments.number}.")
     part = text[arguments.start : arguments.start + MAX_TEXT]

@@ -29,12 +29,12 @@ SPEC = ToolSpec(
 )
 
 
-def run(history: History, arguments: Arguments) -> str:
+async def run(history: History, arguments: Arguments) -> str:
     """Return the best messages, each with its number and the place that fits."""
     words = arguments.query.strip()
     if not words or len(words) > MAX_WORDS:
         raise ToolError(f"The argument 'query' must have 1 to {MAX_WORDS} characters.")
-    found = history.search(words, MAX_FOUND)
+    found = await history.search(words, MAX_FOUND)
     if not found:
         return "No hidden message has these words. Try others that it might use."
     return "\n\n".join(f"Message {one.seq} ({one.who}):\n{one.excerpt}" for one in found)

@@ -10,7 +10,8 @@ from django.db import connection
 
 import condense
 from chatapp import services
-from chatapp.context.past import LOOKED_AT, StoredHistory
+from chatapp.context import past
+from chatapp.context.past import LOOKED_AT
 from chatapp.models import Conversation, Message, message_index, store
 from chatapp.search.questions import Question, stem, words_of
 from tests.chatapp.conftest import Say, summarise, use_tools
@@ -93,10 +94,9 @@ def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -
     plain, ours = [], []
     for seed in range(4):
         conversation = services.start_conversation(owner=alice)
-        history = StoredHistory(conversation.pk)
         for question, seq in plant(conversation, 600, 100, seed):
             plain.append(seq in plain_bm25(conversation, question))
-            ours.append(seq in [one.seq for one in history.search(question, 5)])
+            ours.append(seq in [one.seq for one in past.search(conversation.pk, question, 5)])
     assert share(plain) <= 0.92
     assert share(ours) >= 0.95
 
@@ -124,14 +124,13 @@ def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say,
     message = condense.Message("user", (condense.TextBlock("Bob's heliotrope."),))
     store.append_message(other.pk, message, tokens=10)
     Message.objects.filter(conversation=other).update(hidden=True)
-    history = StoredHistory(conversation.pk)
-    assert [one.seq for one in history.search("Which heliotrope?", 8)] == [2, 1]
-    assert [one.seq for one in StoredHistory(other.pk).search("heliotrope", 8)] == [1]
-    assert history.read(2) == "Heliotrope, noted."
+    assert [one.seq for one in past.search(conversation.pk, "Which heliotrope?", 8)] == [2, 1]
+    assert [one.seq for one in past.search(other.pk, "heliotrope", 8)] == [1]
+    assert past.read(conversation.pk, 2) == "Heliotrope, noted."
     store.rewind(conversation.pk, to_seq=2)
-    assert [one.seq for one in history.search("heliotrope", 8)] == []
-    assert history.read(2) is None
-    assert StoredHistory(uuid.uuid4()).search("heliotrope", 8) == []
+    assert [one.seq for one in past.search(conversation.pk, "heliotrope", 8)] == []
+    assert past.read(conversation.pk, 2) is None
+    assert past.search(uuid.uuid4(), "heliotrope", 8) == []
 
 
 def test_a_tools_result_is_found_by_what_it_says(conversation: Conversation, say: Say) -> None:
@@ -139,7 +138,7 @@ def test_a_tools_result_is_found_by_what_it_says(conversation: Conversation, say
     say("user", "Read it.")
     use_tools(conversation, 1)
     summarise(conversation)
-    (found,) = StoredHistory(conversation.pk).search("its text", 8)
+    (found,) = past.search(conversation.pk, "its text", 8)
     assert (found.who, found.excerpt) == ("a tool's result", "its text")
 
 
@@ -150,11 +149,11 @@ def test_no_question_is_an_error(conversation: Conversation, say: Say, words: st
     """There is nothing it can say wrong."""
     say("user", "The vault's word is heliotrope.")
     summarise(conversation)
-    assert StoredHistory(conversation.pk).search(words, 8) in ([], [*_anything(conversation)])
+    assert past.search(conversation.pk, words, 8) in ([], [*_anything(conversation)])
 
 
 def _anything(conversation: Conversation) -> list[object]:
-    return [*StoredHistory(conversation.pk).search("the", 8)]
+    return [*past.search(conversation.pk, "the", 8)]
 
 
 @pytest.mark.parametrize(
