@@ -9,6 +9,7 @@ from chatapp.agent.ports import Access, Policy, ToolOutcome, ToolSpec
 from chatapp.network.addresses import AddressRefused, Guard
 from chatapp.network.fetching import Fetched, FetchFailed, fetch
 from chatapp.tools.arguments import argument, schema_of
+from chatapp.tools.writable import WritableWorkspace
 
 # Characters of a page, and of an address.
 MAX_TEXT = 60_000
@@ -37,6 +38,11 @@ SPEC = ToolSpec(
     access=Access.NETWORK,
     policy=Policy.DENY,
 )
+
+
+def preview(_workspace: WritableWorkspace, arguments: Arguments) -> str:
+    """Return the address."""
+    return arguments.url
 
 
 async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:

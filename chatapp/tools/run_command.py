@@ -7,6 +7,7 @@ from chatapp.agent.ports import Access, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.outputs import cut_in_the_middle
 from chatapp.tools.shell import Ran, Shell
+from chatapp.tools.writable import WritableWorkspace
 
 MAX_COMMAND = 20_000
 USUAL, LONGEST = 120, 1_800  # seconds
@@ -30,6 +31,11 @@ SPEC = ToolSpec(
     tally=("Ran {count} command", "Ran {count} commands"),
     access=Access.EXECUTE,
 )
+
+
+def preview(_workspace: WritableWorkspace, arguments: Arguments) -> str:
+    """Return the command as a shell would read it."""
+    return arguments.command
 
 
 async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:

@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
+from pytest_django import Settings
 
 import condense
 from chatapp import bootstrap, services, transcript
@@ -107,6 +108,23 @@ async def test_a_write_waits_for_a_person_who_sees_what_would_change(
     assert (folder / "a.txt").read_text() == "new\n"
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
     assert "Replaced the file" in result_of(standin)
+
+
+async def test_a_command_and_an_address_are_seen_as_they_are(
+    conversation: Conversation, alice: User, standin: Standin, settings: Settings
+) -> None:
+    """Before anybody allows them."""
+    settings.ALLOW_COMMANDS = True
+    conversation.tool_policies = {"fetch_url": "ask"}
+    await conversation.asave()
+    for name, value in (("command", "echo 'a\nb' |\n  wc"), ("url", "https://example.org/?a=1")):
+        tool = {"command": "run_command", "url": "fetch_url"}[name]
+        standin.then(Reply(tools=(ToolCall(tool, {name: value}),)))
+        async with open_page(conversation, alice) as page:
+            await page.say("Do it.")
+            assert (await until_asked(page)).shown == value
+            await page.send("turn.stop")
+            await page.until_idle()
 
 
 async def test_a_refusal_tells_the_model_why(
