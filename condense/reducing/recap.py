@@ -4,22 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from condense.history.boundaries import unread_tail
-from condense.history.commands import command_blocks
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import repair_instruction, summary_preface, update_instruction
 from condense.reducing.base import Kit, Strategy, make_reduction
 from condense.reducing.carrying import carry_first, carry_newest
+from condense.reducing.directives import repeated_directives
 from condense.reducing.pinned import carried_pins
 from condense.reducing.unread import tell_unread
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.writing import Writer, Written
 
 HEADING = "## Conversation Summary"
-WORKFLOWS = (
-    "<system-reminder>\n## Active Workflows\n"
-    "The following directives must be maintained across all future condensings:\n"
-    "{blocks}\n</system-reminder>"
-)
 # Kept free beside what stays: summaries measured on real sessions took 3.7 % of what they hid, and
 # one with much to say about little takes more.
 SUMMARY_SHARE = 0.1
@@ -146,7 +141,9 @@ class Recap:
         split = self.split
         dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)
         environment = await self.environment()
-        rest = (*self.workflows(), *dropped.blocks, *environment.blocks)
+        kept = {message.id for message in split.kept}
+        directives = repeated_directives(self.situation, kept)
+        rest = (*directives, *dropped.blocks, *environment.blocks)
         first = self.first_message((*head, *rest))
         carried = self.newest_request((*head, *first.blocks, *rest), (*facts, *first.blocks))
         notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
@@ -175,16 +172,6 @@ class Recap:
         pins = carried_pins(self.situation, split.hidden)
         taken = self.counter.count((*written, *pins)) + gauge.size(split.kept)
         return gauge.limit - gauge.fixed - taken
-
-    def workflows(self) -> tuple[Block, ...]:
-        """Repeat the directives of what is hidden, earlier condensations included."""
-        kept = {message.id for message in self.split.kept}
-        blocks = command_blocks(
-            message
-            for message in self.situation.history or self.situation.effective
-            if message.id not in kept and not message.taken_back
-        )
-        return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
 
     async def environment(self) -> Addition:
         """Gather the environment's details, for any run but a manual one."""

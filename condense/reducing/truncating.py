@@ -13,6 +13,7 @@ from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
 from condense.reducing.base import ByRule, Kit, Strategy, make_reduction
 from condense.reducing.carrying import carry_newest
+from condense.reducing.directives import repeated_directives
 from condense.reducing.pinned import carried_pins
 from condense.reducing.unread import tell_unread
 from condense.situation import Addition, Gauge, Kind, Reduction, Situation
@@ -33,9 +34,9 @@ class _Step:
 class ByTruncation(ByRule):
     """Hides the first of its plans that is enough, with the ledger of what it hides.
 
-    Where none is enough, the ledger is dropped before the run fails, and what was not read goes
-    only after that. The newest request is carried over where it is hidden, and cut only where it
-    does not fit when all else is hidden.
+    Where none is enough, the ledger is dropped before the run fails, and the directives with it;
+    what was not read goes only after that. The newest request is carried over where it is hidden,
+    and cut only where it does not fit when all else is hidden.
     """
 
     name: ClassVar[str]
@@ -103,7 +104,8 @@ class _Marking:
         text = TextBlock(TRUNCATION_TEXT.format(count=len(hidden)))
         # As a summary's: what is copied there was asked for before, and is no request.
         preface = (TextBlock(summary_preface()),) if facts else ()
-        written = (text, *preface, *facts, *dropped.blocks)
+        directives = self._directives(hidden) if step.with_facts else ()
+        written = (text, *preface, *facts, *directives, *dropped.blocks)
         request = Addition()
         if unread or not facts:
             # Half of the room is for the work.
@@ -120,6 +122,12 @@ class _Marking:
         )
         left_out = () if step.with_facts else (NO_LEDGER,)
         return replace(made, notes=(*left_out, *dropped.notes, *request.notes))
+
+    def _directives(self, hidden: Sequence[Message]) -> Sequence[Block]:
+        """Repeat the directives of what is hidden, and of what was hidden before."""
+        ids = {message.id for message in hidden}
+        kept = {message.id for message in self.situation.effective if message.id not in ids}
+        return repeated_directives(self.situation, kept)
 
     def _room_beside(self, hidden: Sequence[Message], written: Sequence[Block]) -> float:
         """Return the tokens left beside what stays, what is pinned, and what is written."""
