@@ -172,7 +172,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                     return False
                 await work()
         except services.Refused as reason:
-            await self._reply(protocol.refused(str(reason), nonce=nonce))
+            unclear = isinstance(reason, services.Unclear)
+            await self._reply(protocol.refused(str(reason), nonce=nonce, unclear=unclear))
             return False
         return True
 

@@ -28,6 +28,7 @@ from .errors import (
 )
 from .facts import Ledger, ledger, parse_ledger
 from .folding.folded import Folded, FoldedFile, FoldingRecord
+from .folding.ignoring import ignore_matcher
 from .history import (
     Truncation,
     effective_history,
@@ -272,6 +273,7 @@ __all__ = [
     "extract_command_blocks",
     "growth_per_turn",
     "hide_behind",
+    "ignore_matcher",
     "image_size",
     "inject_synthetic_results",
     "is_compaction",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import condense
 
-FILE, IMAGE = "file", "image"
+FILE, IMAGE, COMMAND = "file", "image", "command"
 
 
 def file_block(name: str, text: str, **facts: object) -> condense.TextBlock:
@@ -26,6 +26,11 @@ def image_block(name: str, image: condense.ImageBlock, **facts: object) -> conde
     return condense.ImageBlock(image.source, {**image.extra, condense.BESIDE: said})
 
 
+def command_block(name: str, directive: str) -> condense.TextBlock:
+    """Return what a command stands for, which every condensation keeps."""
+    return condense.TextBlock(directive, {condense.BESIDE: {"kind": COMMAND, "name": name}})
+
+
 def is_file(block: condense.Block) -> bool:
     """Whether a block is a file as the model reads it."""
     return condense.beside_of(block).get("kind") == FILE
@@ -37,9 +42,13 @@ def text_of(block: condense.TextBlock) -> str:
 
 
 def attached(message: condense.Message) -> Iterator[condense.Block]:
-    """Yield what people have attached to a message: files, and images whatever they came with."""
+    """Yield what people have attached to a message: files, and images whatever they came with.
+
+    What its words mention is read again where they are sent again, and is not attached.
+    """
     for block in message.blocks:
-        if is_file(block) or isinstance(block, condense.ImageBlock):
+        is_mentioned = "mention" in condense.beside_of(block)
+        if not is_mentioned and (is_file(block) or isinstance(block, condense.ImageBlock)):
             yield block
 
 

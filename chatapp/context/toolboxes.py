@@ -52,8 +52,19 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
 
 def _is_shared(conversation: Conversation) -> bool:
     """Whether the workspace is one of the server's, and the owner none who runs it."""
-    first = conversation.workspace.partition("/")[0]
-    return first not in {"", "users"} and not conversation.owner.is_superuser
+    is_users = conversation.workspace.partition("/")[0] == "users"
+    return not (is_users or is_own(conversation) or conversation.owner.is_superuser)
+
+
+def is_own(conversation: Conversation) -> bool:
+    """Whether the workspace is the conversation's, or that of another one of its owner."""
+    if not conversation.workspace:
+        return True
+    try:
+        other = uuid.UUID(hex=conversation.workspace)
+    except ValueError:
+        return False
+    return Conversation.objects.filter(pk=other, owner=conversation.owner_id).exists()
 
 
 def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy:

@@ -1,6 +1,7 @@
 """Forms: what people may enter, and in which bounds.
 
 ``conversations``  a new one, its title, a place to rewind to
+``commands``       names for texts that are sent often
 ``thresholds``     a percentage, and whose it is
 ``profiles``       how a model is reached, its limits and prices
 ``policies``       which tools may run
@@ -9,6 +10,7 @@
 ``sign_in``        a name and a password
 """
 
+from chatapp.forms.commands import CommandFormSet, command_forms
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
 from chatapp.forms.policies import PoliciesForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
@@ -18,6 +20,7 @@ from chatapp.forms.sign_in import SignInForm
 from chatapp.forms.thresholds import ThresholdChoice
 
 __all__ = [
+    "CommandFormSet",
     "NewConversationForm",
     "PoliciesForm",
     "PreferencesForm",
@@ -27,6 +30,7 @@ __all__ = [
     "SignInForm",
     "SystemPromptForm",
     "ThresholdChoice",
+    "command_forms",
     "default_prompt",
     "model_defaults",
     "plain",

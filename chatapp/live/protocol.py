@@ -47,7 +47,7 @@ class SendMessage:
 
     ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
     ``attachments`` are the ids of what goes with it. Where something runs already, one that may
-    wait is ``queued``.
+    wait is ``queued``. What is not understood in a ``literal`` text is text.
     """
 
     text: str
@@ -55,6 +55,7 @@ class SendMessage:
     replaces: int | None = None
     attachments: tuple[uuid.UUID, ...] = ()
     queued: bool = False
+    literal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,8 @@ def _sent(frame: object) -> SendMessage | Queueing | None:
             if not isinstance(replaces, int | None):
                 raise BadFrame("replaces is a number")
             queued = rest.get("queued") is True and replaces is None
-            return SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest), queued)
+            literal = rest.get("literal") is True or replaces is not None
+            return SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest), queued, literal)
         case {"type": "queue.change", "nonce": str(nonce), "text": str(text)}:
             return ChangeQueued(uuid.UUID(nonce), text)
         case {"type": "queue.remove", "nonce": str(nonce)}:
@@ -324,9 +326,13 @@ def message_accepted(nonce: uuid.UUID) -> Frame:
     return {"type": "message.accepted", "nonce": str(nonce)}
 
 
-def refused(reason: str, *, nonce: uuid.UUID | None = None) -> Frame:
-    """Tell the sender why its command was not carried out; its text is kept."""
-    return {"type": "refused", "reason": reason, "nonce": str(nonce) if nonce else None}
+def refused(reason: str, *, nonce: uuid.UUID | None = None, unclear: bool = False) -> Frame:
+    """Tell the sender why its command was not carried out; its text is kept.
+
+    An ``unclear`` text is taken when it is sent again as a literal one.
+    """
+    told = str(nonce) if nonce else None
+    return {"type": "refused", "reason": reason, "nonce": told, "unclear": unclear}
 
 
 def encode(frame: Frame) -> str:

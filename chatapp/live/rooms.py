@@ -18,6 +18,7 @@ from chatapp.agent import events
 from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
+from chatapp.live.bringing import bring
 from chatapp.live.jobs import Tasks
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
@@ -122,7 +123,9 @@ class Room:
                     self._wanted = nonce
                     self.job.stop()
                 return
-            start = functools.partial(start_queued, conversation, nonce)
+            row = await reading(services.find_queued)(conversation, nonce)
+            brought = await bring(conversation, row.text if row else "", strict=False)
+            start = functools.partial(start_queued, conversation, nonce, brought)
             sent = await self.begin(conversation, start)
         if sent or nonce:
             await self.view.show_queue()

@@ -31,13 +31,13 @@ def read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
 
 @transaction.atomic
 def start_queued(
-    conversation: Conversation, nonce: uuid.UUID | None = None
+    conversation: Conversation, nonce: uuid.UUID | None, brought: services.Brought
 ) -> tuple[Run, condense.Message] | None:
     """Open the turn of a message that waits, the next one unless named; None without any.
 
     Raises services.Refused where it can't begin.
     """
-    started = services.send_queued(conversation, nonce)
+    started = services.send_queued(conversation, nonce, brought)
     return (read_run(conversation, turn=started[0]), started[1]) if started else None
 
 

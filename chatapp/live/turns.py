@@ -15,6 +15,7 @@ from chatapp import services
 from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
+from chatapp.live.bringing import bring
 from chatapp.live.forecast import forecast
 from chatapp.live.ports import Front, Work
 from chatapp.live.rooms import Room, hub
@@ -37,8 +38,9 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
             return
         if not await _may_start(room, conversation, command.nonce):
             return
+        brought = await bring(conversation, command.text, strict=not command.literal)
         tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
-        start = functools.partial(_start_turn, conversation, command, tokens)
+        start = functools.partial(_start_turn, conversation, command, tokens, brought)
         await room.begin(conversation, start, anew=command.replaces is not None)
 
 
@@ -48,6 +50,8 @@ async def _waits(room: Room, conversation: Conversation, command: protocol.SendM
         return True
     if not room.job or await reading(services.is_known)(conversation, command.nonce):
         return False
+    # What is not understood is said now, while somebody looks.
+    await bring(conversation, command.text, strict=not command.literal)
     await sync_to_async(services.queue_message)(
         conversation=conversation,
         text=command.text,
@@ -78,7 +82,10 @@ async def send_queued(conversation: Conversation, command: protocol.SendQueued) 
 
 @transaction.atomic
 def _start_turn(
-    conversation: Conversation, command: protocol.SendMessage, tokens: int
+    conversation: Conversation,
+    command: protocol.SendMessage,
+    tokens: int,
+    brought: services.Brought,
 ) -> tuple[Run, condense.Message] | None:
     started = services.start_turn(
         conversation=conversation,
@@ -87,6 +94,7 @@ def _start_turn(
         nonce=command.nonce,
         replaces=command.replaces,
         attachments=command.attachments,
+        brought=brought,
     )
     if started is None:
         return None

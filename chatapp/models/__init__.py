@@ -1,6 +1,7 @@
 """Everything that is stored, by theme.
 
 ``accounts``       who signs in, and how they want things: SignInToken, Profile, Preferences
+``commands``       texts that people keep under a name: SavedCommand
 ``conversations``  what was said: Conversation, Message
 ``attachments``    what will be sent with a message: Attachment
 ``turns``          what happened: Turn, Rewind
@@ -16,6 +17,7 @@ from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
 from chatapp.models.attachments import Attachment
 from chatapp.models.calls import ModelCall, ToolRun
+from chatapp.models.commands import SavedCommand
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
@@ -37,6 +39,7 @@ __all__ = [
     "Question",
     "QueuedMessage",
     "Rewind",
+    "SavedCommand",
     "SignInToken",
     "ToolRun",
     "Turn",

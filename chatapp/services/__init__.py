@@ -4,6 +4,8 @@
 ``conversations``  starting, naming, deleting; the life of a turn
 ``attachments``    files that go with a message, until it is sent
 ``uploads``        what such a file is, told from its bytes
+``commands``       what a person can type after a slash
+``exports``        a conversation as a file
 ``leftovers``      what a turn left open when it ended
 ``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
@@ -33,7 +35,15 @@ from chatapp.services.again import (
     retry_turn,
     take_up,
 )
-from chatapp.services.attachments import attach_file
+from chatapp.services.attachments import NOTHING, Brought, attach_file
+from chatapp.services.commands import (
+    BUILT_IN,
+    RESERVED,
+    begin_again,
+    directive_in,
+    mentioned_in,
+    own_commands,
+)
 from chatapp.services.conversations import (
     busy_with,
     check_message,
@@ -50,7 +60,8 @@ from chatapp.services.conversations import (
     start_turn,
     take_over_waiting,
 )
-from chatapp.services.errors import Refused, saving
+from chatapp.services.errors import Refused, Unclear, saving
+from chatapp.services.exports import export_messages
 from chatapp.services.files import MAX_LISTED, import_files, list_workspace, pack_workspace
 from chatapp.services.history import (
     Preview,
@@ -68,6 +79,7 @@ from chatapp.services.leftovers import has_unfinished
 from chatapp.services.questions import ANSWER, answer_question
 from chatapp.services.queue import (
     change_queued,
+    find_queued,
     list_queued,
     queue_message,
     remove_queued,
@@ -80,14 +92,20 @@ from chatapp.services.workspaces import choose_workspace
 
 __all__ = [
     "ANSWER",
+    "BUILT_IN",
     "MAX_LISTED",
+    "NOTHING",
+    "RESERVED",
     "SAMPLES",
+    "Brought",
     "Imported",
     "Preview",
     "Refused",
+    "Unclear",
     "add_local_profile",
     "answer_question",
     "attach_file",
+    "begin_again",
     "block_for",
     "busy_with",
     "change_queued",
@@ -99,7 +117,10 @@ __all__ = [
     "create_sign_in_token",
     "decide",
     "delete_conversation",
+    "directive_in",
+    "export_messages",
     "files_to_bring_back",
+    "find_queued",
     "finish_turn",
     "has_loose_end",
     "has_unfinished",
@@ -113,7 +134,9 @@ __all__ = [
     "list_queued",
     "list_workspace",
     "may_look_around",
+    "mentioned_in",
     "note_look_around",
+    "own_commands",
     "pack_workspace",
     "preferences_of",
     "prepare_owner",

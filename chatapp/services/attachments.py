@@ -1,8 +1,9 @@
 """Files that people give with a message: taken in, looked through, and sent along."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import NamedTuple, Self
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -26,6 +27,23 @@ KEPT_FOR = timedelta(days=7)
 Weighed = tuple[condense.Block, int]
 
 
+class Brought(NamedTuple):
+    """The blocks that the command and the paths in a ``text`` stand for, with their tokens."""
+
+    text: str
+    blocks: Sequence[condense.Block] = ()
+    tokens: int = 0
+
+    @classmethod
+    def by(cls, text: str, blocks: Iterable[condense.Block]) -> Self:
+        """Return what a text brings, weighed."""
+        brought = tuple(blocks)
+        return cls(text, brought, budgets.COUNTER.count(brought) if brought else 0)
+
+
+NOTHING = Brought("")
+
+
 def attach_file(*, conversation: Conversation, name: str, data: bytes) -> Attachment:
     """Keep a file for the next message of a conversation; refused where it can't be part of one."""
     limit = settings.LARGEST_ATTACHMENT
@@ -35,7 +53,7 @@ def attach_file(*, conversation: Conversation, name: str, data: bytes) -> Attach
             % {"name": clean_name(name), "limit": number(limit)}
         )
     block = block_for(name, data)
-    _check_sight(conversation, [block])
+    check_sight(conversation, [block])
     tokens = budgets.COUNTER.count((block,))
     with transaction.atomic():
         forget_waiting(conversation.owner)
@@ -53,11 +71,12 @@ def forget_waiting(owner: User) -> None:
     own.exclude(pk__in=list(kept.values_list("pk", flat=True)[: MOST_WAITING - 1])).delete()
 
 
-def _check_sight(conversation: Conversation, blocks: Sequence[condense.Block]) -> None:
+def check_sight(conversation: Conversation, blocks: Sequence[condense.Block]) -> None:
     """Refuse images for a model that is known to see none."""
+    if not any(isinstance(block, condense.ImageBlock) for block in blocks):
+        return
     profile = conversation.profile
-    blind = profile is not None and not profile.sees_images
-    if blind and any(isinstance(block, condense.ImageBlock) for block in blocks):
+    if profile is not None and not profile.sees_images:
         raise Refused(
             _("%s can't see images. Choose another profile in the header, or remove the image.")
             % profile
@@ -84,7 +103,7 @@ def find_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> li
     rows = {row.pk: row for row in waiting}
     if len(rows) < len(pks):
         raise Refused(_("A file is not attached any more. Remove it, and attach it again."))
-    _check_sight(conversation, [row.engine for row in rows.values()])
+    check_sight(conversation, [row.engine for row in rows.values()])
     return [rows[pk] for pk in pks]
 
 

@@ -20,7 +20,13 @@ from chatapp.models.owners import this_process
 from chatapp.models.prepared import Change, insert, prepared, prepared_update
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
-from chatapp.services.attachments import attached_to, take_attachments
+from chatapp.services.attachments import (
+    NOTHING,
+    Brought,
+    attached_to,
+    check_sight,
+    take_attachments,
+)
 from chatapp.services.errors import Refused
 from chatapp.services.leftovers import came_to_its_end, close_what_is_open
 from chatapp.services.samples import SAMPLES, lay_out_samples
@@ -96,16 +102,18 @@ def start_turn(
     nonce: uuid.UUID,
     replaces: int | None = None,
     attachments: Sequence[uuid.UUID] = (),
+    brought: Brought = NOTHING,
 ) -> tuple[Turn, condense.Message] | None:
     """Store the user's message and open its turn; None when this nonce was here before.
 
-    ``tokens`` are the text's; ``attachments`` become part of the message. ``replaces`` is the seq
-    of an earlier message of the user, which is set aside as a version, and whose attachments are
-    kept. The title comes from the first message.
+    ``tokens`` are the text's; ``attachments`` become part of the message, and so does what the text
+    has ``brought``. ``replaces`` is the seq of an earlier message of the user, which is set aside
+    as a version, and whose attachments are kept. The title comes from the first message.
     """
     with one_turn(conversation) as locked:
         if is_known(locked, nonce):
             return None
+        check_sight(locked, brought.blocks)
         beside = attached_to(locked, replaces) + take_attachments(locked, attachments)
         check_message(text, alone=not beside)
         if replaces is not None:
@@ -113,8 +121,8 @@ def start_turn(
         turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
-        message = condense.Message(role="user", content=(*words, *blocks))
-        tokens += sum(more for _block, more in beside)
+        message = condense.Message(role="user", content=(*words, *brought.blocks, *blocks))
+        tokens += brought.tokens + sum(more for _block, more in beside)
         row = store.append_message(locked.pk, message, tokens=tokens, turn=turn)
         _entitle(locked, message.words or names_of(blocks))
     return turn, store.to_engine(row)

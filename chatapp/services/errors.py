@@ -14,6 +14,10 @@ class Refused(Exception):
     """The operation is not possible now; the text says why and what to do."""
 
 
+class Unclear(Refused):
+    """Refused unless the person says that what was taken for a command or a path is text."""
+
+
 @contextmanager
 def saving() -> Iterator[None]:
     """Turn a database that can't be written into a refusal: its transaction changed nothing."""

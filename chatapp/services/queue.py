@@ -12,7 +12,7 @@ from chatapp.context import budgets
 from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.prepared import prepared
 from chatapp.models.queued import QueuedMessageQuerySet
-from chatapp.services.attachments import find_attachments
+from chatapp.services.attachments import NOTHING, Brought, find_attachments
 from chatapp.services.conversations import check_message, start_turn
 from chatapp.services.errors import Refused
 
@@ -66,12 +66,20 @@ def remove_queued(*, conversation: Conversation, nonce: uuid.UUID) -> None:
     _take(conversation.queued.waiting().filter(nonce=nonce))
 
 
-def send_queued(
-    conversation: Conversation, nonce: uuid.UUID | None = None
-) -> tuple[Turn, condense.Message] | None:
-    """Open the turn of a message that waits, the next one unless named; None without any."""
+def find_queued(conversation: Conversation, nonce: uuid.UUID | None) -> QueuedMessage | None:
+    """Return a message that waits, the next one unless named; None without any."""
     found = conversation.queued.waiting()
-    row = found.first() if nonce is None else found.filter(nonce=nonce).first()
+    return found.first() if nonce is None else found.filter(nonce=nonce).first()
+
+
+def send_queued(
+    conversation: Conversation, nonce: uuid.UUID | None = None, brought: Brought = NOTHING
+) -> tuple[Turn, condense.Message] | None:
+    """Open the turn of a message that waits, the next one unless named; None without any.
+
+    What its text has ``brought`` goes with it, unless the text was changed since.
+    """
+    row = find_queued(conversation, nonce)
     if row is None:
         return None
     with transaction.atomic():
@@ -82,8 +90,9 @@ def send_queued(
             tokens=tokens,
             nonce=row.nonce,
             attachments=[uuid.UUID(one) for one in row.attachments],
+            brought=brought if brought.text == row.text else NOTHING,
         )
-        _take(found.filter(pk=row.pk))
+        _take(conversation.queued.waiting().filter(pk=row.pk))
     return started
 
 

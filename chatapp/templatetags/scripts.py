@@ -35,6 +35,12 @@ def script_texts() -> SafeString:
             "tooManyAttachments": _(
                 "A message can have up to {count} attachments. Send the others with the next one."
             ),
+            "suggested": {
+                "one": _("{count} suggestion. Tab takes it, Esc closes."),
+                "other": _("{count} suggestions. Up and down choose, Tab takes, Esc closes."),
+            },
+            "takesNothing": _("/{name} takes nothing after it. Change that, and send again."),
+            "nothingToRewind": _("There is no message of yours to go back to yet."),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
             "stillRunning": _(
                 "The answer is still being written. Stop it, or edit when it is done."

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
@@ -50,6 +50,9 @@ _REASONS = {
     errno.ENXIO: "{} is neither a file nor a folder.",
 }
 _NO_OTHERS: Mapping[int, str] = {}
+
+# Says of a folder's path, with a slash, whether it is not walked into.
+_Without = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +104,19 @@ class Workspace:
         except ToolError:
             return False
 
-    def walk(self, path: str = ".", *, recursive: bool = True) -> Iterator[Entry]:
-        """Yield what is in a folder and below, sorted by name; a file yields itself."""
+    def walk(
+        self, path: str = ".", *, recursive: bool = True, without: _Without = lambda _path: False
+    ) -> Iterator[Entry]:
+        """Yield what is in a folder and below, sorted by name; a file yields itself.
+
+        Folders for which ``without`` is true are not walked, as those that are skipped anyway.
+        """
         with explained(path):
             here = "/".join(map(_written, self.locate(path)))
             with self._opened(path) as found:
                 info = os.fstat(found)
                 if stat.S_ISDIR(info.st_mode):
-                    yield from _walk(found, here, MAX_DEPTH if recursive else 0)
+                    yield from _walk(found, here, MAX_DEPTH if recursive else 0, without)
                 else:
                     yield Entry(here, "file", info.st_size)
 
@@ -210,7 +218,7 @@ def open_in(folder: int, name: str) -> int:
     return found
 
 
-def _walk(folder: int, path: str, depth: int) -> Iterator[Entry]:
+def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[Entry]:
     with os.scandir(folder) as scan:
         names = sorted(one.name for one in itertools.islice(scan, MAX_ENTRIES))
     for name in names:
@@ -218,13 +226,13 @@ def _walk(folder: int, path: str, depth: int) -> Iterator[Entry]:
         with contextlib.suppress(FileNotFoundError):
             info = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISDIR(info.st_mode):
-                yield from _walk_into(folder, name, inner, depth)
+                yield from _walk_into(folder, name, inner, depth, without)
             else:
                 yield Entry(inner, _kind_of(info.st_mode), info.st_size)
 
 
-def _walk_into(folder: int, name: str, path: str, depth: int) -> Iterator[Entry]:
-    if depth == 0 or name in SKIPPED:
+def _walk_into(folder: int, name: str, path: str, depth: int, without: _Without) -> Iterator[Entry]:
+    if depth == 0 or name in SKIPPED or without(f"{path}/"):
         yield Entry(path, "folder", 0, closed=True)
         return
     try:
@@ -234,7 +242,7 @@ def _walk_into(folder: int, name: str, path: str, depth: int) -> Iterator[Entry]
         return
     try:
         yield Entry(path, "folder", 0)
-        yield from _walk(found, path, depth - 1)
+        yield from _walk(found, path, depth - 1, without)
     finally:
         os.close(found)
 

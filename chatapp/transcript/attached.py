@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.beside import is_file, text_of
+from chatapp.agent.beside import COMMAND, is_file, text_of
 from chatapp.tools.media import is_image
 
 # Characters of a file on the page; the rest is fetched on request.
@@ -41,9 +41,20 @@ class ImagePart:
     kind: ClassVar[str] = "image"
 
 
-def attached_part(index: int, block: condense.Block) -> FilePart | ImagePart | None:
-    """Return how a block is shown, None for what is no file, and no image that is at hand."""
+@dataclass(frozen=True, slots=True)
+class CommandPart:
+    """What a command in a message stands for."""
+
+    name: str
+    text: str
+    kind: ClassVar[str] = "command"
+
+
+def attached_part(index: int, block: condense.Block) -> FilePart | ImagePart | CommandPart | None:
+    """Return how a block is shown, None for somebody's own words, and what is not at hand."""
     said = condense.beside_of(block)
+    if isinstance(block, condense.TextBlock) and said.get("kind") == COMMAND:
+        return CommandPart(_name(said, _("Command")), text_of(block))
     if isinstance(block, condense.TextBlock) and is_file(block):
         text, name = text_of(block), _name(said, _("File"))
         size, pages = _number(said, "size"), _number(said, "pages")

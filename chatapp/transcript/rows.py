@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import condense
 from chatapp.models import Condensation, Rewind, Turn
-from chatapp.transcript.attached import FilePart, ImagePart
+from chatapp.transcript.attached import CommandPart, FilePart, ImagePart
 from chatapp.transcript.labels import KindWords
 
 
@@ -91,7 +91,7 @@ class ToolCard:
     kind: ClassVar[str] = "tool"
 
 
-Part = TextPart | NotePart | ToolCard | FilePart | ImagePart
+Part = TextPart | NotePart | ToolCard | FilePart | ImagePart | CommandPart
 
 
 @dataclass(frozen=True, slots=True)

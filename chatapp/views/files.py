@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp import services
 from chatapp.agent.errors import ToolError
-from chatapp.context.toolboxes import outputs_of, workspace_of
+from chatapp.context.toolboxes import is_own, outputs_of, workspace_of
 from chatapp.rendering.numbers import number
 from chatapp.tools.outputs import find_output
 from chatapp.tools.workspace import Workspace
@@ -43,7 +43,7 @@ def show_files(request: Request, pk: uuid.UUID) -> HttpResponse:
 def put_files(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Put files and archives into the workspace, while nothing works in it."""
     conversation = resting_conversation(request, pk)
-    if conversation.workspace and not request.user.is_superuser:
+    if not (is_own(conversation) or request.user.is_superuser):
         return refuse(request, _("This folder belongs to the server. Files go into it there."))
     sent = list(sent_files(request))
     if not sent:

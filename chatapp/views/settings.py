@@ -12,7 +12,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from chatapp import services
-from chatapp.forms import PreferencesForm, ThresholdChoice, default_prompt
+from chatapp.forms import (
+    CommandFormSet,
+    PreferencesForm,
+    ThresholdChoice,
+    command_forms,
+    default_prompt,
+)
 from chatapp.models import Profile
 from chatapp.tools.shell import bubblewrap
 from chatapp.views.common import Request, signed_in
@@ -29,13 +35,17 @@ def show_settings(request: Request) -> HttpResponse:
     form = PreferencesForm(sent, instance=preferences)
     thresholds = [make_choice(profile, sent) for profile in request.user.profiles.all()]
     chosen = [one for one in thresholds if one.is_bound]
+    kept = command_forms(sent, request.user)
     # Each says what is wrong with it, so that nobody mends one mistake after the other.
-    if sent is not None and all([form.is_valid(), *[one.is_valid() for one in chosen]]):
-        save(request, form, chosen)
+    valid = [form.is_valid(), not kept.is_bound or kept.is_valid()]
+    valid += [one.is_valid() for one in chosen]
+    if sent is not None and all(valid):
+        save(request, form, chosen, kept)
         return redirect("settings")
     context = {
         "form": form,
         "thresholds": thresholds,
+        "own_commands": kept,
         "default_prompt": default_prompt(),
         "commands": describe_commands(),
     }
@@ -66,9 +76,16 @@ def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:
 
 
 @transaction.atomic
-def save(request: Request, form: PreferencesForm, chosen: Sequence[ThresholdChoice]) -> None:
+def save(
+    request: Request,
+    form: PreferencesForm,
+    chosen: Sequence[ThresholdChoice],
+    kept: CommandFormSet,
+) -> None:
     """Save all of it, and say what can't be saved any more."""
     form.save()
+    if kept.is_bound:
+        kept.save()
     for one in chosen:
         request.user.profiles.filter(pk=one.instance.pk).update(threshold=one.instance.threshold)
     messages.success(request, _("Settings saved."))

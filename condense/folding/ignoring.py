@@ -22,10 +22,10 @@ def read_rules(root: Path) -> Ignore:
         return lambda _path: False
     except OSError:
         return lambda _path: True
-    return matcher(text.decode(errors="replace").splitlines())
+    return ignore_matcher(text.decode(errors="replace").splitlines())
 
 
-def matcher(lines: Iterable[str]) -> Ignore:
+def ignore_matcher(lines: Iterable[str]) -> Ignore:
     """Return the test that the lines of an ignore file describe; ill-formed lines say nothing."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - takes 40 ms, only needed with rules
 

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from condense.history.pairs import pair_calls
-from condense.messages import Message, TextBlock, ToolUseBlock
+from condense.messages import Json, Message, TextBlock, ToolUseBlock, beside_of
 
 # Tools that read files, by the names they have here and in sessions recorded by other agents.
 READING = frozenset(
@@ -48,6 +48,8 @@ def _paths_of(message: Message, failed: set[int]) -> Iterator[str]:
                 yield from paths_read(block)
             case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
                 yield folded[1]
+            case TextBlock() if beside_of(block):
+                yield from _added(beside_of(block))
             case TextBlock() if message.role == "user":
                 yield from _mentioned(block.text)
 
@@ -72,6 +74,13 @@ def _paths_in(argument: Any) -> Iterable[str]:
             return chain.from_iterable(map(_paths_in, argument))
         case _:
             return ()
+
+
+def _added(said: Json) -> Iterator[str]:
+    """Yield the path of a file that was put beside somebody's words because they mention it."""
+    match said:
+        case {"mention": "file", "name": str(path)}:
+            yield path
 
 
 def _mentioned(text: str) -> Iterator[str]:

@@ -8,6 +8,9 @@ from condense.messages import Message, TextBlock, beside_of
 _OPEN, _CLOSE = "<command", "</command>"
 # What stands beside somebody's words is a directive only where it says so.
 _MEANT = (None, "command")
+# How the block begins in which a summary or marker repeats what it hides. Whatever else it quotes,
+# such as a request with its files, is no directive.
+REMINDER = "<system-reminder>\n## Active Workflows\n"
 _NAME = re.compile(r"""\bname\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
@@ -32,6 +35,8 @@ def command_blocks(messages: Iterable[Message]) -> tuple[str, ...]:
 def _directives(message: Message) -> str:
     """Return the text that may hold directives: what a file says is none."""
     texts = (block for block in message.blocks if isinstance(block, TextBlock))
+    if message.is_summary or message.is_marker:
+        return "\n".join(block.text for block in texts if block.text.startswith(REMINDER))
     return "\n".join(block.text for block in texts if beside_of(block).get("kind") in _MEANT)
 
 

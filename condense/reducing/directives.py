@@ -2,12 +2,12 @@
 
 from collections.abc import Container
 
-from condense.history.commands import command_blocks
+from condense.history.commands import REMINDER, command_blocks
 from condense.messages import Block, TextBlock
 from condense.situation import Situation
 
 WORKFLOWS = (
-    "<system-reminder>\n## Active Workflows\n"
+    f"{REMINDER}"
     "The following directives must be maintained across all future condensings:\n"
     "{blocks}\n</system-reminder>"
 )

@@ -1,5 +1,6 @@
 // A conversation's page: the socket's frames go to the parts that show them.
 import { Changes } from "./changes.js";
+import { carryOut, commandSource, pathSource } from "./commands.js";
 import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
@@ -9,6 +10,7 @@ import { Places } from "./places.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
 import { shortcutsAreOn } from "./shortcuts.js";
+import { Suggestions } from "./suggestions.js";
 import { Socket } from "./socket.js";
 import { fetchText } from "./source.js";
 import { text } from "./text.js";
@@ -25,7 +27,7 @@ const socket = new Socket(url, () => changes.place);
 const scroll = new Scroll(toLatest);
 const transcript = new Transcript(scroll);
 const places = new Places(transcript, scroll);
-const composer = new Composer(socket, toLatest);
+const composer = new Composer(socket, toLatest, carryOut);
 const editing = new Editing(composer, scroll);
 const queue = new Queue(socket, composer);
 
@@ -72,9 +74,9 @@ const show = {
     queue.accepted(nonce);
     refreshTitle();
   },
-  refused({ reason, nonce }) {
-    toast(reason, "error");
-    composer.refused(nonce);
+  refused({ reason, nonce, unclear }) {
+    if (!unclear) toast(reason, "error");
+    composer.refused(nonce, unclear ? reason : "");
     refusePanel();
   },
 };
@@ -150,6 +152,7 @@ document.addEventListener("keydown", (event) => {
 
 document.body.addEventListener("transcript-changed", () => inTurn(() => transcript.refetch()));
 
+new Suggestions([commandSource, pathSource]);
 startTitle();
 startClocks();
 startTodo();

@@ -21,13 +21,19 @@ export class Composer {
   #news = "";
   #refused = false;
   #lost = false;
+  // Why what was typed is not sent as it is, and the text that was not understood.
+  #hint = "";
+  #unclear = null;
+  #carryOut;
   // The one that was stopped, until it is.
   #stopping = "";
   turn = "";
 
-  constructor(socket, onSend) {
+  /** `carryOut` does what a built-in command says, and answers as in commands.js. */
+  constructor(socket, onSend, carryOut) {
     this.#socket = socket;
     this.#onSend = onSend;
+    this.#carryOut = carryOut;
     this.#longest = Number(this.#form.dataset.longest);
     this.key = `draft-${this.#form.dataset.conversation}`;
     this.#attachments = new Attachments(this.#box, () => {
@@ -44,6 +50,7 @@ export class Composer {
     this.#box.addEventListener("keydown", (event) => this.#typed(event));
     this.#box.addEventListener("input", () => {
       this.#refused = false;
+      this.#hint = "";
       this.#say();
       this.#buttons();
       this.#remember();
@@ -64,7 +71,7 @@ export class Composer {
     const words = this.#box.value;
     const { ids, isComing } = this.#attachments;
     const isEmpty = !words.trim() && !ids.length && !isComing;
-    if (isEmpty || this.#pending || this.#excess(words)) return;
+    if (isEmpty || this.#pending || this.#isDone(words) || this.#excess(words)) return;
     if (isComing) {
       this.#refused = true;
       this.#say();
@@ -72,7 +79,8 @@ export class Composer {
     }
     const { nonce, sent } = this.#kept();
     const command = { text: words, nonce: nonce ?? uuid(), attachments: sent ?? ids, queued: this.running };
-    this.#post({ type: "message.send", ...command }, this.#box);
+    const literal = words === this.#unclear;
+    this.#post({ type: "message.send", ...command, literal }, this.#box);
   }
 
   /** Go on writing what was begun elsewhere; false where something else is being written. */
@@ -82,6 +90,18 @@ export class Composer {
     this.#remember();
     this.#buttons();
     this.#box.focus();
+    return true;
+  }
+
+  /** Whether the words are a built-in command, which is carried out, or cannot be now. */
+  #isDone(words) {
+    const problem = this.#carryOut(words);
+    if (problem === null) return false;
+    if (!problem) this.#box.value = "";
+    this.#hint = problem;
+    this.#say();
+    this.#buttons();
+    this.#remember();
     return true;
   }
 
@@ -129,9 +149,14 @@ export class Composer {
     this.#remember();
   }
 
-  refused(nonce) {
+  /** Keep the text; where it is `unclear` for a reason, it is sent as it is next time. */
+  refused(nonce, unclear = "") {
     if (!nonce || this.#pending?.command.nonce !== nonce) return;
     const { command, box } = this.#pending;
+    if (unclear && box) {
+      this.#unclear = command.text;
+      this.#hint = unclear;
+    }
     // An edit that was refused is not lost either.
     if (!box && command.text && this.isEmpty) this.#box.value = command.text;
     this.#settle();
@@ -159,6 +184,7 @@ export class Composer {
 
   #post(command, box) {
     this.#pending = { command, box };
+    this.#hint = "";
     this.#remember();
     this.#onSend();
     this.#buttons();
@@ -173,8 +199,8 @@ export class Composer {
 
   #words() {
     if (this.#pending) return text(this.#socket.isOpen ? "sending" : "notSent");
-    const excess = this.#excess(this.#box.value);
-    if (excess || this.#lost) return excess;
+    const problem = this.#excess(this.#box.value) || this.#hint;
+    if (problem || this.#lost) return problem;
     if (!this.#refused) return this.#news;
     if (this.#attachments.isComing) return text("stillUploading");
     return text(this.#condensing.firstElementChild ? "stillCondensing" : "stillRunning");
@@ -184,7 +210,7 @@ export class Composer {
     const words = this.#words();
     // Written anew, the same words would be read out again.
     if (this.#status.textContent !== words) this.#status.textContent = words;
-    const refused = this.#refused || this.#excess(this.#box.value);
+    const refused = this.#refused || this.#excess(this.#box.value) || this.#hint;
     this.#status.classList.toggle("is-refusal", Boolean(refused));
   }
 
@@ -208,10 +234,10 @@ export class Composer {
 
   #sendPrompt() {
     delete this.#form.dataset.send;
-    if (this.#box.value.trim() && !this.#excess(this.#box.value)) {
-      const { nonce } = this.#form.dataset;
-      this.#post({ type: "message.send", text: this.#box.value, nonce, attachments: [] }, this.#box);
-    }
+    const { nonce } = this.#form.dataset;
+    const words = this.#box.value;
+    if (!words.trim() || this.#excess(words) || this.#isDone(words)) return;
+    this.#post({ type: "message.send", text: words, nonce, attachments: [] }, this.#box);
   }
 
   #typed(event) {

@@ -13,6 +13,8 @@ let last = { bar: null, condensing: null, notice: null, profile: null };
 let ticking = 0;
 // Whether a condensation was asked for, and nothing is known of it yet.
 let asked = false;
+// By which a condensation is asked for.
+let line = null;
 // Seconds from this page's clock to the server's, in which its moments are given.
 let ahead = 0;
 
@@ -110,21 +112,29 @@ export function refusePanel() {
   showWhetherItCan();
 }
 
-function start(socket, focus) {
-  if (!ask(socket, focus)) return;
+function start(focus) {
+  if (!ask(line, focus)) return false;
   keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
+  return true;
+}
+
+/** Condense as the button does; return why that can't be, "" where it was asked for. */
+export function condenseNow(focus) {
+  if (condense.ariaDisabled === "true") return document.getElementById("condense-tip").textContent;
+  return start(focus) ? "" : text("tryLater");
 }
 
 /** `running` says which turn runs. */
 export function startPanel(socket, running) {
+  line = socket;
   condense.addEventListener("click", () => {
-    if (condense.ariaDisabled !== "true") start(socket, "");
+    if (condense.ariaDisabled !== "true") start("");
   });
   keep.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (condense.ariaDisabled !== "true") start(socket, keep.elements.words.value.trim());
+    if (condense.ariaDisabled !== "true") start(keep.elements.words.value.trim());
   });
   keep.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;

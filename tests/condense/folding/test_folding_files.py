@@ -14,7 +14,7 @@ from condense.folding import LIMIT, Folded, Skipped, SkipReason, fold_files
 from condense.folding.cache import SignatureCache
 from condense.folding.errors import Unfoldable
 from condense.folding.folded import FoldedFile, FoldingRecord, units
-from condense.folding.ignoring import matcher
+from condense.folding.ignoring import ignore_matcher
 from condense.folding.parsing import parser
 from condense.folding.sections import Sections, first_units, frame
 
@@ -193,7 +193,7 @@ def test_an_application_may_bring_its_own_rules(root: Path) -> None:
     """They take the place of the file's."""
     (root / ".rooignore").write_text("*\n")
     write(root / "b.py")
-    folded = fold_files(["a.py", "b.py"], root, ignore=matcher(["b.*"]))
+    folded = fold_files(["a.py", "b.py"], root, ignore=ignore_matcher(["b.*"]))
     assert folded.included == ("a.py",)
 
 

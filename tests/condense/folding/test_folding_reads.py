@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from condense.folding import files_read
-from condense.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.messages import BESIDE, Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 
 def call(name: str, argument: Any, id_: str = "1") -> Message:
@@ -79,3 +79,18 @@ def test_files_that_the_user_mentions_count(text: str, paths: tuple[str, ...]) -
 def test_what_the_model_writes_is_no_mention() -> None:
     """Only people mention files."""
     assert files_read([Message("assistant", "See @/a.py")]) == ()
+
+
+def test_what_was_added_for_a_mention_was_read() -> None:
+    """By its path; what else was put beside the words was not, whatever it says."""
+    added = [
+        TextBlock('<file name="a.py">\nx\n</file>', {BESIDE: said})
+        for said in (
+            {"kind": "file", "name": "a.py", "mention": "file"},
+            {"kind": "file", "name": "src/", "mention": "folder"},
+            {"kind": "file", "name": "attached.py"},
+        )
+    ]
+    quoted = TextBlock("see @/b.py", {BESIDE: {"kind": "file", "name": "c.py"}})
+    message = Message("user", (TextBlock("Look at @a.py"), *added, quoted))
+    assert files_read([message]) == ("a.py",)

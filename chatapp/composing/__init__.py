@@ -1,0 +1,29 @@
+"""What people write for short in a message: commands and paths, and what they stand for.
+
+``commands``  ``/name`` at the beginning, and the text that it is short for
+``paths``     paths that complete what was typed after ``@``
+``mentions``  ``@path`` in a text, and the file or folder that it adds
+"""
+
+from chatapp.composing.commands import (
+    LONGEST_TEXT,
+    NAME,
+    Command,
+    called_in,
+    commands_in,
+    read_command,
+)
+from chatapp.composing.mentions import added_by
+from chatapp.composing.paths import Found, find_paths
+
+__all__ = [
+    "LONGEST_TEXT",
+    "NAME",
+    "Command",
+    "Found",
+    "added_by",
+    "called_in",
+    "commands_in",
+    "find_paths",
+    "read_command",
+]

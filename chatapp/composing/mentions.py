@@ -1,0 +1,110 @@
+"""``@path`` in a text: the file, image or folder of the workspace that it adds to the message.
+
+Whatever names nothing in the workspace is text, as the rest of a mail address is.
+"""
+
+import errno
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import condense
+from chatapp.agent.beside import file_block, image_block
+from chatapp.agent.errors import ToolError
+from chatapp.agent.ports import ToolOutcome
+from chatapp.composing.paths import ignored_in
+from chatapp.tools import list_files, read_file
+from chatapp.tools.workspace import Workspace, quote
+
+# Paths of one message, and characters that they add in all.
+MOST = 20
+MOST_TEXT = 200_000
+
+# What keeps files from the model, beside what a person asks for.
+RULES = (".rooignore",)
+
+LEFT_OUT = (
+    "[Left out: the message holds {size:,} characters of files already. Read it with read_file.]"
+)
+
+_MENTION = re.compile(
+    r"""(?<![^\s(\[{<"'\u201c\u2018,;:])@(?:"([^"\n]{1,1000})"|([^\s"@]{1,1000}))"""
+)
+_PUNCTUATION = ".,:;!?)]}>'”’…"
+_MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+
+
+def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterator[condense.Block]:
+    """Yield a block for each path that a text mentions, in their order, each once.
+
+    One that is there, or outside, and can't be added raises ToolError where it is ``strict``, and
+    is text else.
+    """
+    adding = _Adding(workspace)
+    for quoted, bare in _MENTION.findall(text):
+        try:
+            if block := adding.block_for(quoted or bare):
+                yield block
+        except ToolError:
+            if strict:
+                raise
+
+
+class _Adding:
+    """Adds to one message what its paths lead to."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.kept_away = ignored_in(workspace, RULES)
+        self.seen: set[tuple[str, ...]] = set()
+        self.room = MOST_TEXT
+
+    def block_for(self, written: str) -> condense.Block | None:
+        """Return what a path leads to, None where that is nothing, or was added already."""
+        path = self._path_in(written)
+        parts = self.workspace.locate(path) if path else ()
+        if not path or parts in self.seen:
+            return None
+        if self.kept_away("/".join(parts)):
+            raise ToolError(f"{quote(path)} is kept from the model by {RULES[0]}.")
+        if len(self.seen) == MOST:
+            raise ToolError(f"A message can name at most {MOST} files.")
+        block = _block(self.workspace, path, self.room)
+        self.seen.add(parts)
+        self.room -= len(block.text) if isinstance(block, condense.TextBlock) else 0
+        return block
+
+    def _path_in(self, written: str) -> str:
+        """Return the path that is meant: a sentence may end behind it, or it with such a sign."""
+        for one in (written, written.rstrip(_PUNCTUATION)):
+            if _is_there(self.workspace, path := one.removeprefix("/")):
+                return path
+        return ""
+
+
+def _is_there(workspace: Workspace, path: str) -> bool:
+    """Whether a path leads to something; raise ToolError where that may not be looked at."""
+    if not path.strip("./"):
+        return False
+    try:
+        next(workspace.walk(path, recursive=False), None)
+    except ToolError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _MISSING:
+            return False
+        raise
+    return True
+
+
+def _block(workspace: Workspace, path: str, room: int) -> condense.Block:
+    if Path(workspace.root, *workspace.locate(path)).is_dir():
+        wanted = list_files.Arguments(path, recursive=True)
+        return _text(f"{path.rstrip('/')}/", list_files.run(workspace, wanted), room, "folder")
+    read = read_file.run(workspace, read_file.Arguments(path))
+    if isinstance(read, ToolOutcome):
+        return image_block(path, read.images[0], mention="image")
+    return _text(path, read, room, "file")
+
+
+def _text(path: str, text: str, room: int, what: str) -> condense.TextBlock:
+    shown = text if len(text) <= room else LEFT_OUT.format(size=MOST_TEXT - room)
+    return file_block(path, shown, mention=what)

@@ -1,0 +1,57 @@
+"""The commands that a user keeps for all conversations."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from chatapp import services
+from chatapp.models import SavedCommand
+
+if TYPE_CHECKING:
+    CommandModelForm = forms.ModelForm[SavedCommand]
+    CommandFormSet = forms.BaseInlineFormSet[SavedCommand, User, "CommandForm"]
+else:
+    # Generic for the type checker only.
+    CommandModelForm = forms.ModelForm
+    CommandFormSet = forms.BaseInlineFormSet
+
+PREFIX = "commands"
+MOST = 100
+
+
+class CommandForm(CommandModelForm):
+    """A name and the text that it is short for."""
+
+    class Meta:
+        model = SavedCommand
+        fields = ("name", "text")
+        labels = {"name": gettext_lazy("Name"), "text": gettext_lazy("Text")}  # noqa: RUF012 - as Django has it
+        widgets = {  # noqa: RUF012 - as Django has it
+            "name": forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
+            "text": forms.Textarea(attrs={"rows": 5}),
+        }
+
+    def clean_name(self) -> str:
+        """Return a name that nothing built in has."""
+        name: str = self.cleaned_data["name"]
+        if name in services.RESERVED:
+            raise forms.ValidationError(_("/%s is built in. Choose another name.") % name)
+        return name
+
+
+def command_forms(data: Any, owner: User) -> CommandFormSet:
+    """Return a form for each of the owner's commands; without any there is one to begin with."""
+    made = forms.inlineformset_factory(
+        User,
+        SavedCommand,
+        form=CommandForm,
+        extra=0,
+        max_num=MOST,
+        validate_max=True,
+        can_delete=True,
+    )
+    sent = data if data and f"{PREFIX}-TOTAL_FORMS" in data else None
+    return made(sent, instance=owner, prefix=PREFIX)

@@ -1,0 +1,108 @@
+"""Commands that a person can type in a conversation: built in, their own, and the workspace's."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+import condense
+from chatapp.agent.beside import command_block
+from chatapp.agent.errors import ToolError
+from chatapp.composing import Command, added_by, called_in, commands_in, read_command
+from chatapp.context.toolboxes import workspace_of
+from chatapp.models import Conversation
+from chatapp.services.conversations import start_conversation
+from chatapp.services.errors import Refused, Unclear
+from chatapp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """What the page itself does when this is typed."""
+
+    name: str
+    description: "_StrPromise"
+    hint: "_StrPromise | str" = ""
+
+
+BUILT_IN = (
+    BuiltIn(
+        "condense",
+        _("Condense the context now. What you write after it is kept above all else."),
+        _("[what to keep]"),
+    ),
+    BuiltIn("rewind", _("Go back to before your last message. It is shown first what that hides.")),
+    BuiltIn(
+        "clear",
+        _(
+            "Begin a new conversation with the same profile and workspace. This one stays as it "
+            "is; nothing is deleted."
+        ),
+    ),
+    BuiltIn("export", _("Download all messages of this conversation, hidden ones too, as JSON.")),
+    BuiltIn("help", _("Show all commands, and what else can be typed here.")),
+)
+RESERVED = frozenset(one.name for one in BUILT_IN)
+
+
+def own_commands(conversation: Conversation) -> dict[str, Command]:
+    """Return the commands of the owner and of the workspace, by name.
+
+    Nothing stands in for what is built in, and nothing of the workspace for the owner's own.
+    """
+    saved = conversation.owner.saved_commands.all()
+    own = {row.name: read_command(row.name, row.text) for row in saved}
+    found = {one.name: one for one in _of_workspace(conversation)}
+    return {name: one for name, one in (found | own).items() if name not in RESERVED}
+
+
+def directive_in(
+    conversation: Conversation, text: str, *, strict: bool
+) -> tuple[condense.Block, ...]:
+    """Return what the command in a message stands for, nothing where there is none.
+
+    Where it is ``strict``, an unknown one is refused as Unclear; else it is text.
+    """
+    name, arguments = called_in(text) or ("", "")
+    if not name:
+        return ()
+    command = own_commands(conversation).get(name)
+    if command:
+        return (command_block(name, command.directive(arguments)),)
+    if not strict:
+        return ()
+    if name in RESERVED:
+        raise Refused(gettext("The page itself carries out /%s. Reload it and try again.") % name)
+    raise Unclear(gettext("There is no command /%s. Send it again to send it as text.") % name)
+
+
+def mentioned_in(
+    conversation: Conversation, text: str, *, strict: bool
+) -> tuple[condense.Block, ...]:
+    """Return what the paths in a message stand for.
+
+    Where it is ``strict``, one that can't be added is refused as Unclear; else it is text.
+    """
+    try:
+        return tuple(added_by(Workspace(workspace_of(conversation)), text, strict=strict))
+    except ToolError as error:
+        words = gettext("%s Nothing was sent. Send it again to send the path as text.")
+        raise Unclear(words % error) from error
+
+
+def begin_again(*, conversation: Conversation) -> Conversation:
+    """Return a new conversation with the profile and the workspace of another, which stays."""
+    return start_conversation(
+        owner=conversation.owner,
+        profile=conversation.profile,
+        workspace=conversation.workspace or conversation.pk.hex,
+    )
+
+
+def _of_workspace(conversation: Conversation) -> Iterator[Command]:
+    return commands_in(Workspace(workspace_of(conversation)))

@@ -1,0 +1,91 @@
+"""What can be typed for short in a conversation, and what the built-in commands need a page for."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp import services
+from chatapp.composing import find_paths
+from chatapp.context.toolboxes import workspace_of
+from chatapp.tools.workspace import Workspace
+from chatapp.views.common import Request, own_conversation, signed_in
+
+# Characters of a command's text that are shown before it is sent; and of a path.
+PREVIEW = 600
+LONGEST_PATH = 400
+
+
+@require_GET
+@signed_in
+def list_commands(request: Request, pk: uuid.UUID) -> JsonResponse:
+    """Return what can be typed after a slash, as the composer offers it."""
+    own = services.own_commands(own_conversation(request, pk)).values()
+    offered = [
+        {"name": one.name, "hint": str(one.hint), "description": str(one.description), "text": None}
+        for one in services.BUILT_IN
+    ]
+    offered += [
+        {
+            "name": one.name,
+            "hint": one.hint,
+            "description": one.description,
+            "text": one.text[:PREVIEW] + "…" * (len(one.text) > PREVIEW),
+        }
+        for one in sorted(own, key=lambda one: one.name)
+    ]
+    return JsonResponse({"commands": offered})
+
+
+@require_GET
+@signed_in
+def show_help(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Show in a dialog what can be typed."""
+    conversation = own_conversation(request, pk)
+    own = services.own_commands(conversation).values()
+    context = {
+        "built_in": services.BUILT_IN,
+        "own": sorted(own, key=lambda one: one.name),
+    }
+    return render(request, "chat/_commands_dialog.html", context)
+
+
+@require_GET
+@signed_in
+def complete_path(request: Request, pk: uuid.UUID) -> JsonResponse:
+    """Return the paths of the workspace that go best with what was typed."""
+    typed = request.GET.get("q", "")[:LONGEST_PATH]
+    found = find_paths(Workspace(workspace_of(own_conversation(request, pk))), typed)
+    paths = [{"path": one.path, "mention": one.mention, "folder": one.is_folder} for one in found]
+    return JsonResponse({"paths": paths})
+
+
+@require_GET
+@signed_in
+def export_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Return all messages as a JSON file."""
+    conversation = own_conversation(request, pk)
+    written = services.export_messages(conversation)
+    answer = HttpResponse(written, content_type="application/json")
+    name = slugify(str(conversation))[:60] or "conversation"
+    answer["Content-Disposition"] = content_disposition_header(True, f"{name}.json")
+    answer["X-Content-Type-Options"] = "nosniff"
+    return answer
+
+
+@require_POST
+@signed_in
+def begin_again(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Begin a new conversation like this one, which stays as it is."""
+    made = services.begin_again(conversation=own_conversation(request, pk))
+    words = _(
+        "This is a new conversation with the same profile and workspace. The earlier one is "
+        "unchanged, in the list."
+    )
+    messages.info(request, words)
+    return redirect("chat", made.pk)

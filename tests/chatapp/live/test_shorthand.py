@@ -1,0 +1,227 @@
+"""Commands and paths in messages: what they stand for goes with the message, and stays."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+import condense
+from chatapp import services
+from chatapp.context.toolboxes import workspace_of
+from chatapp.models import Conversation, Message, SavedCommand, Turn, store
+from tests.chatapp.claude import answered_by
+from tests.chatapp.providers.doors import DOORS
+from tests.chatapp.sockets import Page, open_page
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REVIEW = '<command name="review">\nReview a.py closely.\n</command>'
+FILE = '<file name="a.py">\n     1\tprint("Hello")\n</file>'
+
+
+@pytest.fixture(params=DOORS, ids=lambda door: door.name)
+def conversation(
+    request: pytest.FixtureRequest, alice: User, anthropic_standin: Standin
+) -> Conversation:
+    """A conversation whose workspace has a file and a command, through each vendor's door."""
+    door = request.param
+    profile = answered_by(alice, door.name, door.model, door.url(anthropic_standin))
+    conversation = services.start_conversation(owner=alice, profile=profile)
+    folder = workspace_of(conversation)
+    (folder / "a.py").write_text('print("Hello")\n')
+    put_command(folder, "review", "---\ndescription: Look\n---\nReview $1 closely.")
+    return conversation
+
+
+def put_command(folder: Path, name: str, text: str) -> None:
+    """Write a command of a workspace."""
+    commands = folder / ".palimpsest/commands"
+    commands.mkdir(parents=True, exist_ok=True)
+    (commands / f"{name}.md").write_text(text)
+
+
+async def tell(page: Page, text: str, **more: Any) -> None:
+    """Send a message and wait for the end of its turn."""
+    nonce = await page.say(text, **more)
+    await page.until("message.accepted", nonce=nonce)
+    await page.until_idle()
+
+
+async def said(conversation: Conversation) -> Message:
+    """Return the newest message of the user."""
+    return await conversation.messages.filter(role="user").order_by("-seq").afirst()
+
+
+def texts_of(row: Message) -> list[str]:
+    """Return a message's texts, block by block."""
+    blocks = store.to_engine(row).blocks
+    return [block.text for block in blocks if isinstance(block, condense.TextBlock)]
+
+
+def sent(standin: Standin) -> str:
+    """Return the newest request as it went out."""
+    return standin.requests[-1].raw.decode()
+
+
+async def test_a_command_and_a_path_go_with_the_message(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """As blocks after the words, which stay as they were typed; the page shows both as chips."""
+    anthropic_standin.reply("Fine.")
+    async with open_page(conversation, alice) as page:
+        await tell(page, "/review a.py with @a.py")
+    row = await said(conversation)
+    assert texts_of(row) == ["/review a.py with @a.py", REVIEW, FILE]
+    assert '<command name=\\"review\\">' in sent(anthropic_standin)
+    assert '<file name=\\"a.py\\">' in sent(anthropic_standin)
+    assert "beside" not in sent(anthropic_standin)
+    assert anthropic_standin.problems == []
+    (shown,) = (one["html"] for one in page.frames if one.get("id") == f"message-{row.seq}")
+    assert shown.count('<details class="note attached">') == 2
+    assert "Review a.py closely." in shown
+    await conversation.arefresh_from_db()
+    assert conversation.title == "/review a.py with @a.py"
+
+
+async def test_sent_twice_it_is_expanded_once(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The command may have changed since; what was sent has not."""
+    anthropic_standin.reply("Fine.")
+    nonce = str(uuid.uuid4())
+    async with open_page(conversation, alice) as page:
+        await tell(page, "/review a.py", nonce=nonce)
+        put_command(workspace_of(conversation), "review", "Something else.")
+        await page.say("/review a.py", nonce=nonce)
+        await page.until("message.accepted", nonce=nonce)
+    assert await Turn.objects.acount() == 1
+    assert texts_of(await said(conversation)) == ["/review a.py", REVIEW]
+
+
+async def test_an_edit_is_expanded_anew_and_another_answer_is_not(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Nothing is there twice, and what is edited are the words alone."""
+    anthropic_standin.then(Reply("One."), Reply("Two."), Reply("Three."))
+    async with open_page(conversation, alice) as page:
+        await tell(page, "/review a.py @a.py")
+        first = await said(conversation)
+        assert store.to_engine(first).words == "/review a.py @a.py"
+        await tell(page, "/review a.py", replaces=first.seq)
+        second = await said(conversation)
+        assert texts_of(second) == ["/review a.py", REVIEW]
+        nonce = str(uuid.uuid4())
+        await page.send("turn.regenerate", nonce=nonce, seq=second.seq + 1)
+        await page.until("message.accepted", nonce=nonce)
+        await page.until_idle()
+    assert sent(anthropic_standin).count("<command name") == 1
+    assert (await said(conversation)).pk == second.pk
+
+
+async def test_an_unknown_command_is_refused_until_it_is_said_to_be_text(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """In a sentence, with the nonce, so that the page keeps the words; nothing is stored."""
+    anthropic_standin.reply("Fine.")
+    async with open_page(conversation, alice) as page:
+        nonce = await page.say("/reveiw a.py")
+        refusal = await page.until("refused")
+        assert (refusal["nonce"], refusal["unclear"]) == (nonce, True)
+        assert refusal["reason"].startswith("There is no command /reveiw.")
+        await page.say("@../secret")
+        refusal = await page.until("refused")
+        assert refusal["unclear"]
+        assert "outside the workspace" in refusal["reason"]
+        await page.say("/clear")
+        refusal = await page.until("refused")
+        assert (refusal["unclear"], "Reload" in refusal["reason"]) == (False, True)
+        assert not await conversation.messages.aexists()
+        await tell(page, "/reveiw @../secret @a.py", literal=True, nonce=nonce)
+    assert texts_of(await said(conversation)) == ["/reveiw @../secret @a.py", FILE]
+
+
+async def test_what_waits_in_the_queue_is_expanded_when_it_is_sent(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """As things are then; what is not understood is said when it is put there."""
+    gate = Gate()
+    anthropic_standin.then(Reply("One.", gate=gate), Reply("Two."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello")
+        await page.until("text.streamed")
+        await page.say("/reveiw it", queued=True)
+        assert (await page.until("refused"))["unclear"]
+        nonce = await page.say("/review b.py @a.py", queued=True)
+        await page.until("message.accepted", nonce=nonce)
+        (workspace_of(conversation) / "a.py").write_text("changed\n")
+        gate.open()
+        for _ in range(2):
+            await page.until_idle()
+    words, command, file = texts_of(await said(conversation))
+    assert (words, "Review b.py closely." in command) == ("/review b.py @a.py", True)
+    assert "changed" in file
+
+
+@pytest.mark.parametrize("text", ["/usr/bin is full", "/", "mail me@a.py", "@nobody", "1 / 2"])
+async def test_what_only_looks_like_it_is_text(
+    text: str, conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """It is sent as it was typed."""
+    anthropic_standin.reply("Fine.")
+    async with open_page(conversation, alice) as page:
+        await tell(page, text)
+    assert texts_of(await said(conversation)) == [text]
+
+
+async def test_nothing_stands_in_for_what_is_built_in_or_the_owners_own(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """A workspace's files may come from anywhere."""
+    anthropic_standin.reply("Fine.")
+    for name in ("clear", "mine"):
+        put_command(workspace_of(conversation), name, "Evil.")
+    await SavedCommand.objects.acreate(owner=alice, name="mine", text="Good: $ARGUMENTS")
+    async with open_page(conversation, alice) as page:
+        await page.say("/clear")
+        assert "Reload" in (await page.until("refused"))["reason"]
+        await tell(page, "/mine now")
+    assert texts_of(await said(conversation))[1:] == [
+        '<command name="mine">\nGood: now\n</command>'
+    ]
+
+
+async def test_somebody_elses_commands_are_not_there(
+    conversation: Conversation, alice: User, bob: User, anthropic_standin: Standin
+) -> None:
+    """Each has their own."""
+    await SavedCommand.objects.acreate(owner=bob, name="mine", text="Bob's")
+    async with open_page(conversation, alice) as page:
+        await page.say("/mine")
+        assert "no command /mine" in (await page.until("refused"))["reason"]
+
+
+async def test_a_command_outlives_a_condensation_by_hand(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The model still reads it in the next request, word for word, and the file is gone."""
+    anthropic_standin.then(Reply("One."), Reply("Two. " * 200), Reply("<summary>Done.</summary>"))
+    async with open_page(conversation, alice) as page:
+        await tell(page, "/review a.py")
+        await tell(page, "More of @a.py")
+        await page.send("condense.start")
+        await page.until("status.changed", turn="")
+        anthropic_standin.reply("Three.")
+        await tell(page, "And now?")
+    effective = await sync_to_async(store.read_effective)(conversation.pk)
+    assert effective[0].is_summary
+    assert condense.command_blocks(effective) == (REVIEW,)
+    assert "Review a.py closely." in sent(anthropic_standin)
+    assert "print(" not in sent(anthropic_standin)
