@@ -20,17 +20,20 @@ _SEARCHED = 100_000  # characters of an answer that are looked at
 _TAG = re.compile(
     r"<((?:user_?)?(?:feedback|answers?|message|response|reply|comment|reason))>", re.IGNORECASE
 )
-# The user, as clients of several languages name who sits there.
-_PERSON = (
-    r"(?:\b(?:user|human|operator|reviewer|benutzer\w*|nutzer\w*|anwender\w*|utilisat\w+"
-    r"|usuari[oa]|utente|пользовател\w+)\b|用户|用戶|使用者|ユーザー|사용자|المستخدم|उपयोगकर्ता)"
-)
+# The user, as clients of several languages name who sits there: words, beginnings of words, and
+# words of scripts that set none apart or join them to others.
+_WORDS = ("user", "human", "operator", "reviewer", "usuario", "usuaria", "utente")
+_STEMS = ("benutzer", "nutzer", "anwender", "utilisat", "пользовател")
+_SIGNS = ("用户", "用戶", "使用者", "ユーザー", "사용자", "المستخدم", "उपयोगकर्ता")
+_PERSON = rf"(?:\b(?:{'|'.join(_WORDS)}|(?:{'|'.join(_STEMS)})\w*)\b|{'|'.join(_SIGNS)})"
 # A line about the person, its colon, and the words: below it, or after it in a refusal.
 _INTRODUCED = re.compile(
     rf"[^\n:：]{{0,400}}?{_PERSON}[^\n:：]{{0,400}}[:：]([^\S\n]*\n)?(.+)\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _ABOUT_PERSON = re.compile(rf"\s{{0,9}}[^\n]{{0,60}}{_PERSON}", re.IGNORECASE)
+_BEGINNING = 100  # characters; what the former can match
+_NAMED = re.compile("|".join((*_WORDS, *_STEMS, *_SIGNS)))
 _PAIR = re.compile(r'"([^"\n]{1,600})"\s{0,2}[=:]\s{0,2}"([^"]{1,20000})"')
 _HEADING = re.compile(r"^#{1,6} [^\n]{0,200}\n", re.MULTILINE)
 # Names of fields and arguments, in small letters and without underscores.
@@ -52,12 +55,18 @@ def words_in(call: Call) -> Iterator[tuple[str, str]]:
     """
     keys = {key.replace("_", "").lower() for key in call.arguments}
     asks = bool(keys & _QUESTION) and keys <= _ASKING
-    is_told = asks or call.outcome == "refused" or _ABOUT_PERSON.match(call.answer)
+    is_told = asks or call.outcome == "refused" or _is_about_person(call.answer)
     if is_told and not _shows(call, keys):
         answer = call.answer[:_SEARCHED].strip()
         for about, words in _said(call, answer, asks=asks):
             if words.strip():
                 yield words.strip(), one_line(about or _subject(call), SUBJECT)
+
+
+def _is_about_person(answer: str) -> bool:
+    # Most results hold none of the words, and that is found out ten times as fast.
+    is_named = _NAMED.search(answer[:_BEGINNING].casefold())
+    return bool(is_named and _ABOUT_PERSON.match(answer))
 
 
 def _shows(call: Call, keys: set[str]) -> bool:

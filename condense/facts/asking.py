@@ -36,9 +36,11 @@ def said(message: Message) -> str:
     """Return the user's own words, character for character, or nothing."""
     if message.role != "user" or message.is_summary or message.is_marker:
         return ""
-    own = (block for block in message.blocks if not beside_of(block))
-    texts = (block.text for block in own if isinstance(block, TextBlock))
-    text = "\n".join(text for text in texts if not _NOT_SAID.match(text))
+    texts = [block for block in message.blocks if isinstance(block, TextBlock)]
+    if not texts:
+        return ""
+    own = [block.text for block in texts if not beside_of(block)]
+    text = "\n".join([text for text in own if not _NOT_SAID.match(text)])
     if "<" in text:
         text = _without_injected(text)
     return text if text.strip() else ""

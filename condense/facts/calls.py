@@ -19,6 +19,8 @@ _REFUSED = re.compile(
     r'|\s*\{\s*"status":\s*"(?:denied|rejected|declined|refused)"',
     re.IGNORECASE,
 )
+# All of these hold one of two words, which is found ten times as fast.
+_BEGINNING = 400  # characters
 _EXIT_CODE = re.compile(
     r"^\s*(?:Process exited with |Command failed with )?exit code:? [1-9]", re.I
 )
@@ -53,6 +55,7 @@ def _arguments(use: ToolUseBlock) -> Mapping[str, Any]:
 
 
 def _outcome(answer: str, *, is_error: bool) -> Outcome:
-    if _REFUSED.match(answer):
+    beginning = answer[:_BEGINNING].casefold()
+    if ("user" in beginning or '"status"' in beginning) and _REFUSED.match(answer):
         return "refused"
     return "failed" if is_error or _EXIT_CODE.match(answer) else "ok"

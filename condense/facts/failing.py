@@ -39,6 +39,11 @@ _WELL = re.compile(
     r"|\bsuccess|\bsucceeded|\bBUILD SUCCESS|\bfinished\b|\bup to date\b|✓|✔|^[^\w\n]{0,9}done\b",
     re.MULTILINE | re.IGNORECASE,
 )
+# And each of these one of those.
+_WELL_WORDS = (
+    "\nok", "pass", "0 error", "0 issue", "0 fail", "0 problem", "success", "succeeded", "finished",
+    "up to date", "✓", "✔", "done",
+)  # fmt: skip
 
 
 def error_line(answer: str) -> str:
@@ -59,7 +64,9 @@ def judged(command: str, call: Call) -> Call:
     said = call.answer[-_END:]
     if any(word in said for word in _FAILED_WORDS) and _FAILED.search(said):
         return replace(call, outcome="failed")
-    return call if _WELL.search(said) else replace(call, outcome="unknown")
+    folded = f"\n{said.casefold()}"
+    went_well = any(word in folded for word in _WELL_WORDS) and _WELL.search(said)
+    return call if went_well else replace(call, outcome="unknown")
 
 
 class Failures:

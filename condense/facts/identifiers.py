@@ -1,8 +1,9 @@
 """Identifiers that calls and replies name or results print, those of often and lately first."""
 
 import re
-from collections import Counter, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,11 +15,24 @@ DECAY, MOST = 0.97, 80
 # A result prints all there is: what the newest ones, those of a half-life, print at least twice is
 # what they are about, and many of those names together weigh as much as one that was written.
 HALF_LIFE, PRINTED, TIMES = 23, 1 / 3, 2
-_WORD = re.compile(r"(?<![\w/])[^\W\d]\w{2,60}+(?![\w/])")  # no part of a path
+# What was named before so many calls counts for little beside so many names.
+FADED, ENOUGH = 2 * HALF_LIFE, 2 * MOST
+_WORD = re.compile(r"[\w/]+")  # with its slashes: a part of a path is no identifier
+SHORTEST, LONGEST = 3, 61  # characters
 _SEARCHED = 20_000  # characters of an argument that are looked at
 _ESCAPES = re.compile(r"\\[nrt]")  # they would grow together with the word behind them
 # Arguments that choose among a tool's own words, in small letters and without underscores.
 _CHOICES = {"outputmode", "mode", "status", "type", "subagenttype", "action"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What names things: a call's arguments, its answer and its file, or a reply; after ``at``."""
+
+    at: int
+    words: Any
+    answer: str = ""
+    path: str = ""
 
 
 class Identifiers:
@@ -26,51 +40,46 @@ class Identifiers:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._weights: dict[str, float] = {}
-        self._named_at: dict[str, int] = {}
-        self._files: dict[str, str] = {}
-        self._printed: deque[tuple[int, str, str]] = deque(maxlen=HALF_LIFE)
+        self._told: list[_Told] = []
+        self._carried: dict[str, tuple[int, str]] = {}
         self._calls = 0
 
     def hear(self, reply: str) -> None:
         """Weigh what a reply names."""
-        for name in _names(reply):
-            self._add(name, "")
+        if reply:
+            self._told.append(_Told(self._calls, reply))
 
     def note(self, call: Call, path: str) -> None:
         """Weigh what a call names; ``path`` is its file, empty where it has none."""
         self._calls += 1
-        for name in _names(call.arguments):
-            self._add(name, path)
-        self._printed.append((self._calls, call.answer, path))
+        self._told.append(_Told(self._calls, call.arguments, call.answer, path))
 
     def carry(self, names: Iterator[tuple[str, str]]) -> None:
         """Take over names and files of an earlier ledger, as if each were named once just now."""
-        for name, path in names:
-            if name not in self._weights:
-                self._add(name, path)
+        self._carried |= {name: (self._calls, path) for name, path in names}
 
     def weightiest(self) -> Iterator[tuple[str, str]]:
-        """Yield each with its file."""
-        now = {name: self._decayed(name) for name in self._weights}
+        """Yield each with its file; of long ago no more than there is room for anyway."""
+        weights: defaultdict[str, float] = defaultdict(float)
         files: dict[str, str] = {}
-        for call, answer, path in self._printed:
-            for name in _printed(answer):
-                now[name] = now.get(name, 0.0) + PRINTED * DECAY ** (self._calls - call)
-                files[name] = path or files.get(name, "")
-        files |= self._files
-        for name in sorted(now, key=lambda name: -now[name]):
-            yield name, files.get(name, "")
-
-    def _add(self, name: str, path: str) -> None:
-        self._weights[name] = self._decayed(name) + 1
-        self._named_at[name] = self._calls
-        if path:
-            self._files[name] = path
-
-    def _decayed(self, name: str) -> float:
-        age = self._calls - self._named_at.get(name, self._calls)
-        return self._weights.get(name, 0.0) * DECAY**age
+        printed: dict[str, str] = {}
+        for told in reversed(self._told):
+            age = self._calls - told.at
+            if age > FADED and len(weights) > ENOUGH:
+                break
+            fade = DECAY**age
+            for name in _names(told.words):
+                weights[name] += fade
+                if told.path:
+                    files.setdefault(name, told.path)
+            for name in _printed(told.answer) if age < HALF_LIFE else ():
+                weights[name] += PRINTED * fade
+                printed.setdefault(name, told.path)
+        for name, (at, path) in self._carried.items():
+            weights[name] = weights[name] or DECAY ** (self._calls - at)
+            files[name] = files.get(name, path)
+        for name in sorted(weights, key=lambda name: -weights[name]):
+            yield name, files.get(name) or printed.get(name, "")
 
 
 def _names(arguments: Any) -> Iterator[str]:
@@ -106,6 +115,8 @@ def _told(value: Any) -> Iterator[str]:
 @lru_cache(10_000)  # a session's calls say few words, again and again
 def _is_identifier(word: str) -> bool:
     """Whether a word is put together as only code does it: with "_" or letters of both cases."""
+    if not SHORTEST <= len(word) <= LONGEST or word[0].isdigit() or "/" in word:
+        return False
     inner = word[1:]
     if inner.islower():
         return "_" in inner and "_" in word.strip("_")

@@ -2,7 +2,7 @@
 
 from condense import TextBlock
 from condense.facts import FileUse, gather, ledger
-from condense.facts.identifiers import HALF_LIFE, Identifiers
+from condense.facts.identifiers import ENOUGH, FADED, HALF_LIFE, Identifiers
 from condense.facts.notebook import Notebook
 from tests.condense.sessions import Session, summary
 
@@ -113,3 +113,14 @@ def test_carried_identifiers_stay_until_others_outweigh_them() -> None:
     ]
     assert "newName" in names
     assert len(names) == 80
+
+
+def test_where_few_things_were_named_they_stay_however_old_they_are() -> None:
+    """Only where there are more than enough, those of long ago are not looked at."""
+    session = Session().calls("Grep", pattern="oldest_name")
+    for _ in range(2 * FADED):
+        session.calls("Look")
+    assert gather(session.messages).identifiers == ("oldest_name",)
+    for number in range(ENOUGH + 1):
+        session.calls("Grep", pattern=f"name_{number}")
+    assert "oldest_name" not in {name for name, _ in identified(session).weightiest()}
