@@ -50,10 +50,10 @@ async def listen(
     request: ModelRequest, writer: RequestWriter, to: Connection, *, eventless: float
 ) -> AsyncIterator[events.StreamEvent]:
     """Yield one reply; what the server refuses and a request can do without is left out."""
-    thinking = signed = True
+    thinking = True
     while True:
         try:
-            sent = writer.write(request, thinking=thinking, signed=signed)
+            sent = writer.write(request, thinking=thinking)
             async for event in _listen(request, sent, writer.model, to, eventless):
                 yield event
         except ThinkingRefused:
@@ -61,9 +61,10 @@ async def listen(
                 raise
             thinking = False
         except CompactionRefused:
-            if not (signed and compaction.can_do_without(request)):
+            bound = compaction.bound_to(request)
+            if bound in writer.unsigned or not compaction.can_do_without(request):
                 raise
-            signed = False
+            writer.unsigned.add(bound)
         except DiagnosticsRefused:
             if not writer.diagnoses:
                 raise

@@ -26,6 +26,12 @@ def can_do_without(request: ModelRequest) -> bool:
     return _is_in(request.messages)
 
 
+def bound_to(request: ModelRequest) -> tuple[str, ...]:
+    """Return the names of what a compaction is signed for, and of the messages that bear one."""
+    bearing = (said.id for said in request.messages if _is_in([said]))
+    return (request.system, *(spec.name for spec in request.tools), *bearing)
+
+
 def _is_in(messages: Sequence[condense.Message]) -> bool:
     return any(condense.is_compaction(one) for said in messages for one in said.blocks)
 

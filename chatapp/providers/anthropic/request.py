@@ -25,23 +25,25 @@ class RequestWriter:
     """
 
     def __init__(self, model: Model) -> None:
-        """Write for ``model``; ``diagnoses`` asks why its cache could not be used."""
+        """Write for ``model``; ``diagnoses`` asks why its cache could not be used.
+
+        ``unsigned`` is what compactions were bound to when the vendor did not take them back.
+        """
         self.model = model
         self.diagnoses = True
+        self.unsigned: set[tuple[str, ...]] = set()
         self._fitted = wire.Kept(self._fit)
         self._bytes = wire.Kept(_encode)
 
     def _fit(self, message: condense.Message) -> condense.Message:
         return fit(compaction.of_model(message, self.model.name))
 
-    def write(
-        self, request: ModelRequest, *, thinking: bool = True, signed: bool = True
-    ) -> SentRequest:
+    def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
         """Return the request's bytes; without any ``thinking`` block where one was refused.
 
-        Unless ``signed``, a compaction is sent as the text that it holds.
+        A compaction that was refused is sent as the text that it holds.
         """
-        messages = self._messages(request, thinking=thinking, signed=signed)
+        messages = self._messages(request, thinking=thinking)
         asked = thoughts.parameters(self.model, shown=thinking) | compaction.parameters(request)
         head = {"max_tokens": max(1, self.model.max_output), **asked}
         return self._join(request, head, messages, {"stream": True, **self._diagnosis(request)})
@@ -56,13 +58,11 @@ class RequestWriter:
         messages = self._messages(request, thinking=True)
         return self._join(request, thoughts.parameters(self.model), messages, {})
 
-    def _messages(
-        self, request: ModelRequest, *, thinking: bool, signed: bool = True
-    ) -> Sequence[condense.Message]:
+    def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
         fitted = self._fitted.of(request.messages)
         if not thinking or self.model.effort == thoughts.OFF:
             fitted = [thoughts.without(message) for message in fitted]
-        if not signed:
+        if compaction.bound_to(request) in self.unsigned:
             fitted = [condense.without_compaction(message) for message in fitted]
         if all(map(operator.is_, fitted, request.messages)):
             return compaction.first(request.messages)

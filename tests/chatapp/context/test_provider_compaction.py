@@ -79,6 +79,21 @@ async def test_the_block_goes_first_and_people_read_its_text(
     assert [row.attempt.pk for row in rows if isinstance(row, CondensationRow)] == [attempt.pk]
 
 
+async def test_the_receipt_tells_what_of_the_hidden_messages_can_be_read(
+    conversation: Conversation, alice: User
+) -> None:
+    """What the compaction says counts, and what the ledger beside it says."""
+    append = sync_to_async(store.append_message)
+    said = condense.Message("user", "Never touch port 8080. Deploy to host-17.")
+    await append(conversation.pk, said, tokens=20)
+    await append(conversation.pk, condense.Message("assistant", "Done."), tokens=2)
+    attempt = await compact(conversation, alice)
+    states = {one.probe.text: one.state for one in attempt.receipt.findings}
+    assert states["Never touch port 8080."] == "kept"
+    assert {state for text, state in states.items() if "host-17" in text} == {"kept"}
+    assert attempt.receipt.total.missing == 0
+
+
 async def test_another_vendor_reads_the_text_afterwards(
     conversation: Conversation, alice: User, standin: Standin
 ) -> None:

@@ -101,6 +101,22 @@ async def test_where_it_is_refused_its_text_is_sent(
     assert "signature" not in str(taken.body["messages"])
 
 
+async def test_a_refusal_is_remembered_for_what_it_was_bound_to(
+    anthropic_standin: Standin,
+) -> None:
+    """Its text goes at once from then on; with the tools it was signed for, the block does."""
+    block = await compact(anthropic_standin)
+    provider, said = able(anthropic_standin), user(block, "Go on")
+    for _ in range(3):
+        await reply(provider, request(said, tools=TOOLS[1:]))
+    assert await provider.count_tokens(request(said, tools=TOOLS[1:]))
+    assert [bool(one.problems) for one in anthropic_standin.requests] == [0, 1, 0, 0, 0]
+    assert not anthropic_standin.counts[-1].problems
+    await reply(provider, request(said, tools=TOOLS))
+    assert not anthropic_standin.requests[-1].problems
+    assert sent(anthropic_standin)[0] == ("assistant", "compaction")
+
+
 async def test_one_that_does_not_stand_first_is_sent_as_text(anthropic_standin: Standin) -> None:
     """The vendor takes it nowhere else."""
     block = await compact(anthropic_standin)
