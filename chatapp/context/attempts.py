@@ -184,7 +184,7 @@ class StoredLog:
     def _finish(attempt: condense.Attempt, status: Condensation.Status, **columns: object) -> None:
         """Close the record; what the attempt cost is what its calls cost."""
         calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
-        Condensation.objects.filter(pk=attempt.id).update(
+        Condensation.objects.filter(pk=attempt.id).change(
             status=status,
             finished_at=timezone.now(),
             **calls.spent(),

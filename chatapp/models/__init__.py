@@ -9,6 +9,7 @@
 ``questions``      what a turn asks a person, and how files were: Question, Checkpoint
 ``owners``         which process a turn belongs to
 ``records``        how the context was made smaller: Condensation
+``audit``          the chain that tells of each change of a record: AuditEntry
 ``calls``          what was asked and run: ModelCall, ToolRun
 ``message_index``  which messages have the words that somebody looks for
 """
@@ -16,6 +17,7 @@
 from chatapp.models import message_index
 from chatapp.models.accounts import Preferences, Profile, SignInToken
 from chatapp.models.attachments import Attachment
+from chatapp.models.audit import AuditEntry
 from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.commands import SavedCommand
 from chatapp.models.conversations import Conversation, Message
@@ -27,6 +29,7 @@ from chatapp.models.turns import Rewind, Turn
 
 __all__ = [
     "Attachment",
+    "AuditEntry",
     "Checkpoint",
     "Condensation",
     "Conversation",

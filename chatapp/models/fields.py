@@ -13,6 +13,8 @@ from django.db.models.expressions import BaseExpression
 
 import condense
 
+USD_PLACES = 10
+
 if TYPE_CHECKING:
     AnyField = models.Field[Any, Any]
     Characters = models.CharField[str, str]
@@ -95,4 +97,6 @@ class ReceiptField(JSONField):
 
 def usd() -> "models.DecimalField[Any, Any]":
     """Return a column for USD, exact to one token at 0.0001 USD per million; null is unknown."""
-    return models.DecimalField(max_digits=20, decimal_places=10, default=Decimal(0), null=True)
+    return models.DecimalField(
+        max_digits=20, decimal_places=USD_PLACES, default=Decimal(0), null=True
+    )

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.turns import Turn
 
 
@@ -34,7 +35,7 @@ class Checkpoint(models.Model):
         return f"Checkpoint before {self.seq}"
 
 
-class QuestionQuerySet(models.QuerySet["Question"]):
+class QuestionQuerySet(RecordedQuerySet["Question"]):
     """Questions by whether somebody waits for them."""
 
     def pending(self) -> Self:
@@ -42,12 +43,17 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         return self.filter(status=Question.Status.PENDING, turn__finished_at=None)
 
 
-class Question(models.Model):
+class Question(Recorded):
     """A question about the call at ``place`` (from 0) of message ``seq``; there is one at most.
 
     For a permission, ``shown`` is what would change, as it was shown, and ``answer`` is the reason
     of a refusal; else ``text`` is the question, and ``suggestions`` are answers to it.
     """
+
+    KIND = AuditEntry.Kind.QUESTION
+    AUDITED_IN = "turn.conversation_id"
+    FACTS = ("kind", "status", "tool", "seq", "place", "asked_at", "answered_at")
+    CONTENTS = ("text", "shown", "suggestions", "answer")
 
     class Kind(models.TextChoices):
         """What is asked."""

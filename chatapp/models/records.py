@@ -18,11 +18,12 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.turns import Hiding, Turn
 
 
-class CondensationQuerySet(models.QuerySet["Condensation"]):
+class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     """Attempts by owner and outcome."""
 
     def owned_by(self, user: User) -> Self:
@@ -76,7 +77,7 @@ class CondensationQuerySet(models.QuerySet["Condensation"]):
         return totals | {"outcomes": counts, "cost_measured": not totals["cost_guesses"]}
 
 
-class Condensation(Hiding):
+class Condensation(Recorded, Hiding):
     """One attempt to make the context smaller, from its start.
 
     It is declined where there was too little to condense or to clear: nothing went wrong.
@@ -86,6 +87,48 @@ class Condensation(Hiding):
     ``read_folded``. ``rewind_parent`` is the rewind that took an attempt along which left no
     message.
     """
+
+    KIND = AuditEntry.Kind.CONDENSATION
+    FACTS = (
+        "kind",
+        "status",
+        "trigger",
+        "strategy",
+        "at_seq",
+        "message_id",
+        "model",
+        "writer_model",
+        "threshold",
+        "threshold_source",
+        "context_window",
+        "allowed",
+        "tokens_before",
+        "tokens_before_measured",
+        "tokens_after",
+        "tokens_after_measured",
+        "messages_hidden",
+        "results_hidden",
+        "condensations_hidden",
+        "cost",
+        "cost_measured",
+        "fell_back_to",
+        "started_at",
+        "finished_at",
+        "undone_at",
+    )
+    CONTENTS = (
+        "prompt",
+        "focus",
+        "summary",
+        "analysis",
+        "notes",
+        "receipt",
+        "folded",
+        "error",
+        "details",
+        "profile_name",
+        "writer_name",
+    )
 
     class Status(models.TextChoices):
         """How the attempt stands or ended."""

@@ -290,6 +290,7 @@ def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind
         names = list(affected.made_by_engine())
         affected.update(rewind_parent=record.pk, hidden=True)
         _take_along(record)
+        record.enter()
         hidden_by(conversation_id, names).refresh_hidden()
         _mark_changed(conversation_id)
     return record
@@ -322,7 +323,7 @@ def _take_along(record: Rewind) -> None:
 def undo_rewind(record: Rewind) -> None:
     """Show again exactly what the rewind hid, and hide again what was condensed then."""
     with transaction.atomic():
-        Rewind.objects.filter(pk=record.pk).update(undone_at=timezone.now())
+        Rewind.objects.filter(pk=record.pk).change(undone_at=timezone.now())
         whole = record.conversation
         for taken in (whole.messages, whole.turns, whole.condensations, whole.rewinds):
             taken.filter(rewind_parent=record.pk).update(rewind_parent=None)

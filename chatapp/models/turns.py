@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.accounts import Profile
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
 from chatapp.models.owners import SILENCE, has_ended
 from chatapp.models.prepared import Change, prepared_update
@@ -176,7 +177,7 @@ class Hiding(models.Model):
         abstract = True
 
 
-class RewindQuerySet(models.QuerySet["Rewind"]):
+class RewindQuerySet(RecordedQuerySet["Rewind"]):
     """Rewinds by whether they can be taken back."""
 
     def undoable(self) -> Self:
@@ -189,7 +190,7 @@ class RewindQuerySet(models.QuerySet["Rewind"]):
         )
 
 
-class Rewind(Hiding):
+class Rewind(Recorded, Hiding):
     """The user went back to before message ``to_seq``; ``last_seq`` was the newest one then.
 
     An edit and an answer asked for anew set what was there aside as a version: ``version`` is its
@@ -198,6 +199,22 @@ class Rewind(Hiding):
     ``rewind_parent`` is a later rewind that took this one along. ``files_before`` is a snapshot of
     the workspace, where the files went back too.
     """
+
+    KIND = AuditEntry.Kind.REWIND
+    FACTS = (
+        "cause",
+        "to_seq",
+        "last_seq",
+        "root_seq",
+        "version",
+        "files_before",
+        "brings_back_id",
+        "messages_hidden",
+        "results_hidden",
+        "condensations_hidden",
+        "created_at",
+        "undone_at",
+    )
 
     class Cause(models.TextChoices):
         """Why something was set aside."""

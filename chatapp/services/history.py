@@ -143,7 +143,7 @@ def undo_condensation(*, condensation: Condensation) -> None:
             raise Refused(_("A later condensation or rewind hides this one. Undo that first."))
         store.undo_reduction(message)
         _refuse_if_too_large(locked)
-        Condensation.objects.filter(pk=attempt.pk).update(
+        Condensation.objects.filter(pk=attempt.pk).change(
             status=Condensation.Status.UNDONE, undone_at=timezone.now()
         )
 
@@ -162,8 +162,7 @@ def put_back(*, condensation: Condensation, index: int) -> None:
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, budgets.COUNTER)
         store.append_message(locked.pk, message, tokens=tokens)
-        row.receipt = receipt.with_kept(index)
-        row.save(update_fields=["receipt"])
+        Condensation.objects.filter(pk=row.pk).change(receipt=receipt.with_kept(index))
 
 
 def _put_back_block(fact: condense.Probe) -> condense.TextBlock:

@@ -36,12 +36,12 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
     for call in _open_calls(turn):
         _close_call(call, turn, reason)
     _answer_calls(turn)
-    turn.questions.filter(status=Question.Status.PENDING).update(
+    turn.questions.filter(status=Question.Status.PENDING).change(
         status=Question.Status.WITHDRAWN, answered_at=timezone.now()
     )
     for attempt in turn.condensations.filter(status=Condensation.Status.RUNNING):
         spent = ModelCall.objects.filter(condensation=attempt).spent()
-        Condensation.objects.filter(pk=attempt.pk).update(
+        Condensation.objects.filter(pk=attempt.pk).change(
             status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now(), **spent
         )
 

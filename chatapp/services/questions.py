@@ -35,7 +35,7 @@ def answer_question(*, question: Question, decision: str, words: str = "") -> No
         raise Refused(_("This answer is too long. Put it into a message of its own."))
     with transaction.atomic():
         asked = Question.objects.pending().filter(pk=question.pk)
-        changed = asked.update(status=status, answer=words.strip(), answered_at=timezone.now())
+        changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())
         if changed and decision == ALWAYS:
             _allow_always(question)
     if not changed:

@@ -10,6 +10,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 import condense
 from chatapp.models import Condensation, Conversation, Message, Profile, Rewind, store
 from chatapp.models.crypto import DecryptionFailed
+from chatapp.upkeep import audit
 
 # Of one kind of problem, so many places are named.
 NAMED = 5
@@ -135,6 +136,13 @@ def _named(sentence: str, found: Iterable[object]) -> Iterator[str]:
         yield f"And {count - NAMED} more of these."
 
 
+def _chains() -> Iterator[str]:
+    """Follow the audit chain of each conversation."""
+    for verdict in audit.verify_all():
+        for problem in verdict.problems[:NAMED]:
+            yield f"Conversation {verdict.conversation.pk}: {problem}"
+
+
 _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
     _damage,
     _migrations,
@@ -144,4 +152,5 @@ _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
     _records,
     _contents,
     _keys,
+    _chains,
 )

@@ -11,6 +11,7 @@ import condense
 from chatapp import services
 from chatapp.context.requests.reader import RequestReader, find_changed
 from chatapp.models import Conversation, Manifest, Message, Turn, store
+from chatapp.upkeep.audit import verify_all
 from tests.standin.server import Standin
 
 
@@ -28,6 +29,7 @@ def shown_as_sent(request: pytest.FixtureRequest) -> Iterator[None]:
         standin = request.getfixturevalue("anthropic_standin")
     yield
     assert [*find_changed()] == []
+    assert [one for verdict in verify_all() for one in verdict.problems] == []
     if standin is not None:
         manifests = Manifest.objects.exclude(call__model="offline").order_by("pk")
         rebuilt = [RequestReader(one.call.conversation_id).read(one) for one in manifests]

@@ -236,7 +236,7 @@ def test_a_crash_leaves_nothing_running_for_ever(conversation: Conversation, say
     say("user", "Hello")
     attempt = record_for(conversation, say("user", "x"))
     open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
-    Condensation.objects.filter(pk=attempt.pk).update(**open_still)
+    Condensation.objects.filter(pk=attempt.pk).change(**open_still)
     assert services.close_interrupted() == {conversation.pk}
     assert services.close_interrupted() == set()
     turn.refresh_from_db()
@@ -254,7 +254,7 @@ def test_only_what_began_before_is_taken_for_interrupted(
     turn = Turn.objects.create(conversation=conversation)
     attempt = record_for(conversation, say("user", "x"))
     open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
-    Condensation.objects.filter(pk=attempt.pk).update(**open_still)
+    Condensation.objects.filter(pk=attempt.pk).change(**open_still)
     assert services.close_interrupted(conversation, started_before=looked) == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()

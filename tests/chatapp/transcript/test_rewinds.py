@@ -104,7 +104,7 @@ def test_everything_counts_as_people_see_it(conversation: Conversation, say: Say
     made = summarise(conversation)
     attempt = record_for(conversation, made)
     hidden = store.hidden_by(conversation.pk, [made]).count_seen()
-    Condensation.objects.filter(pk=attempt.pk).update(**hidden)
+    Condensation.objects.filter(pk=attempt.pk).change(**hidden)
     first, *_others, fold = rows(conversation)
     assert isinstance(first, MessageRow)
     assert first.hidden_by

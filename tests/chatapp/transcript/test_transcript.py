@@ -88,7 +88,7 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     marker = condense.Message(role="user", content="1 cleared", tags=tags)
     reduction = replace(reduction_of(marker, (first,)), kind="cleared")
     record = record_for(conversation, store.apply_reduction(conversation.pk, reduction))
-    Condensation.objects.filter(pk=record.pk).update(kind=Condensation.Kind.CLEARED)
+    Condensation.objects.filter(pk=record.pk).change(kind=Condensation.Kind.CLEARED)
     rows = transcript.page(conversation).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
     cleared = [part.cleared is not None for part in parts if isinstance(part, ToolCard)]

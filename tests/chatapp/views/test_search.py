@@ -99,7 +99,7 @@ def test_what_was_set_aside_says_why(
 ) -> None:
     """Going back is not the only reason: there may be another version now."""
     say("user", "compass")
-    Rewind.objects.filter(pk=store.rewind(conversation.pk, to_seq=1).pk).update(cause=cause)
+    Rewind.objects.filter(pk=store.rewind(conversation.pk, to_seq=1).pk).change(cause=cause)
     assert facts(search(browser, "compass")) == [f"You · {words}"]
 
 

@@ -1,0 +1,266 @@
+"""The audit chain: each change of a record is an entry, bound by its hash to all before it.
+
+A model of records is ``Recorded``, and ``change`` is how its rows are changed: the entry that tells
+of it is part of the same transaction. An entry holds what a record says in numbers and names, and
+digests of its texts and of every message that was written since the entry before. What opens a
+digest, its salt, stands beside the entry and is no part of its hash: where a content is erased, its
+salt goes with it, the chain holds, and nobody can try out what the content was.
+"""
+
+import secrets
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any, ClassVar, Self, override
+
+from django.db import models, transaction
+from django.db.models import F, FilteredRelation, Q
+from django.utils import timezone
+
+import condense
+from chatapp.models import chain, fields
+from chatapp.models.conversations import Conversation
+from chatapp.models.prepared import Change, insert, prepared, prepared_update
+
+SALT_BYTES = 16
+
+
+class AppendOnly(TypeError):
+    """Something would change what is on record, and leave no trace of it."""
+
+
+class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
+    """Entries in their order; they can be read and added to."""
+
+    def in_order(self) -> "AuditEntryQuerySet":
+        """Return entries as they were written."""
+        return self.order_by("number")
+
+    @override
+    def update(self, **columns: Any) -> int:
+        """Refuse anything but a change of what opens the digests, as when a content is erased."""
+        if columns.keys() - {"openings"}:
+            raise AppendOnly("An entry of the audit chain is never changed.")
+        return super().update(**columns)
+
+    @override
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Refuse."""
+        raise AppendOnly("An entry of the audit chain is never deleted.")
+
+
+class AuditEntry(models.Model):
+    """Entry ``number`` of a conversation's chain, from 1; ``previous`` is the hash before it.
+
+    The ``payload`` is kept as the text that was hashed: a JSON object with ``digests`` by the name
+    of what they stand for, and where it is ``about`` a record its name, its ``facts``, and which
+    ``texts`` its digest stands for. ``openings`` are the salts of the digests whose contents are
+    not erased.
+    """
+
+    class Kind(models.TextChoices):
+        """What an entry tells of."""
+
+        BEGINNING = "beginning"
+        CONDENSATION = "condensation"
+        REWIND = "rewind"
+        QUESTION = "question"
+        SEAL = "seal"
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="audit_entries")
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20, choices=Kind)
+    at = models.DateTimeField()
+    payload = models.TextField()
+    previous = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+    openings = models.JSONField(default=dict)
+
+    objects = AuditEntryQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("conversation", "number"), name="audit_number"),
+        )
+
+    def __str__(self) -> str:
+        """Name the entry."""
+        return f"Entry {self.number}"
+
+    @override
+    def save(self, *_args: Any, **_options: Any) -> None:
+        """Refuse: ``append`` is what adds an entry."""
+        raise AppendOnly("An entry of the audit chain is only appended.")
+
+    @override
+    def delete(self, *_args: Any, **_options: Any) -> tuple[int, dict[str, int]]:
+        """Refuse."""
+        raise AppendOnly("An entry of the audit chain is never deleted.")
+
+    @property
+    def expected_hash(self) -> str:
+        """The hash of what the entry says."""
+        return chain.link(
+            str(self.conversation_id),
+            number=self.number,
+            kind=self.kind,
+            at=self.at,
+            payload=self.payload,
+            previous=self.previous,
+        )
+
+
+class RecordedQuerySet[M: "Recorded"](models.QuerySet[M]):
+    """Records, which are changed together with the chain."""
+
+    def change(self, **columns: Any) -> int:
+        """Change these records, each with an entry in its conversation's chain; return how many."""
+        with transaction.atomic():
+            rows = list(self.with_conversation().select_for_update())
+            models.QuerySet(self.model).filter(pk__in=[row.pk for row in rows]).update(**columns)
+            for row in rows:
+                for name, value in columns.items():
+                    setattr(row, name, value)
+                row.enter()
+        return len(rows)
+
+    def told_in(self, conversation: Conversation) -> Self:
+        """Return the records of which this conversation's chain tells."""
+        return self.filter(**{self.model.AUDITED_IN.replace(".", "__"): conversation.pk})
+
+    def with_conversation(self) -> Self:
+        """Read what names the conversation along with each record."""
+        through = self.model.AUDITED_IN.rpartition(".")[0]
+        return self.select_related(through) if through else self
+
+    @override
+    def update(self, **columns: Any) -> int:
+        """Change what is no part of the record; the rest goes through ``change``."""
+        kept = {*self.model.FACTS, *self.model.CONTENTS, "message"} & columns.keys()
+        if kept:
+            raise AppendOnly(f"{', '.join(sorted(kept))} can be changed with `change` only.")
+        return super().update(**columns)
+
+
+class Recorded(models.Model):
+    """A row of which the chain tells: its ``FACTS`` in plain, its ``CONTENTS`` as a digest.
+
+    ``AUDITED_IN`` leads to the key of the conversation.
+    """
+
+    KIND: ClassVar[AuditEntry.Kind]
+    AUDITED_IN: ClassVar[str] = "conversation_id"
+    FACTS: ClassVar[tuple[str, ...]]
+    CONTENTS: ClassVar[tuple[str, ...]] = ()
+
+    class Meta:
+        abstract = True
+
+    @property
+    def audited_as(self) -> str:
+        """How entries name the record."""
+        return f"{self.KIND} {self.pk}"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is told in plain."""
+        return {name: _plain(getattr(self, name)) for name in self.FACTS}
+
+    def contents(self) -> dict[str, Any]:
+        """Return what is told by a digest."""
+        return {name: _plain(getattr(self, name)) for name in self.CONTENTS}
+
+    def enter(self) -> None:
+        """Append an entry that tells of the record as it is now."""
+        append(
+            attrgetter(self.AUDITED_IN)(self),
+            self.KIND,
+            told={"about": self.audited_as, "facts": self.facts(), "texts": [*self.CONTENTS]},
+            contents={self.audited_as: self.contents()} if self.CONTENTS else {},
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Return a column as JSON, whether it comes from the database or is on its way there."""
+    match value:
+        case datetime():
+            return chain.moment(value)
+        case Decimal():
+            return format(round(value, fields.USD_PLACES).normalize(), "f")
+        case uuid.UUID():
+            return str(value)
+        case condense.Receipt():
+            return condense.well_formed_json(value.to_json())
+    return condense.well_formed_json(value)
+
+
+def append(
+    conversation_id: uuid.UUID,
+    kind: AuditEntry.Kind,
+    *,
+    told: Mapping[str, Any] | None = None,
+    contents: Mapping[str, Any] | None = None,
+) -> None:
+    """Append an entry with what is ``told`` in plain, committed to ``contents``.
+
+    It commits to all messages as well that no other entry has yet. The caller's transaction holds
+    what the entry tells of. One statement reads the head with those messages, and two write.
+    """
+    found = _head_and_news(pk=conversation_id)
+    number, previous, seq = found[0][:3]
+    committed = {**(contents or {})}
+    for *_head, seq_written, role, content in found:
+        if seq_written is not None:
+            seq = seq_written
+            committed[message_name(seq)] = said(role, content)
+    openings = {name: secrets.token_hex(SALT_BYTES) for name in committed}
+    digests = {name: chain.commit(openings[name], one) for name, one in committed.items()}
+    payload = chain.written({**(told or {}), "digests": digests})
+    entry = AuditEntry(
+        conversation_id=conversation_id,
+        number=number + 1,
+        kind=kind,
+        at=timezone.now(),
+        payload=payload,
+        previous=previous or chain.beginning(str(conversation_id)),
+        openings=openings,
+    )
+    entry.hash = entry.expected_hash
+    insert(entry)
+    _advance(pk=conversation_id, number=entry.number, head=entry.hash, seq=seq)
+
+
+def message_name(seq: int) -> str:
+    """Return how entries name a message."""
+    return f"message {seq}"
+
+
+def said(role: str, content: Any) -> dict[str, Any]:
+    """Return what is committed to of a message."""
+    return {"role": role, "content": content}
+
+
+@prepared(pk=models.UUIDField())
+def _head_and_news(pk: uuid.UUID) -> models.QuerySet[Conversation, tuple[Any, ...]]:
+    """Return the head with each message that is on no entry yet, or with None for one."""
+    later = Q(messages__seq__gt=F("audit_seq"))
+    found = Conversation.objects.filter(pk=pk)
+    return (
+        found.annotate(news=FilteredRelation("messages", condition=later))
+        .order_by("news__seq")
+        .values_list(
+            "audit_number", "audit_hash", "audit_seq", "news__seq", "news__role", "news__content"
+        )
+    )
+
+
+@prepared_update(
+    pk=models.UUIDField(),
+    number=models.IntegerField(),
+    head=models.CharField(),
+    seq=models.IntegerField(),
+)
+def _advance(pk: uuid.UUID, number: int, head: str, seq: int) -> Change:
+    columns = {"audit_number": number, "audit_hash": head, "audit_seq": seq}
+    return Conversation.objects.filter(pk=pk), columns

@@ -1,0 +1,78 @@
+"""A conversation in which everything has happened that goes on record."""
+
+import uuid
+from typing import Any
+
+from django.db import models
+
+import condense
+from chatapp import services
+from chatapp.models import AuditEntry, Condensation, Conversation, Question, Turn, store
+from chatapp.upkeep import audit
+from tests.chatapp.conftest import summarise
+from tests.chatapp.context.test_receipts import finding
+from tests.records import put_on_record
+
+
+def talk(conversation: Conversation, *texts: str) -> None:
+    """Say something, in turns."""
+    for number, text in enumerate(texts):
+        role: condense.Role = "assistant" if number % 2 else "user"
+        message = condense.Message(role=role, content=(condense.TextBlock(text),))
+        store.append_message(conversation.pk, message, tokens=10)
+
+
+def condense_on_record(conversation: Conversation, **columns: Any) -> Condensation:
+    """Condense all, as an attempt does that starts and succeeds."""
+    attempt = put_on_record(conversation, at_seq=1, status="running", prompt="Sum it up.")
+    receipt = condense.Receipt((finding("make", "missing"),))
+    made = {"message": summarise(conversation), "summary": "What was said.", "receipt": receipt}
+    Condensation.objects.filter(pk=attempt.pk).change(status="succeeded", **made, **columns)
+    return attempt
+
+
+def ask(turn: Turn, place: int, **columns: Any) -> Question:
+    """Have a turn ask a person."""
+    usual = {"seq": 1, "place": place, "kind": "permission", "tool": "run_command", "shown": "rm x"}
+    return Question.objects.create(turn=turn, **usual | columns)
+
+
+def live_through(conversation: Conversation) -> None:
+    """Talk, condense, put a fact back, undo, rewind and undo, edit, and answer questions."""
+    seventh = Conversation.objects.get(pk=conversation.pk).last_seq + 7
+    talk(conversation, "Where is north?", "Up.", "And south?", "Down.")
+    attempt = condense_on_record(conversation)
+    services.put_back(condensation=attempt, index=0)
+    talk(conversation, "East?", "Right.")
+    services.undo_condensation(condensation=attempt)
+    rewound = services.rewind_conversation(conversation=conversation, to_seq=seventh)
+    services.undo_rewind(rewind=rewound)
+    nonce = uuid.uuid4()
+    started = services.start_turn(
+        conversation=conversation, text="And West?", tokens=5, nonce=nonce, replaces=seventh
+    )
+    assert started
+    turn = started[0]
+    for place, decision in enumerate(("once", "deny")):
+        services.answer_question(question=ask(turn, place), decision=decision, words="since")
+    wanted = ask(turn, 2, kind="answer", text="Which way?", shown="", suggestions=["left"])
+    services.answer_question(question=wanted, decision="answer", words="Left.")
+    ask(turn, 3)
+    services.finish_turn(turn=turn, status=Turn.Status.STOPPED)
+    talk(conversation, "Thanks.", "Any time.")
+    condense_on_record(conversation, cost=None)
+
+
+def problems(conversation: Conversation) -> list[str]:
+    """Return what is wrong with the record of a conversation, as it is stored now."""
+    return audit.verify(Conversation.objects.get(pk=conversation.pk)).problems
+
+
+def raw(model: type[models.Model]) -> "models.QuerySet[Any]":
+    """Return all rows of a model as somebody changes them who writes to the database directly."""
+    return models.QuerySet(model)
+
+
+def entries(conversation: Conversation) -> list[AuditEntry]:
+    """Return the chain."""
+    return list(conversation.audit_entries.in_order())

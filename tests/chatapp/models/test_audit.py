@@ -1,0 +1,229 @@
+"""What happens to a context is on record as an entry of a chain, in the same transaction."""
+
+import hashlib
+import json
+import uuid
+from decimal import Decimal
+from importlib import import_module
+
+import pytest
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+
+from chatapp import services
+from chatapp.models import AuditEntry, Condensation, Conversation, Message, Question, Rewind, Turn
+from chatapp.models.audit import AppendOnly
+from chatapp.upkeep import audit
+from tests.chatapp.audited import (
+    ask,
+    condense_on_record,
+    entries,
+    live_through,
+    problems,
+    raw,
+    talk,
+)
+from tests.chatapp.conftest import Say
+from tests.chatapp.queries import statements
+
+SECRET = "the code is 4711"
+
+
+def told(conversation: Conversation) -> list[tuple[str, str]]:
+    """Return kind and status of each entry."""
+    found = [(one.kind, json.loads(one.payload)) for one in entries(conversation)]
+    return [(kind, say["facts"].get("status", say["facts"].get("cause"))) for kind, say in found]
+
+
+def test_each_thing_that_is_done_to_a_context_is_an_entry(conversation: Conversation) -> None:
+    """Condensations, facts put back, undos, rewinds, edits, approvals and answers, in order."""
+    live_through(conversation)
+    assert told(conversation) == [
+        ("condensation", "succeeded"),
+        ("condensation", "succeeded"),  # with a fact put back
+        ("condensation", "undone"),
+        ("rewind", "rewound"),
+        ("rewind", "rewound"),  # and taken back
+        ("rewind", "edited"),
+        ("question", "allowed"),
+        ("question", "denied"),
+        ("question", "answered"),
+        ("question", "withdrawn"),
+        ("condensation", "succeeded"),
+    ]
+    assert problems(conversation) == []
+
+
+def test_every_message_is_on_one_entry(conversation: Conversation) -> None:
+    """The first that is written after it."""
+    live_through(conversation)
+    names = [
+        name
+        for one in entries(conversation)
+        for name in json.loads(one.payload)["digests"]
+        if name.startswith("message ")
+    ]
+    whole = Conversation.objects.get(pk=conversation.pk)
+    assert sorted(names) == sorted(f"message {seq}" for seq in range(1, whole.last_seq + 1))
+
+
+def test_an_entry_holds_no_text(conversation: Conversation, say: Say) -> None:
+    """Neither of a message nor of a record: digests only."""
+    say("user", SECRET)
+    attempt = condense_on_record(conversation)
+    Condensation.objects.filter(pk=attempt.pk).change(summary=SECRET, focus=SECRET)
+    turn = Turn.objects.create(conversation=conversation)
+    services.answer_question(
+        question=ask(turn, 0, kind="answer", text=SECRET), decision="answer", words=SECRET
+    )
+    for one in entries(conversation):
+        assert "4711" not in one.payload + json.dumps(one.openings)
+
+
+def test_what_fails_leaves_no_entry(conversation: Conversation, say: Say) -> None:
+    """It is part of the transaction of what it tells."""
+    say("user", "Hello.")
+    with transaction.atomic():
+        services.rewind_conversation(conversation=conversation, to_seq=1)
+        transaction.set_rollback(True)
+    assert entries(conversation) == []
+    assert problems(conversation) == []
+
+
+def test_what_a_record_says_is_changed_with_an_entry_or_not_at_all(
+    conversation: Conversation, say: Say
+) -> None:
+    """So that nobody forgets it."""
+    say("user", "Hello.")
+    attempt = condense_on_record(conversation)
+    for columns in ({"status": "failed"}, {"summary": "x"}, {"message": None}):
+        with pytest.raises(AppendOnly, match="`change` only"):
+            Condensation.objects.filter(pk=attempt.pk).update(**columns)
+    with pytest.raises(AppendOnly):
+        Rewind.objects.update(to_seq=1)
+    with pytest.raises(AppendOnly):
+        Question.objects.update(status="allowed")
+    Condensation.objects.update(rewind_parent=None)
+
+
+def test_entries_are_only_added(conversation: Conversation) -> None:
+    """But for what opens a digest, which goes with what is erased."""
+    live_through(conversation)
+    with pytest.raises(AppendOnly, match="never changed"):
+        AuditEntry.objects.update(payload="")
+    with pytest.raises(AppendOnly, match="never deleted"):
+        conversation.audit_entries.filter(number=1).delete()
+    for change in ("save", "delete"):
+        with pytest.raises(AppendOnly):
+            getattr(entries(conversation)[0], change)()
+    AuditEntry.objects.filter(number=1).update(openings=entries(conversation)[0].openings)
+
+
+def test_a_conversation_that_is_gone_takes_its_chain_along(conversation: Conversation) -> None:
+    """As when an account is deleted."""
+    live_through(conversation)
+    Conversation.objects.filter(pk=conversation.pk).delete()
+    assert not AuditEntry.objects.exists()
+
+
+def test_what_is_stored_differently_than_it_was_given_is_on_record_as_stored(
+    conversation: Conversation, say: Say
+) -> None:
+    """Halves of letters are mended, and money has ten places."""
+    say("user", "Hello.")
+    attempt = condense_on_record(conversation)
+    Condensation.objects.filter(pk=attempt.pk).change(
+        summary="half \ud83d a letter", cost=Decimal("0.12345678901234"), notes=["\udc00"]
+    )
+    assert problems(conversation) == []
+
+
+def test_the_same_text_has_another_digest_each_time(conversation: Conversation) -> None:
+    """Its salt is drawn anew, so that nobody sees who said the same."""
+    talk(conversation, "yes", "yes", "yes")
+    condense_on_record(conversation)
+    digests = json.loads(entries(conversation)[0].payload)["digests"]
+    said = [digest for name, digest in digests.items() if name.startswith("message ")]
+    assert len({*said}) == len(said) == 4
+
+
+def test_an_erased_content_leaves_the_chain_valid(conversation: Conversation) -> None:
+    """It is counted as erased; what was not erased is still compared."""
+    live_through(conversation)
+    first = entries(conversation)[0]
+    kept = {name: salt for name, salt in first.openings.items() if name != "message 1"}
+    AuditEntry.objects.filter(pk=first.pk).update(openings=kept)
+    (said,) = problems(conversation)
+    assert said == "Message 1 can't be compared with entry 1: what opens its digest is gone."
+    raw(Message).filter(conversation=conversation, seq=1).update(content=[])
+    assert problems(conversation) == []
+    raw(Message).filter(conversation=conversation, seq=2).update(content=[])
+    assert problems(conversation) == ["Message 2 is not what entry 1 has on record."]
+    AuditEntry.objects.filter(pk=first.pk).update(openings={})
+    raw(Message).filter(conversation=conversation, seq__lte=5).update(content=[])
+    assert problems(conversation) == []
+
+
+def test_an_erased_content_can_not_be_guessed(conversation: Conversation, say: Say) -> None:
+    """Whoever has the entry and the right guess can't tell that it is right."""
+    say("user", "yes")
+    condense_on_record(conversation)
+    (entry,) = entries(conversation)
+    digest = json.loads(entry.payload)["digests"]["message 1"]
+    content = [{"text": "yes", "type": "text"}]
+    guess = json.dumps({"content": content, "role": "user"}, separators=(",", ":"))
+    salt = entry.openings["message 1"]
+    assert hashlib.sha256((salt + guess).encode()).hexdigest() == digest
+    assert len(bytes.fromhex(salt)) == 16
+    public = (entry.hash, entry.previous, str(conversation.pk), "")
+    assert digest not in {hashlib.sha256((one + guess).encode()).hexdigest() for one in public}
+
+
+def test_an_answer_costs_few_statements_more(conversation: Conversation, say: Say) -> None:
+    """One reads the head with the messages since, one inserts, one moves the head."""
+    for number in range(40):
+        say("user", f"text {number}")
+    turn = Turn.objects.create(conversation=conversation)
+    questions = [ask(turn, place) for place in range(3)]
+    for question in questions:
+        with statements() as sent:
+            services.answer_question(question=question, decision="once")
+        audited = [one for one in sent if "audit" in one]
+        assert [one.split()[0] for one in audited] == ["SELECT", "INSERT", "UPDATE"]
+        assert len(sent) == 5
+    assert len(json.loads(entries(conversation)[1].payload)["digests"]) == 1
+
+
+def test_a_turn_without_any_of_it_touches_no_chain(conversation: Conversation) -> None:
+    """What is said is written without a thought of the chain."""
+    with statements() as sent:
+        started = services.start_turn(
+            conversation=conversation, text="Hi", tokens=1, nonce=uuid.uuid4()
+        )
+        assert started
+        talk(conversation, "Hello.")
+        services.finish_turn(turn=started[0], status=Turn.Status.SUCCEEDED)
+    assert [one for one in sent if "auditentry" in one or 'SET "audit' in one] == []
+
+
+def test_a_conversation_from_before_is_on_record_since_the_upgrade(
+    conversation: Conversation, say: Say
+) -> None:
+    """Its chain begins with an entry that says so; what was said is on the next."""
+    say("user", "Before.")
+    loader = MigrationLoader(connection)
+    (name,) = (one for app, one in loader.disk_migrations if one.endswith("_audit_chain"))
+    begin = import_module(f"chatapp.migrations.{name}").begin_chains
+    begin(loader.project_state(("chatapp", name)).apps, None)
+    (entry,) = entries(conversation)
+    verdict = audit.verify(Conversation.objects.get(pk=conversation.pk))
+    assert (entry.kind, verdict.since, verdict.waiting) == ("beginning", entry.at, 1)
+    assert json.loads(entry.payload) == {"about": "", "digests": {}, "facts": {"last_seq": 1}}
+    condense_on_record(conversation)
+    assert problems(conversation) == []
+    assert "message 1" in json.loads(entries(conversation)[1].payload)["digests"]
+
+
+def test_a_new_conversation_is_on_record_since_it_began(conversation: Conversation) -> None:
+    """Without an entry that says so: nothing was before."""
+    assert audit.verify(conversation).since == conversation.created_at

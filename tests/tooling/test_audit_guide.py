@@ -1,0 +1,72 @@
+"""Whoever reads docs/audit.md can check a chain and a seal with what stands there."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+
+from chatapp import services
+from chatapp.models import Conversation
+from chatapp.upkeep import audit, seals
+from tests.chatapp.audited import live_through
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
+FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)\n```", GUIDE, re.DOTALL))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files of the guide, and nothing of this software."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a script of the guide."""
+    command = [sys.executable, "-I", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_example_is_checked_with_what_the_guide_has(folder: Path) -> None:
+    """In 20 lines, with the answer that stands below them."""
+    assert len([line for line in FILES["check_record.py"].splitlines() if line]) <= 20
+    done = run(folder, "check_record.py", "record.json")
+    assert done.stderr == ""
+    assert f"```text\n{done.stdout}```" in GUIDE
+
+
+def test_the_example_of_a_seal_fits_the_example_of_a_chain(folder: Path) -> None:
+    """It is signed, and names the head that the chain has."""
+    seal, record = json.loads(FILES["seal.json"]), json.loads(FILES["record.json"])
+    done = run(folder, "check_seal.py", "seal.json", seal["public_key"])
+    assert done.stdout == f"1 chains were sealed at {seal['sealed_at']}.\n", done.stderr
+    head = {"number": 2, "hash": record["entries"][-1]["hash"]}
+    assert seal["heads"] == {record["conversation"]: head}
+
+
+@pytest.mark.django_db
+def test_a_real_chain_and_a_real_seal_are_checked_the_same_way(folder: Path) -> None:
+    """And a change of one letter is found."""
+    alice = User.objects.create_user("alice")
+    conversation = services.start_conversation(owner=alice)
+    live_through(conversation)
+    (folder / "seal.json").write_text(seals.make_seal())
+    assert run(folder, "check_seal.py", "seal.json", seals.public_key()).returncode == 0
+    changed = (folder / "seal.json").read_text().replace('"number": 11', '"number": 10')
+    (folder / "seal.json").write_text(changed)
+    done = run(folder, "check_seal.py", "seal.json", seals.public_key())
+    assert "InvalidSignature" in done.stderr
+    text = json.dumps(audit.export(Conversation.objects.get()), ensure_ascii=False)
+    for right, wrong, said in (
+        ("", "", "11 entries hold"),
+        ("Where is north?", "Where is South?", "message 1"),
+        (r":\"allowed\"", r":\"denied\"", "Entry 7"),
+    ):
+        (folder / "record.json").write_text(text.replace(right, wrong, 1) if right else text)
+        done = run(folder, "check_record.py", "record.json")
+        assert said in done.stdout + done.stderr
