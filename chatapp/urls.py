@@ -12,6 +12,7 @@ from chatapp.views import (
     conversations,
     files,
     health,
+    inspector,
     profiles,
     questions,
     search,
@@ -36,6 +37,9 @@ one_conversation = [
         name="remove_attachment",
     ),
     path("questions/<int:question_pk>/", questions.answer_question, name="answer_question"),
+    path("inspector/", inspector.show_upcoming, name="inspector"),
+    path("calls/<int:call_pk>/", inspector.show_call, name="call"),
+    path("calls/<int:call_pk>/request/", inspector.download_request, name="call_request"),
     path("files/", files.show_files, name="files"),
     path("files/file/", files.download_file, name="download_file"),
     path("files/all/", files.download_files, name="download_files"),
@@ -61,6 +65,7 @@ one_conversation = [
 ]
 
 one_condensation = [
+    path("", condensations.show_record, name="condensation"),
     path("hidden/", condensations.show_hidden, name="hidden"),
     path("put-back/", condensations.put_back, name="put_back"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),

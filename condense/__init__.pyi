@@ -77,6 +77,7 @@ from .prompts import (
 )
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
+from .reducing.composition import PartKind, part_kind, split_parts
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
     INTERRUPTED,
@@ -214,6 +215,7 @@ __all__ = [
     "OpaqueBlock",
     "Outcome",
     "Pairing",
+    "PartKind",
     "PerProfile",
     "Plan",
     "Policy",
@@ -289,6 +291,7 @@ __all__ = [
     "output_limit",
     "pair_calls",
     "parse_ledger",
+    "part_kind",
     "plan_truncation",
     "read_roo_settings",
     "receipt",
@@ -301,6 +304,7 @@ __all__ = [
     "rewind",
     "safe_cuts",
     "shape_request",
+    "split_parts",
     "summary_preface",
     "summary_system",
     "tool_result_to_text",

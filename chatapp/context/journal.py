@@ -82,6 +82,7 @@ class StoredJournal:
                 condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
                 purpose=opening.purpose,
                 profile_name=profile.name,
+                provider=profile.provider,
                 model=profile.model,
                 usage_measured=False,
                 **columns,

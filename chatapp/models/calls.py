@@ -87,6 +87,7 @@ class ModelCall(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
     draft = models.TextField(blank=True)
     profile_name = models.CharField(max_length=80)
+    provider = models.CharField(max_length=20, blank=True)
     model = models.CharField(max_length=100)
     tokens_input = models.PositiveIntegerField(default=0)
     tokens_output = models.PositiveIntegerField(default=0)

@@ -1,7 +1,7 @@
 """The vendors that answer: each folder here with a ``spec`` module is one, and nothing lists them.
 
 ``specs``     what a vendor says of itself; reading it imports no SDK
-``wire``      the bytes of requests and events
+``wire``      the bytes of requests and events; ``formats``  what a request says, read again
 ``http``      how a call leaves this server; ``failures``  what came of one that failed
 ``retrying``  makes a failed call again; ``sealed``  what may come in of a vendor's words
 """
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.ports import Model, Provider
 from chatapp.network.addresses import Guard
+from chatapp.providers.formats import RequestFormat
 from chatapp.providers.retrying import Retrying
 from chatapp.providers.sealed import Sealed
 from chatapp.providers.specs import ModelSpec, ProviderSpec
@@ -29,6 +30,7 @@ __all__ = [
     "keyless_spec",
     "provider_spec",
     "provider_specs",
+    "request_format",
 ]
 
 
@@ -48,6 +50,13 @@ def provider_spec(name: str) -> ProviderSpec:
 def keyless_spec() -> ProviderSpec:
     """Return the provider that answers without a key, for those who have none yet."""
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
+
+
+def request_format(name: str) -> RequestFormat:
+    """Return what reads a vendor's requests."""
+    module, _, attribute = provider_spec(name).format.partition(":")
+    made: RequestFormat = getattr(import_module(module), attribute)()
+    return made
 
 
 def create_provider(

@@ -115,6 +115,17 @@ def stacked(segments: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 @register.filter
+def laid_out(cards: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return a request's cards end to end, as parts of a bar."""
+    start = 0.0
+    placed = []
+    for card in cards:
+        placed.append({"segment": card.segment, "percent": card.percent, "start": start})
+        start += card.percent
+    return placed
+
+
+@register.filter
 def from_the_right(share: float) -> float:
     """Return where a bar's last segment begins."""
     return max(0.0, 100.0 - share)

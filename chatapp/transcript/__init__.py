@@ -6,6 +6,7 @@
 ``facts``   a receipt, ready to show
 ``labels``  triggers, reasons and outcomes in words
 ``attempts`` an attempt as one line of the history
+``record``  an attempt with all that is known of it
 ``events``  what happened between messages, as rows
 ``folding`` what a rewind took along, as one row
 ``builder`` rows of some consecutive messages
@@ -29,6 +30,7 @@ from chatapp.transcript.page import (
     revision,
 )
 from chatapp.transcript.parts import kind_of_line
+from chatapp.transcript.record import Record, read_record
 from chatapp.transcript.rows import (
     Asked,
     CallCost,
@@ -72,6 +74,7 @@ __all__ = [
     "NotePart",
     "Page",
     "Part",
+    "Record",
     "RewindRow",
     "Row",
     "TextPart",
@@ -91,6 +94,7 @@ __all__ = [
     "page_after",
     "page_around",
     "page_between",
+    "read_record",
     "read_todo",
     "revision",
     "seen_words",

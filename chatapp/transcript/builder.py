@@ -242,4 +242,5 @@ def _call_cost(message: Message) -> CallCost | None:
         missed=labels.cache_miss(call),
         dropped=len(call.transformations),
         request_id=call.request_id,
+        pk=call.pk,
     )

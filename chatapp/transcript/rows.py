@@ -114,6 +114,7 @@ class CallCost:
     missed: str = ""
     dropped: int = 0
     request_id: str = ""
+    pk: int = 0
 
 
 @dataclass(frozen=True, slots=True)

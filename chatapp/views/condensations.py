@@ -48,6 +48,18 @@ def show_condensations(request: Request) -> HttpResponse:
 
 @require_GET
 @signed_in
+def show_record(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """Show all that is on record of one attempt."""
+    conversation = own_conversation(request, pk)
+    attempts = conversation.condensations.select_related("message", "conversation")
+    attempt = get_object_or_404(attempts, pk=attempt_pk)
+    row = transcript.read_record(attempt)
+    context = {"conversation": conversation, "attempt": attempt, "row": row}
+    return render(request, "condensations/record.html", context)
+
+
+@require_GET
+@signed_in
 def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
     """List the messages that a condensation hid, each leading to its place."""
     conversation = own_conversation(request, pk)

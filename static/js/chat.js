@@ -5,6 +5,7 @@ import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
 import { Find } from "./find.js";
+import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
 import { closeContext, refusePanel, showPanel, showWritten, startPanel } from "./panel.js";
 import { Places } from "./places.js";
 import { Queue } from "./queue.js";
@@ -59,6 +60,7 @@ const show = {
   "code.streamed": (frame) => transcript.streamCode(frame),
   "transcript.changed"({ revision }) {
     tellOfList();
+    refreshInspector();
     return revision === transcript.revision || transcript.refetch();
   },
   "panel.changed": showPanel,
@@ -66,6 +68,7 @@ const show = {
   "condensing.progressed": showWritten,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
+    if (composer.turn && !frame.turn) refreshInspector();
     composer.show(frame.text, frame.turn);
     showWaiting(frame.waits);
   },
@@ -118,6 +121,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-jump], .margin-line a");
   if (link) {
     event.preventDefault();
+    closeInspector({ onlyDrawer: true });
     goTo(link);
   }
   const again = event.target.closest("[data-command]");
@@ -140,7 +144,8 @@ async function showAll(button) {
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || document.querySelector("dialog[open], :popover-open")) return;
   if (event.key === "Escape") {
-    if (closeContext() || find.close() || queue.cancel() || editing.cancel()) return;
+    if (closeContext() || closeInspector({ onlyDrawer: true }) || find.close()) return;
+    if (queue.cancel() || editing.cancel()) return;
     if (shortcutsAreOn()) composer.stop();
   }
   const plain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
@@ -156,6 +161,7 @@ new Suggestions([commandSource, pathSource]);
 startTitle();
 startClocks();
 startTodo();
+startInspector();
 startPanel(socket, () => composer.turn);
 showConnection(socket, signIn, (isLost) => {
   composer.showLine(isLost);

@@ -1,5 +1,5 @@
 // Copying: messages, code, details. The button itself says that it worked.
-import { sourceOf } from "./source.js";
+import { fetchText, sourceOf } from "./source.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
 
@@ -43,6 +43,7 @@ function wordsFor(button) {
   if (button.matches("[data-copy]")) {
     return sourceOf(row);
   }
+  if (button.matches("[data-copy-address]")) return fetchText(button.dataset.copyAddress);
   if (button.matches("[data-copy-details]")) return row.querySelector("[data-details]").textContent;
   if (button.matches("[data-copy-code]")) return button.parentElement.querySelector("pre").textContent;
   if (button.matches("[data-copy-from]")) return button.previousElementSibling.textContent;

@@ -3,10 +3,25 @@
 import hashlib
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from chatapp.context.requests.items import Copy, Item, plain, unpack
 from chatapp.models import Conversation, Fragment, Manifest, Message
+
+
+class Parts(NamedTuple):
+    """A request in its parts; ``sources`` are the stored messages that each fragment is made of."""
+
+    head: bytes
+    fragments: tuple[bytes, ...]
+    sources: tuple[tuple[int, ...], ...]
+    tail: bytes
+
+    @property
+    def body(self) -> bytes:
+        """The bytes that were sent."""
+        return b"".join((self.head, b",".join(self.fragments), self.tail))
 
 
 class RequestReader:
@@ -15,22 +30,35 @@ class RequestReader:
     def __init__(self, conversation_id: uuid.UUID) -> None:
         """Begin with nothing read."""
         self.conversation_id = conversation_id
+        self._known: dict[int, Manifest] = {}
         self._lists: dict[int, tuple[Item, ...]] = {}
         self._messages: dict[int, str] = {}
         self._fragments: dict[int, bytes] = {}
 
+    def learn(self, manifests: Iterable[Manifest]) -> None:
+        """Take records that others may be differences to: those are asked for one by one."""
+        self._known |= {one.pk: one for one in manifests}
+
     def read(self, manifest: Manifest) -> bytes:
         """Return the bytes that were sent; raise LookupError or ValueError where they are lost."""
-        items, tail = self._items(manifest)
-        self._load(items, manifest.head_id)
-        body = b",".join(map(self._bytes, items))
-        return b"".join((self._fragments[manifest.head_id], body, tail))
+        return self.parts(manifest).body
 
-    def _items(self, manifest: Manifest) -> tuple[tuple[Item, ...], bytes]:
+    def parts(self, manifest: Manifest) -> Parts:
+        """Return what was sent in its parts; raise as ``read`` does."""
+        items, tail = self.items(manifest)
+        self._load(items, manifest.head_id)
+        return Parts(
+            self._fragments[manifest.head_id],
+            tuple(map(self._bytes, items)),
+            tuple(map(sources_of, items)),
+            tail,
+        )
+
+    def items(self, manifest: Manifest) -> tuple[tuple[Item, ...], bytes]:
         """Return a call's whole list, and the tail; the lists are kept for the next call."""
         chain = [manifest]
         while (parent := chain[-1].parent) is not None and parent not in self._lists:
-            chain.append(Manifest.objects.get(pk=parent))
+            chain.append(self._known.get(parent) or Manifest.objects.get(pk=parent))
         tail = b""
         for one in reversed(chain):
             before = self._lists[one.parent] if one.parent is not None else ()
@@ -40,27 +68,23 @@ class RequestReader:
             self._lists[one.pk] = (*before[: one.kept], *added)
         return self._lists[manifest.pk], tail
 
+    def fragments(self, pks: Iterable[int]) -> Mapping[int, bytes]:
+        """Return the bytes of some fragments."""
+        if new := set(pks) - self._fragments.keys():
+            fragments = Fragment.objects.filter(conversation=self.conversation_id, pk__in=new)
+            for pk, data in fragments.values_list("pk", "data"):
+                self._fragments[pk] = zlib.decompress(data)
+        return self._fragments
+
     def _load(self, items: Iterable[Item], head: int) -> None:
         """Read what is needed and not yet known, in two queries."""
-        seqs, pks = set[int](), {head}
-        for item in items:
-            match item:
-                case int(seq):
-                    seqs.add(seq)
-                case (int(pk),):
-                    pks.add(pk)
-                case pieces:
-                    seqs |= {piece[0] for piece in pieces if isinstance(piece, tuple)}
-        if new := seqs - self._messages.keys():
+        if new := {seq for item in items for seq in sources_of(item)} - self._messages.keys():
             rows = Message.objects.filter(conversation=self.conversation_id)
             for seq, role, content in rows.filter(seq__in=new).values_list(
                 "seq", "role", "content"
             ):
                 self._messages[seq] = plain(role, content).decode()
-        if new := pks - self._fragments.keys():
-            fragments = Fragment.objects.filter(conversation=self.conversation_id, pk__in=new)
-            for pk, data in fragments.values_list("pk", "data"):
-                self._fragments[pk] = zlib.decompress(data)
+        self.fragments({head, *(pk for item in items if (pk := fragment_of(item)))})
 
     def _bytes(self, item: Item) -> bytes:
         match item:
@@ -76,6 +100,25 @@ class RequestReader:
             return piece
         seq, start, end = piece
         return self._messages[seq][start:end]
+
+
+def sources_of(item: Item) -> tuple[int, ...]:
+    """Return the numbers of the stored messages that an item is made of."""
+    match item:
+        case int(seq):
+            return (seq,)
+        case (int(),):
+            return ()
+        case pieces:
+            return tuple({piece[0]: None for piece in pieces if isinstance(piece, tuple)})
+
+
+def fragment_of(item: Item) -> int | None:
+    """Return which fragment an item is, None where it is made of messages."""
+    match item:
+        case (int(pk),):
+            return pk
+    return None
 
 
 def find_changed() -> Iterator[Manifest]:

@@ -25,6 +25,7 @@ SPEC = ProviderSpec(
     caches_prompts=True,
     takes_effort=True,
     takes_temperature=True,
+    format="chatapp.providers.openai.format:ChatFormat",
     models=(
         ModelSpec(
             "gpt-6.1-sol",

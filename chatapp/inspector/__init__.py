@@ -1,0 +1,24 @@
+"""What the model sees, and what it saw: the parts of a request, in order, with what each takes.
+
+``pieces``    messages taken apart, whoever wrote their parts
+``cards``     pieces of one kind together, measured against the window
+``upcoming``  the next request, and what is hidden from it
+``past``      a call's request, put together again from its stored bytes
+``comparing`` a call's request beside that of the call before
+``chart``     what the latest requests were made of
+"""
+
+from chatapp.inspector.chart import Chart, draw_chart
+from chatapp.inspector.past import PastCall, SeenCall, read_body, read_call
+from chatapp.inspector.upcoming import Upcoming, read_upcoming
+
+__all__ = [
+    "Chart",
+    "PastCall",
+    "SeenCall",
+    "Upcoming",
+    "draw_chart",
+    "read_body",
+    "read_call",
+    "read_upcoming",
+]

@@ -1,0 +1,181 @@
+"""What the latest requests of a conversation were made of, as columns of a chart."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from chatapp.context.requests.items import Item
+from chatapp.context.requests.log import LONGEST_CHAIN
+from chatapp.context.requests.reader import RequestReader, fragment_of, sources_of
+from chatapp.inspector.cards import MADE
+from chatapp.models import Conversation, Manifest, ModelCall
+from chatapp.providers import request_format
+from chatapp.providers.formats import read_frame
+
+CALLS = 40
+WIDTH, HEIGHT = 400, 100
+# Where nothing was counted: roughly what a token is of English text or of JSON.
+CHARACTERS_PER_TOKEN = 4
+# Shared out among the columns, the rest lies between them.
+FILLED = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One part of a column, in tokens and in the chart's units."""
+
+    name: str
+    tokens: int
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One call; ``dropped`` says that the context was condensed since the one before.
+
+    ``slices`` lie on each other from the lower edge.
+    """
+
+    call: ModelCall
+    tokens: int
+    x: float
+    width: float
+    slices: Sequence[Slice]
+    dropped: bool
+
+    @property
+    def measured(self) -> bool:
+        """Whether the provider told its size."""
+        return bool(self.call.tokens_prompt)
+
+    @property
+    def middle(self) -> float:
+        """Where a mark of the whole column stands."""
+        return self.x + self.width / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The columns, oldest first; the highest of them is ``most`` tokens."""
+
+    columns: Sequence[Column]
+    names: Sequence[tuple[str, str]]
+    most: int
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def draw_chart(conversation: Conversation) -> Chart | None:
+    """Return what the latest answers' requests were made of, None where none is on record."""
+    calls = _latest(conversation)
+    if not calls:
+        return None
+    weights = _Weights(conversation, calls)
+    sizes = [call.tokens_prompt or round(sum(weights.of(call).values())) for call in calls]
+    most, step = max(*sizes, 1), WIDTH / max(len(calls), 8)
+    befores = [calls[0], *calls[:-1]]
+    columns = [
+        Column(
+            call=call,
+            tokens=size,
+            x=index * step,
+            width=step * FILLED,
+            slices=tuple(_slices(weights.of(call), size, most)),
+            dropped=weights.summaries(call) > weights.summaries(before),
+        )
+        for index, (before, call, size) in enumerate(zip(befores, calls, sizes, strict=True))
+    ]
+    names = [
+        ("system", _("System prompt")),
+        ("tools", _("Tools")),
+        (MADE, _("Summary")),
+        ("messages", _("Messages")),
+    ]
+    return Chart(columns, names, most)
+
+
+def _latest(conversation: Conversation) -> list[ModelCall]:
+    calls = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT, manifest__isnull=False)
+    newest = calls.select_related("manifest").order_by("-created_at", "-pk")[:CALLS]
+    return [*reversed(newest)]
+
+
+def _slices(weights: Mapping[str, float], total: int, most: int) -> Iterator[Slice]:
+    whole, y = sum(weights.values()) or 1, float(HEIGHT)
+    for name, weight in weights.items():
+        tokens = total * weight / whole
+        height = HEIGHT * tokens / most
+        y -= height
+        yield Slice(name, round(tokens), y, height)
+
+
+class _Weights:
+    """How much of each call's request is of which kind, without reading what messages say."""
+
+    def __init__(self, conversation: Conversation, calls: Sequence[ModelCall]) -> None:
+        """Read the lists of all calls, and what of them is not known by number."""
+        self._reader = RequestReader(conversation.pk)
+        self._reader.learn(_chains(conversation, calls))
+        self._items = {call.pk: self._reader.items(call.manifest) for call in calls}
+        items = {item for listed, _tail in self._items.values() for item in listed}
+        loose = {pk for item in items if (pk := fragment_of(item))}
+        self._bytes = self._reader.fragments(loose | {call.manifest.head_id for call in calls})
+        self._rows = _rows(conversation, {seq for item in items for seq in sources_of(item)})
+        self._frames = dict[tuple[int, bytes], dict[str, float]]()
+
+    def of(self, call: ModelCall) -> Mapping[str, float]:
+        """Return the weights of a call's parts, from the lower edge upwards."""
+        items, tail = self._items[call.pk]
+        weights = {**self._frame(call, tail), MADE: 0.0, "messages": 0.0}
+        for item in items:
+            tokens, made = self._weigh(item)
+            weights[MADE if made else "messages"] += tokens
+        return weights
+
+    def summaries(self, call: ModelCall) -> int:
+        """Return the number of the newest summary or marker that a call was sent."""
+        items, _tail = self._items[call.pk]
+        sources = itertools.chain.from_iterable(map(sources_of, items))
+        return max((seq for seq in sources if self._rows[seq][1]), default=0)
+
+    def _weigh(self, item: Item) -> tuple[float, bool]:
+        if pk := fragment_of(item):
+            return len(self._bytes[pk]) / CHARACTERS_PER_TOKEN, False
+        rows = [self._rows[seq] for seq in sources_of(item)]
+        return sum(tokens for tokens, _made in rows), any(made for _tokens, made in rows)
+
+    def _frame(self, call: ModelCall, tail: bytes) -> Mapping[str, float]:
+        head = call.manifest.head_id
+        if (head, tail) not in self._frames:
+            self._frames[head, tail] = _frame_weights(call.provider, self._bytes[head], tail)
+        return self._frames[head, tail]
+
+
+def _frame_weights(provider: str, head: bytes, tail: bytes) -> dict[str, float]:
+    try:
+        frame = read_frame(request_format(provider), head, tail)
+    except ValueError:
+        return {"system": 0.0, "tools": 0.0}
+    tools = sum(len(json.dumps(tool)) for tool in frame.tools.values())
+    return {
+        "system": len(frame.system) / CHARACTERS_PER_TOKEN,
+        "tools": tools / CHARACTERS_PER_TOKEN,
+    }
+
+
+def _chains(conversation: Conversation, calls: Sequence[ModelCall]) -> Iterator[Manifest]:
+    """Return the records of some calls and those that they may be differences to."""
+    known = Manifest.objects.filter(call__conversation=conversation)
+    yield from known.filter(pk__gte=calls[0].pk)
+    yield from known.filter(pk__lt=calls[0].pk).order_by("-pk")[:LONGEST_CHAIN]
+
+
+def _rows(conversation: Conversation, seqs: set[int]) -> dict[int, tuple[int, bool]]:
+    """Return the tokens of stored messages, and whether the engine wrote them."""
+    found = conversation.messages.filter(seq__in=seqs)
+    columns = found.values_list("seq", "tokens", "condense_id", "truncation_id", "clear_id")
+    return {seq: (tokens, any(ids)) for seq, tokens, *ids in columns}

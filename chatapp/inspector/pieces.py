@@ -1,0 +1,138 @@
+"""Messages taken apart: their words, and what stands for hidden ones or beside them."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import condense
+
+SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
+# What an image or another block without words weighs beside text, in characters.
+_BLOCK = 200
+
+_ENVIRONMENT = condense.PartKind.ENVIRONMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a request; ``tokens`` are its weight beside the others.
+
+    ``seq`` is the stored message that it is or begins with, 0 where that is not known.
+    """
+
+    kind: str
+    text: str
+    tokens: float
+    name: str = ""
+    role: str = ""
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A message with its tokens; ``made`` says that the engine wrote it, None that nobody knows."""
+
+    message: condense.Message
+    tokens: int
+    made: bool | None
+    seq: int = 0
+
+
+def frame_pieces(system: str, tools: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, name and text of what stands before the messages."""
+    if system.strip():
+        yield SYSTEM, "", system
+    for name, text in tools:
+        yield TOOLS, name, text
+
+
+def message_pieces(messages: Sequence[Sized]) -> Iterator[Piece]:
+    """Yield the pieces of a request's messages, in order."""
+    newest = _newest(messages)
+    for index, one in enumerate(messages):
+        kind = MESSAGES if index < newest else NEWEST if index == newest else SINCE
+        yield from _pieces(one, kind)
+
+
+def _newest(messages: Sequence[Sized]) -> int:
+    """Return where the newest request stands; behind the end where there is none."""
+    found = (
+        index
+        for index in range(len(messages) - 1, -1, -1)
+        if messages[index].message.role == "user"
+        and any(kind is None and _is_said(block) for kind, block in _blocks(messages[index]))
+    )
+    return next(found, len(messages))
+
+
+def _is_said(block: condense.Block) -> bool:
+    return isinstance(block, condense.TextBlock) and bool(block.text.strip())
+
+
+def _pieces(one: Sized, default: str) -> Iterator[Piece]:
+    blocks = [*_blocks(one)]
+    whole = sum(_weight(block) for _, block in blocks) or 1
+    for kind, group in itertools.groupby(blocks, key=lambda found: found[0]):
+        said = tuple(block for _, block in group)
+        share = sum(map(_weight, said)) / whole
+        text = condense.tools_to_text(condense.Message(one.message.role, said)).text
+        calls = [block.name for block in said if isinstance(block, condense.ToolUseBlock)]
+        yield Piece(
+            kind=str(kind or default),
+            text=text or _names(said),
+            tokens=one.tokens * share,
+            name=", ".join(calls),
+            role=_role(one.message.role, said),
+            seq=one.seq,
+        )
+
+
+def _role(role: str, said: Sequence[condense.Block]) -> str:
+    only_results = all(isinstance(block, condense.ToolResultBlock) for block in said)
+    return "results" if said and only_results else role
+
+
+def _names(said: Iterable[condense.Block]) -> str:
+    return " · ".join(f"[{block.to_api().get('type')}]" for block in said)
+
+
+def _weight(block: condense.Block) -> int:
+    match block:
+        case condense.TextBlock(text):
+            return len(text) or 1
+        case condense.ToolUseBlock() | condense.ToolResultBlock():
+            return len(str(block)) or 1
+    return _BLOCK
+
+
+def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Block]]:
+    """Yield a message's blocks, each with what it is where somebody else than its author wrote it.
+
+    Only what the engine wrote is looked into for its parts: words that begin like one are words.
+    """
+    blocks = one.message.blocks
+    made = _begins_made(blocks) if one.made is None else one.made
+    for block in blocks:
+        match block:
+            case condense.TextBlock(text) if one.message.role == "user":
+                yield from _text_parts(block, text, made=made)
+            case condense.OpaqueBlock() if block.said is not None:
+                yield condense.PartKind.SUMMARY, block
+            case _:
+                yield None, block
+
+
+def _begins_made(blocks: Sequence[condense.Block]) -> bool:
+    first = blocks[0] if blocks else None
+    return isinstance(first, condense.TextBlock) and any(condense.split_parts(first.text))
+
+
+def _text_parts(
+    block: condense.TextBlock, text: str, *, made: bool
+) -> Iterator[tuple[condense.PartKind | None, condense.Block]]:
+    parts = [*condense.split_parts(text)] if made else []
+    for kind, part in parts:
+        yield kind, condense.TextBlock(part)
+    if not parts:
+        found = condense.part_kind(text)
+        yield found if made or found is _ENVIRONMENT else None, block

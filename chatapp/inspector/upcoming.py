@@ -1,0 +1,115 @@
+"""The next request of a conversation, as it would be sent now, and what is hidden from it."""
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db import models
+
+import condense
+from chatapp.context import budgets, sizes, toolboxes
+from chatapp.context.instructions import system_of
+from chatapp.inspector.cards import Card, cards_of
+from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
+from chatapp.models import Condensation, Conversation, Profile, Rewind, store
+from chatapp.models.turns import Hiding
+from chatapp.tools import tool_specs
+from chatapp.transcript import labels
+
+
+@dataclass(frozen=True, slots=True)
+class Hider:
+    """A record in force, and how much it hides; ``at`` is the place of its row."""
+
+    pk: uuid.UUID
+    name: str
+    icon: str
+    words: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upcoming:
+    """The next request: its cards, its size, an estimate unless ``measured``, and its window.
+
+    ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
+    says what rewinds have set aside.
+    """
+
+    cards: Sequence[Card]
+    tokens: int
+    measured: bool
+    window: int
+    model: str
+    hiders: Sequence[Hider]
+    rewound: str
+
+    @property
+    def percent(self) -> float:
+        """How full the window is."""
+        return 100 * self.tokens / self.window
+
+
+def read_upcoming(conversation: Conversation) -> Upcoming | None:
+    """Return what the model would be sent next, None where no profile answers."""
+    profile = conversation.profile
+    if profile is None:
+        return None
+    system = system_of(conversation, profile)
+    history = store.read_effective(conversation.pk)
+    size = sizes.Scale.read(conversation, profile, system).weigh(history)
+    found = (*_frame(conversation, profile, system), *_messages(history))
+    return Upcoming(
+        cards=cards_of(found, size.value, profile.context_window),
+        tokens=size.value,
+        measured=size.measured,
+        window=profile.context_window,
+        model=profile.model,
+        hiders=tuple(_hiders(conversation)),
+        rewound=_rewound(conversation),
+    )
+
+
+def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[Piece]:
+    offered = toolboxes.offered(conversation, profile)
+    weights = budgets.overhead_for(profile.provider, offered, system)
+    specs = tool_specs()
+    tools = [(name, json.dumps(specs[name].to_api(), indent=1)) for name in offered]
+    characters = sum(len(text) for _, text in tools) or 1
+    for kind, name, text in frame_pieces(system, tools):
+        share = weights.system if kind == SYSTEM else weights.tools * len(text) / characters
+        yield Piece(kind, text, share, name=name)
+
+
+def _messages(history: Sequence[condense.Message]) -> Iterator[Piece]:
+    return message_pieces(
+        [
+            Sized(
+                one,
+                condense.count_message(one, budgets.COUNTER) if one.tokens is None else one.tokens,
+                made=one.is_summary or one.is_marker,
+                seq=one.seq,
+            )
+            for one in history
+        ]
+    )
+
+
+def _hiders(conversation: Conversation) -> Iterator[Hider]:
+    """Yield the condensations whose summary or marker the model reads."""
+    rows = conversation.condensations.filter(
+        status=Condensation.Status.SUCCEEDED, message__hidden=False
+    )
+    for row in rows.brief().select_related("message").order_by("message__position", "message__seq"):
+        words, made = labels.kind_words(row.kind), row.message
+        at = f"{made.position}.{made.seq}" if made else ""
+        yield Hider(row.pk, words.name, words.icon, labels.hidden_text(row), at)
+
+
+def _rewound(conversation: Conversation) -> str:
+    """Say how much rewinds in force hide, "" where there are none."""
+    names = [column.name for column in Hiding._meta.fields]  # noqa: SLF001 - Django's documented API
+    in_force = Rewind.objects.filter(conversation=conversation, undone_at=None, rewind_parent=None)
+    sums = in_force.aggregate(**{name: models.Sum(name, default=0) for name in names})
+    return labels.seen_words(Rewind(**sums))

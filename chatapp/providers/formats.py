@@ -1,0 +1,85 @@
+"""How a request that was sent is read: as what it told the model, whatever its API is called.
+
+A provider names the class that reads its own; one that names none sends messages as they are
+shaped for it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import condense
+from chatapp.providers import wire
+
+Json = Mapping[str, Any]
+# Marks for a provider's cache: they tell the model nothing.
+_MARK = "cache_control"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a request says besides its messages; each tool as the API has it."""
+
+    system: str = ""
+    tools: Mapping[str, Json] = field(default_factory=dict)
+    parameters: Json = field(default_factory=dict)
+
+
+class RequestFormat(Protocol):
+    """Reads the JSON of an API's requests."""
+
+    def frame(self, body: Json) -> Frame:
+        """Return what a body says that has no messages but those that are no conversation's."""
+        ...
+
+    def message(self, said: Json) -> condense.Message:
+        """Return a message of a body."""
+        ...
+
+
+class MessagesFormat:
+    """Requests whose messages are as the engine has them."""
+
+    def frame(self, body: Json) -> Frame:
+        """Return what stands beside the messages."""
+        known = {"system", "tools", "messages"}
+        return Frame(
+            system=_text(body.get("system")),
+            tools={str(tool.get("name", "")): unmarked(tool) for tool in listed(body.get("tools"))},
+            parameters={name: value for name, value in body.items() if name not in known},
+        )
+
+    def message(self, said: Json) -> condense.Message:
+        """Return a message without its marks for the cache."""
+        content = said.get("content")
+        if isinstance(content, list):
+            content = [unmarked(block) for block in listed(content)]
+        return condense.Message.from_api({**said, "content": content or ""})
+
+
+def read_frame(own: RequestFormat, head: bytes, tail: bytes) -> Frame:
+    """Return what stands around a request's messages; raise ValueError where it is no JSON."""
+    body = wire.decode(head.rstrip(b",") + tail)
+    return own.frame(body if isinstance(body, Mapping) else {})
+
+
+def read_messages(own: RequestFormat, fragment: bytes) -> Iterator[condense.Message]:
+    """Yield the messages of a part of a request; raise ValueError where it is no JSON."""
+    for said in listed(wire.decode(b"[" + fragment + b"]")):
+        yield own.message(said)
+
+
+def listed(value: object) -> Sequence[Json]:
+    """Return the objects of a list."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def unmarked(value: Json) -> Json:
+    """Return an object without its mark for the cache."""
+    return {name: inner for name, inner in value.items() if name != _MARK}
+
+
+def _text(system: object) -> str:
+    if isinstance(system, str):
+        return system
+    return "\n\n".join(str(block.get("text", "")) for block in listed(system))

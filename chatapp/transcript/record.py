@@ -1,0 +1,136 @@
+"""All that is on record of one attempt, for a page of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.models import Condensation, ModelCall, Profile
+from chatapp.rendering import render_markdown
+from chatapp.rendering.numbers import number
+from chatapp.transcript import labels
+from chatapp.transcript.attempts import AttemptLine, attempt_lines
+from chatapp.transcript.facts import fact_groups, facts_kept
+from chatapp.transcript.rows import FactGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one part of the calls took; its cost is None where no price is known any more."""
+
+    label: str
+    tokens: int
+    cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An attempt with what decided, what was tried, what was called for it, and what came of it.
+
+    ``rungs`` are all attempts of the same moment, this one among them. ``decision`` has the
+    numbers, and ``spent`` tells input, cache and output apart.
+    """
+
+    attempt: Condensation
+    name: str
+    icon: str
+    decision: str
+    trigger_text: str
+    hidden_text: str
+    saved_percent: int | None
+    summary_html: str
+    analysis_html: str
+    facts: Sequence[FactGroup]
+    facts_kept: str
+    folded: condense.FoldingRecord | None
+    ledger: str
+    at: str
+    rungs: Sequence[AttemptLine]
+    calls: Sequence[ModelCall]
+    spent: Sequence[Spent]
+    undoable: bool = False
+
+
+def read_record(attempt: Condensation) -> Record:
+    """Return an attempt's record; costs what the attempt had, whatever else is stored."""
+    made, calls = attempt.message, list(attempt.calls.order_by("pk"))
+    failed = attempt.status == Condensation.Status.FAILED
+    return Record(
+        attempt=attempt,
+        name=labels.outcome_name(attempt.kind, attempt.status),
+        icon="alert" if failed else labels.kind_words(attempt.kind).icon,
+        decision=_decision(attempt),
+        trigger_text=labels.trigger_text(attempt),
+        hidden_text=labels.hidden_text(attempt),
+        saved_percent=labels.saved_percent(attempt),
+        summary_html=render_markdown(attempt.summary),
+        analysis_html=render_markdown(attempt.analysis),
+        facts=fact_groups(attempt.receipt),
+        facts_kept=facts_kept(attempt.receipt),
+        folded=attempt.read_folded(),
+        ledger=_ledger(attempt),
+        at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
+        rungs=_rungs(attempt),
+        calls=calls,
+        spent=_spent(attempt, calls),
+    )
+
+
+def _decision(attempt: Condensation) -> str:
+    """Say what was compared with what."""
+    return _("%(before)s of %(allowed)s tokens allowed, %(percent)s %% of that") % {
+        "before": number(attempt.tokens_before),
+        "allowed": number(attempt.allowed),
+        "percent": number(100 * attempt.tokens_before / max(1, attempt.allowed)),
+    }
+
+
+def _rungs(attempt: Condensation) -> Sequence[AttemptLine]:
+    """Return what was tried at the same moment, in order."""
+    same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
+    return attempt_lines(same.brief().select_related("conversation").order_by("started_at", "pk"))
+
+
+def _ledger(attempt: Condensation) -> str:
+    """Return the ledger that stands in the attempt's message, "" where there is none."""
+    content = attempt.message.content if attempt.message else ""
+    texts = [content] if isinstance(content, str) else [one.get("text", "") for one in content]
+    kinds = ((condense.part_kind(text), text) for text in texts)
+    return next((text for kind, text in kinds if kind is condense.PartKind.LEDGER), "")
+
+
+def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]:
+    """Return tokens by part, at the profile's prices where these give what was billed."""
+    tokens = condense.Usage(
+        input=sum(call.tokens_input for call in calls),
+        output=sum(call.tokens_output for call in calls),
+        cache_read=sum(call.tokens_cache_read for call in calls),
+        cache_write=sum(call.tokens_cache_write for call in calls),
+    )
+    parts = {
+        _("Input"): condense.Usage(input=tokens.input),
+        _("Read from the cache"): condense.Usage(cache_read=tokens.cache_read),
+        _("Written to the cache"): condense.Usage(cache_write=tokens.cache_write),
+        _("Output"): condense.Usage(output=tokens.output),
+    }
+    costs = _costs(attempt, [*parts.values()])
+    return [
+        Spent(label, usage.total, cost)
+        for (label, usage), cost in zip(parts.items(), costs, strict=True)
+    ]
+
+
+def _costs(attempt: Condensation, parts: Sequence[condense.Usage]) -> Sequence[Decimal | None]:
+    """Return what the parts cost by today's prices; nothing where these are others than then."""
+    name = attempt.writer_name or attempt.profile_name
+    model = attempt.writer_model or attempt.model
+    profile = Profile.objects.filter(
+        owner=attempt.conversation.owner_id, name=name, model=model
+    ).first()
+    costs = [profile.cost_of(usage) if profile else None for usage in parts]
+    known = sum((cost or Decimal(0) for cost in costs), Decimal(0))
+    if attempt.cost is None or abs(known - attempt.cost) > Decimal("0.000001"):
+        return [None] * len(parts)
+    return costs

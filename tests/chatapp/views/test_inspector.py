@@ -1,0 +1,406 @@
+"""What the model sees next and what it saw in any call: in order, in parts, checked and compared."""
+
+import hashlib
+import re
+import time
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp import inspector
+from chatapp.models import Condensation, Conversation, Fragment, Manifest, Message, ModelCall, store
+from chatapp.providers.anthropic.request import RequestWriter
+from chatapp.providers.openai.request import RequestWriter as ChatWriter
+from tests.chatapp.conftest import reduction_of
+from tests.chatapp.context.test_requests import MODEL, Session, text
+from tests.chatapp.queries import statements
+
+pytestmark = pytest.mark.django_db
+
+SUMMARY = (
+    f"## Conversation Summary\n{condense.summary_preface()}\n\nThe lexer is done.",
+    "## Ledger ~\nCopied from hidden messages, newest first.\n~ errors\nlint ⇒ E501\n~ end",
+    "<system-reminder>\n## File Context: a.py\n1--2 | def f()\n</system-reminder>",
+    "<environment_details>\n# Current time\nnoon\n</environment_details>",
+)
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+FORMATS = {"anthropic": RequestWriter, "openai": ChatWriter}
+
+
+@pytest.fixture
+def session(conversation: Conversation) -> Session:
+    """A session without a message."""
+    return Session(conversation)
+
+
+def condense_all(session: Session, *, keep: int = 1) -> Condensation:
+    """Hide all but the last messages behind a summary with all its parts; return the record."""
+    conversation = session.conversation
+    effective = store.read_effective(conversation.pk)
+    hidden = tuple(message.id for message in effective[: len(effective) - keep])
+    blocks = tuple(map(condense.TextBlock, SUMMARY))
+    tags = condense.Tags(condense_id=condense.Message("user", "").id)
+    made = condense.Message("user", blocks, tags=tags, tokens=200)
+    row = store.apply_reduction(conversation.pk, reduction_of(made, hidden))
+    return Condensation.objects.create(
+        conversation=conversation,
+        message=row,
+        status=Condensation.Status.SUCCEEDED,
+        kind=Condensation.Kind.CONDENSED,
+        strategy="fresh_start",
+        trigger="auto",
+        at_seq=row.seq - 1,
+        threshold=90,
+        threshold_source="global",
+        context_window=200_000,
+        allowed=171_808,
+        tokens_before=172_340,
+        tokens_before_measured=True,
+        tokens_after=9_120,
+        messages_hidden=len(hidden),
+        summary="The lexer is done.",
+        prompt="Summarise the conversation.",
+    )
+
+
+def answered(session: Session, provider: str = "anthropic", **columns: Any) -> ModelCall:
+    """Send what the model sees, and return the call on record."""
+    session.send()
+    call = ModelCall.objects.latest("pk")
+    columns = {"tokens_input": 1_000, "provider": provider} | columns
+    ModelCall.objects.filter(pk=call.pk).update(**columns)
+    return ModelCall.objects.select_related("manifest").get(pk=call.pk)
+
+
+def kinds(cards: Any) -> list[str]:
+    """Return what the cards are, in order."""
+    return [card.kind for card in cards]
+
+
+def call_address(call: ModelCall, name: str = "call") -> str:
+    """Return the address of a call's page."""
+    return reverse(name, args=[call.conversation_id, call.pk])
+
+
+def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
+    session: Session, browser: Client
+) -> None:
+    """System, tools, what the summary is made of, messages, the newest request; all of its size."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.use_tool(1, "A long result. " * 20)
+    condense_all(session)
+    session.say("user", condense.TextBlock("And now the parser"))
+    seen = inspector.read_upcoming(Conversation.objects.get(pk=session.conversation.pk))
+    assert seen is not None
+    parts = ["summary", "ledger", "files", "environment", "messages", "newest"]
+    assert kinds(seen.cards) == ["system", "tools", *parts]
+    assert sum(card.tokens for card in seen.cards) == pytest.approx(seen.tokens, abs=8)
+    page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
+    for words in ("System prompt", "Ledger", "Folded files", "Environment", "Newest request"):
+        assert words in page
+    assert "And now the parser" in page
+
+
+def test_what_is_hidden_is_named_with_the_record_that_hides_it(
+    session: Session, browser: Client
+) -> None:
+    """And leads to it."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.say("assistant", condense.TextBlock("Yes"))
+    session.say("user", condense.TextBlock("Go on"))
+    attempt = condense_all(session)
+    page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
+    assert "2 messages hidden" in page
+    assert f"#condensation-{attempt.pk}" in page
+
+
+def test_words_that_begin_like_a_summary_are_words(session: Session) -> None:
+    """Only what the engine wrote is taken apart."""
+    session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
+    seen = inspector.read_upcoming(Conversation.objects.get(pk=session.conversation.pk))
+    assert seen is not None
+    assert kinds(seen.cards) == ["system", "tools", "newest"]
+
+
+@pytest.mark.parametrize("provider", FORMATS)
+def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
+    session: Session, provider: str
+) -> None:
+    """Each vendor's folder says how its requests are read; nobody else knows."""
+    session.writer = FORMATS[provider](MODEL)
+    session.say("user", condense.TextBlock("Begin"))
+    session.use_tool(1, "A result. " * 20)
+    condense_all(session)
+    session.say("user", condense.TextBlock("And now the parser"))
+    session.use_tool(2, "Another result. " * 20)
+    past = inspector.read_call(answered(session, provider, tokens_cache_read=500))
+    parts = ["summary", "ledger", "files", "environment", "messages", "newest", "since"]
+    assert kinds(past.cards) == ["system", "tools", *parts]
+    assert past.cards[0].pieces[0].text == "You are kind."
+    assert [piece.name for piece in past.cards[1].pieces] == ["read_file"]
+    assert past.cards[7].pieces[0].text == "And now the parser"
+    assert sum(card.cached or 0 for card in past.cards) == pytest.approx(500, abs=8)
+    assert past.seen is not None
+    assert past.seen.matches
+
+
+def test_a_call_is_what_was_sent_byte_for_byte(session: Session, browser: Client) -> None:
+    """The page says so and shows the hash; the file has the bytes."""
+    session.say("user", condense.TextBlock("Begin"))
+    sent = session.send()
+    call = ModelCall.objects.latest("pk")
+    page = browser.get(call_address(call)).content.decode()
+    assert "Matches its hash" in page
+    assert hashlib.sha256(sent.body).hexdigest() in page
+    answer = browser.get(call_address(call, "call_request"))
+    assert answer.content == sent.body
+    assert answer["Content-Type"] == "application/json"
+    assert answer["Content-Disposition"].startswith("attachment")
+
+
+def test_a_request_whose_parts_were_changed_is_called_so(session: Session, browser: Client) -> None:
+    """Whoever changed a message in the database is found out."""
+    session.say("user", condense.TextBlock("Begin at the beginning"))
+    call = answered(session)
+    rows = Message.objects.filter(conversation=session.conversation)
+    content = rows.get().content
+    rows.update(content=[{"type": "text", "text": "Begin at the end, please"}])
+    page = browser.get(call_address(call)).content.decode()
+    rows.update(content=content)
+    assert "Does not match its hash" in page
+    assert "Matches its hash" not in page
+
+
+def test_a_request_that_is_lost_or_was_never_kept_is_no_error(
+    session: Session, browser: Client
+) -> None:
+    """Imported conversations have calls without requests."""
+    call = ModelCall.objects.create(
+        conversation=session.conversation, purpose="chat", profile_name="p", model="m"
+    )
+    assert "is not on record" in browser.get(call_address(call)).content.decode()
+    assert browser.get(call_address(call, "call_request")).status_code == 404
+
+
+def test_a_request_nobody_can_read_is_still_there(session: Session, browser: Client) -> None:
+    """A format of another day: no cards, the bytes all the same."""
+    session.say("user", condense.TextBlock("Begin"))
+    sent = session.send()
+    call = ModelCall.objects.latest("pk")
+    strange = SentRequestOf(sent).with_head(b"strange<")
+    session.record(strange)
+    call = ModelCall.objects.latest("pk")
+    page = browser.get(call_address(call)).content.decode()
+    assert "can't be told apart" in page
+    assert "Matches its hash" in page
+
+
+def test_a_call_is_compared_with_the_one_before(session: Session) -> None:
+    """What came, what fell out, and where the two part."""
+    session.say("user", condense.TextBlock("Begin"))
+    answered(session)
+    session.use_tool(1, "A result. " * 20)
+    longer = inspector.read_call(answered(session))
+    assert longer.comparison is not None
+    assert longer.comparison.begins_the_same
+    assert [message.role for message in longer.comparison.added] == ["assistant", "user"]
+    assert longer.comparison.gone == []
+    condense_all(session, keep=0)
+    session.say("user", condense.TextBlock("Go on"))
+    after = inspector.read_call(answered(session))
+    assert after.comparison is not None
+    assert (after.comparison.same, len(after.comparison.gone)) == (0, 3)
+    assert "Already the first message differs" in after.comparison.prefix_words
+
+
+def test_why_the_cache_was_missed_is_said(session: Session, browser: Client) -> None:
+    """In the provider's words where it has some; else as the two requests show it."""
+    session.say("user", condense.TextBlock("Begin"))
+    answered(session, tokens_input=10, tokens_cache_write=990)
+    session.say("assistant", condense.TextBlock("Yes"))
+    session.say("user", condense.TextBlock("Go on"))
+    told = answered(session, cache_miss="system_changed")
+    assert "the system prompt changed" in browser.get(call_address(told)).content.decode()
+    session.say("assistant", condense.TextBlock("Well"))
+    session.say("user", condense.TextBlock("On and on"))
+    expired = answered(session)
+    ModelCall.objects.filter(pk=told.pk).update(tokens_cache_write=900)
+    assert "had probably expired" in browser.get(call_address(expired)).content.decode()
+
+
+def test_the_system_prompt_and_the_tools_are_compared_too(session: Session) -> None:
+    """What stands before the messages changes all that follows."""
+    session.say("user", condense.TextBlock("Begin"))
+    answered(session)
+    sent = session.send()
+    changed = SentRequestOf(sent).with_head(sent.head.replace(b"kind", b"rude"))
+    session.record(changed)
+    call = ModelCall.objects.latest("pk")
+    ModelCall.objects.filter(pk=call.pk).update(provider="anthropic")
+    found = inspector.read_call(ModelCall.objects.get(pk=call.pk)).comparison
+    assert found is not None
+    assert found.system_changed
+    assert "ends in the system prompt" in found.prefix_words
+
+
+def test_what_people_and_models_write_is_text(session: Session, browser: Client) -> None:
+    """On every page, in every part."""
+    session.say("user", condense.TextBlock(HOSTILE))
+    use = condense.ToolUseBlock("c1", HOSTILE, {"path": HOSTILE})
+    session.say("assistant", condense.TextBlock(HOSTILE), use)
+    session.say("user", condense.ToolResultBlock("c1", HOSTILE))
+    answered(session)
+    session.say("user", condense.TextBlock(f"{HOSTILE} again"))
+    call = answered(session)
+    attempt = condense_all(session)
+    names = {"inspector": [], "call": [call.pk], "condensation": [attempt.pk]}
+    for name, more in names.items():
+        page = browser.get(reverse(name, args=[session.conversation.pk, *more])).content.decode()
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+
+
+def test_nobody_else_sees_any_of_it(
+    session: Session, bob: User, browser: Client, client: Client
+) -> None:
+    """Another user finds nothing, a stranger is asked to sign in."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.say("user", condense.TextBlock("Secret"))
+    call, attempt = answered(session), condense_all(session)
+    names = {
+        "inspector": [],
+        "call": [call.pk],
+        "call_request": [call.pk],
+        "condensation": [attempt.pk],
+    }
+    other = Client()
+    other.force_login(bob)
+    for name, more in names.items():
+        address = reverse(name, args=[session.conversation.pk, *more])
+        assert browser.get(address).status_code == 200
+        assert other.get(address).status_code == 404
+        assert client.get(address).status_code == 302
+
+
+def test_a_call_of_another_conversation_is_not_found(
+    session: Session, alice: User, browser: Client
+) -> None:
+    """Not even where both are the reader's own."""
+    session.say("user", condense.TextBlock("Begin"))
+    call = answered(session)
+    other = Conversation.objects.create(owner=alice)
+    assert browser.get(reverse("call", args=[other.pk, call.pk])).status_code == 404
+
+
+def test_the_panel_gets_what_the_page_has_without_the_page(
+    session: Session, browser: Client
+) -> None:
+    """One template for both."""
+    session.say("user", condense.TextBlock("Begin"))
+    address = reverse("inspector", args=[session.conversation.pk])
+    part = browser.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in part
+    assert "The next request" in part
+
+
+def test_the_chart_marks_where_the_context_was_condensed(
+    session: Session, browser: Client
+) -> None:
+    """With a table that has the same figures, each leading to its call."""
+    session.say("user", condense.TextBlock(text(300, 1)))
+    first = answered(session)
+    session.use_tool(1, text(300, 2))
+    answered(session, tokens_input=2_000)
+    condense_all(session, keep=0)
+    session.say("user", condense.TextBlock("Go on"))
+    answered(session, tokens_input=400)
+    chart = inspector.draw_chart(session.conversation)
+    assert chart is not None
+    assert [column.dropped for column in chart.columns] == [False, False, True]
+    assert [column.tokens for column in chart.columns] == [1_000, 2_000, 400]
+    shares = {part.name: part.tokens for part in chart.columns[2].slices}
+    assert shares["summary"] > shares["messages"] > 0
+    page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
+    assert page.count("<tr>") == 4
+    assert call_address(first) in page
+
+
+def fill(session: Session, turns: int, condensations: int) -> None:
+    """Have a conversation of so many turns, condensed so often, every request on record."""
+    every = turns // condensations
+    for number in range(turns):
+        session.say("user", condense.TextBlock(f"Question {number}: {text(40, number)}"))
+        if number % every == every - 1:
+            condense_all(session)
+        session.send()
+        session.say("assistant", condense.TextBlock(text(60, -number - 1)))
+        if number % 30 == 0:
+            session.begin()
+    ModelCall.objects.filter(manifest__isnull=False).update(
+        provider="anthropic", tokens_input=1_000
+    )
+
+
+def opened(browser: Client, address: str) -> tuple[int, float]:
+    """Return how many statements a page takes, and how many seconds of the processor."""
+    browser.get(address)
+    with statements() as sent:
+        began = time.process_time()
+        assert browser.get(address).status_code == 200
+        return len(sent), time.process_time() - began
+
+
+def test_a_long_conversation_opens_like_a_short_one(
+    session: Session, alice: User, browser: Client
+) -> None:
+    """300 turns and 10 condensations cost what 30 and one do; every request is as it was sent."""
+    long = session
+    short = Session(Conversation.objects.create(owner=alice, profile=long.conversation.profile))
+    fill(long, 300, 10)
+    fill(short, 30, 1)
+    pages = {}
+    for one in (long, short):
+        pk = one.conversation.pk
+        call = ModelCall.objects.filter(conversation=pk).latest("pk")
+        attempt = Condensation.objects.filter(conversation=pk).latest("started_at")
+        pages[one] = [
+            opened(browser, reverse(name, args=[pk, *more]))
+            for name, more in (
+                ("inspector", []),
+                ("call", [call.pk]),
+                ("condensation", [attempt.pk]),
+                ("chat", []),
+            )
+        ]
+    for (sent, seconds), (few, little) in zip(pages[long], pages[short], strict=True):
+        assert sent <= few + 2
+        assert sent < 30
+        assert seconds < 4 * little + 0.1
+    for call in ModelCall.objects.filter(conversation=long.conversation)[::30]:
+        past = inspector.read_call(call)
+        assert past.seen is not None
+        assert past.seen.matches
+
+
+class SentRequestOf:
+    """A request with something else before its messages."""
+
+    def __init__(self, sent: Any) -> None:
+        self.sent = sent
+
+    def with_head(self, head: bytes) -> Any:
+        """Return the request with this head, and the hash of it."""
+        body = b"".join((head, b",".join(self.sent.fragments), self.sent.tail))
+        made = type(self.sent)
+        return made(
+            head=head,
+            fragments=self.sent.fragments,
+            tail=self.sent.tail,
+            seqs=self.sent.seqs,
+            body=body,
+            digest=hashlib.sha256(body).digest(),
+        )

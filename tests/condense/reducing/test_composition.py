@@ -1,0 +1,43 @@
+"""What a summary is made of can be told from what it says, also where it was sent as one text."""
+
+import pytest
+
+import condense
+
+PARTS = {
+    "## Conversation Summary\nThe lexer is done.": "summary",
+    "## Ledger ~\nCopied from hidden messages, newest first.\n~ end": "ledger",
+    "<system-reminder>\n## File Context: a.py\n1--2 | def f()\n</system-reminder>": "files",
+    "<system-reminder>\n## Active Workflows\nBe brief.\n</system-reminder>": "workflows",
+    "## Newest Request, Verbatim\nFix the parser.": "request",
+    "## First Message, Verbatim\nHello": "request",
+    "## Pinned Message, Verbatim (user, 7)\nNever push.": "pins",
+    "<environment_details>\n# Current time\nnoon\n</environment_details>": "environment",
+}
+
+
+@pytest.mark.parametrize(("text", "kind"), PARTS.items(), ids=PARTS.values())
+def test_each_part_is_told_by_how_it_begins(text: str, kind: str) -> None:
+    """Whoever wrote it, the engine or its hooks."""
+    assert condense.part_kind(text) == kind
+
+
+def test_words_are_no_part() -> None:
+    """Nor is a heading in the middle of them."""
+    assert condense.part_kind("Please write ## Ledger ~") is None
+    assert [*condense.split_parts("Please write\n\n## Ledger ~")] == []
+
+
+def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
+    """Joined by an empty line, as a text for an API that has no blocks."""
+    joined = "\n\n".join(PARTS)
+    assert {text: kind for kind, text in condense.split_parts(joined)} == PARTS
+
+
+def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
+    """What the engine writes today begins as it is read here."""
+    text = condense.summary_preface()
+    assert condense.part_kind(text) == "summary"
+    marker = f"[Sliding window truncation: 7 messages hidden to reduce context]\n\n{text}"
+    assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]
+
