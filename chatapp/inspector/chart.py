@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+import condense
 from chatapp.context.requests.items import Item
 from chatapp.context.requests.log import LONGEST_CHAIN
 from chatapp.context.requests.reader import RequestReader, fragment_of, sources_of
 from chatapp.inspector.cards import MADE
 from chatapp.models import Conversation, Manifest, ModelCall
 from chatapp.providers import request_format
-from chatapp.providers.formats import read_frame
+from chatapp.providers.formats import read_frame, read_messages
 
 CALLS = 40
 WIDTH, HEIGHT = 400, 100
@@ -85,7 +86,7 @@ def draw_chart(conversation: Conversation) -> Chart | None:
             x=index * step,
             width=step * FILLED,
             slices=tuple(_slices(weights.of(call), size, most)),
-            dropped=weights.summaries(call) > weights.summaries(before),
+            dropped=bool(weights.made(call) - weights.made(before)),
         )
         for index, (before, call, size) in enumerate(zip(befores, calls, sizes, strict=True))
     ]
@@ -125,6 +126,7 @@ class _Weights:
         loose = {pk for item in items if (pk := fragment_of(item))}
         self._bytes = self._reader.fragments(loose | {call.manifest.head_id for call in calls})
         self._rows = _rows(conversation, {seq for item in items for seq in sources_of(item)})
+        self._loose = dict[int, bool]()
         self._frames = dict[tuple[int, bytes], dict[str, float]]()
 
     def of(self, call: ModelCall) -> Mapping[str, float]:
@@ -132,27 +134,39 @@ class _Weights:
         items, tail = self._items[call.pk]
         weights = {**self._frame(call, tail), MADE: 0.0, "messages": 0.0}
         for item in items:
-            tokens, made = self._weigh(item)
-            weights[MADE if made else "messages"] += tokens
+            for _key, tokens, made in self._weigh(item, call.provider):
+                weights[MADE if made else "messages"] += tokens
         return weights
 
-    def summaries(self, call: ModelCall) -> int:
-        """Return the number of the newest summary or marker that a call was sent."""
+    def made(self, call: ModelCall) -> set[object]:
+        """Return what names the summaries and markers that a call was sent."""
         items, _tail = self._items[call.pk]
-        sources = itertools.chain.from_iterable(map(sources_of, items))
-        return max((seq for seq in sources if self._rows[seq][1]), default=0)
+        weighed = itertools.chain.from_iterable(self._weigh(one, call.provider) for one in items)
+        return {key for key, _tokens, made in weighed if made}
 
-    def _weigh(self, item: Item) -> tuple[float, bool]:
+    def _weigh(self, item: Item, provider: str) -> Iterator[tuple[object, float, bool]]:
+        """Yield what an item is made of: its name, its tokens, whether the engine wrote it."""
         if pk := fragment_of(item):
-            return len(self._bytes[pk]) / CHARACTERS_PER_TOKEN, False
-        rows = [self._rows[seq] for seq in sources_of(item)]
-        return sum(tokens for tokens, _made in rows), any(made for _tokens, made in rows)
+            if pk not in self._loose:
+                self._loose[pk] = _begins_made(provider, self._bytes[pk])
+            yield item, len(self._bytes[pk]) / CHARACTERS_PER_TOKEN, self._loose[pk]
+        for seq in sources_of(item):
+            yield seq, *self._rows[seq]
 
     def _frame(self, call: ModelCall, tail: bytes) -> Mapping[str, float]:
         head = call.manifest.head_id
         if (head, tail) not in self._frames:
             self._frames[head, tail] = _frame_weights(call.provider, self._bytes[head], tail)
         return self._frames[head, tail]
+
+
+def _begins_made(provider: str, fragment: bytes) -> bool:
+    """Whether bytes that no message holds are a summary or a marker."""
+    try:
+        said = next(read_messages(request_format(provider), fragment), None)
+    except (ValueError, condense.InvalidMessage):
+        return False
+    return said is not None and said.role == "user" and any(condense.split_parts(said.text))
 
 
 def _frame_weights(provider: str, head: bytes, tail: bytes) -> dict[str, float]:

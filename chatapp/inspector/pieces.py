@@ -72,24 +72,25 @@ def _is_said(block: condense.Block) -> bool:
 def _pieces(one: Sized, default: str) -> Iterator[Piece]:
     blocks = [*_blocks(one)]
     whole = sum(_weight(block) for _, block in blocks) or 1
-    for kind, group in itertools.groupby(blocks, key=lambda found: found[0]):
+    for (kind, is_result), group in itertools.groupby(blocks, key=_group):
         said = tuple(block for _, block in group)
         share = sum(map(_weight, said)) / whole
         text = condense.tools_to_text(condense.Message(one.message.role, said)).text
         calls = [block.name for block in said if isinstance(block, condense.ToolUseBlock)]
         yield Piece(
-            kind=str(kind or default),
+            kind=str(kind or (MESSAGES if is_result and default == NEWEST else default)),
             text=text or _names(said),
             tokens=one.tokens * share,
             name=", ".join(calls),
-            role=_role(one.message.role, said),
+            role="results" if is_result else one.message.role,
             seq=one.seq,
         )
 
 
-def _role(role: str, said: Sequence[condense.Block]) -> str:
-    only_results = all(isinstance(block, condense.ToolResultBlock) for block in said)
-    return "results" if said and only_results else role
+def _group(found: tuple[condense.PartKind | None, condense.Block]) -> tuple[object, bool]:
+    """Tell what belongs together: a request and results that stand before it do not."""
+    kind, block = found
+    return kind, isinstance(block, condense.ToolResultBlock)
 
 
 def _names(said: Iterable[condense.Block]) -> str:

@@ -29,7 +29,7 @@ _BEGINNINGS = {
     TRUNCATION_TEXT.partition("{")[0]: PartKind.SUMMARY,
     f"{LEDGER} ~": PartKind.LEDGER,
     f"{_REMINDER}## File Context: ": PartKind.FILES,
-    recap.WORKFLOWS.partition(":\n")[0]: PartKind.WORKFLOWS,
+    f"{_REMINDER}## Active Workflows\n": PartKind.WORKFLOWS,
     f"{carrying.HEADING}\n": PartKind.REQUEST,
     f"{carrying.FIRST}\n": PartKind.REQUEST,
     f"{carrying.ANSWERED}\n": PartKind.REQUEST,

@@ -9,7 +9,7 @@ from django.urls import get_resolver, reverse
 from django.utils import timezone
 
 import condense
-from chatapp.models import Condensation, Conversation, Profile, Question, Rewind, Turn
+from chatapp.models import Condensation, Conversation, ModelCall, Profile, Question, Rewind, Turn
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 
@@ -102,12 +102,17 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         messages_hidden=0,
         condensations_hidden=0,
     )
+    call = ModelCall.objects.create(conversation=conversation, purpose="chat")
     turn = Turn.objects.create(conversation=conversation)
     question = Question.objects.create(turn=turn, seq=1, place=0, kind="answer", tool="ask_user")
     turn.finished_at = timezone.now()
     turn.save()
     known = {
         "attempt_pk": attempt.pk,
+        "call_pk": call.pk,
+        "attachment_pk": SOMEBODY,
+        "nonce": SOMEBODY,
+        "index": 0,
         "rewind_pk": rewind.pk,
         "question_pk": question.pk,
         "token": "x" * 300,

@@ -1,7 +1,6 @@
-"""What the model sees next and what it saw in any call: in order, in parts, checked and compared."""
+"""What the model sees next, and saw in any call: in order, in parts, checked and compared."""
 
 import hashlib
-import re
 import time
 from typing import Any
 
@@ -12,7 +11,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import inspector
-from chatapp.models import Condensation, Conversation, Fragment, Manifest, Message, ModelCall, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, store
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of
@@ -28,6 +27,7 @@ SUMMARY = (
     "<environment_details>\n# Current time\nnoon\n</environment_details>",
 )
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+Places = dict[str, list[object]]
 FORMATS = {"anthropic": RequestWriter, "openai": ChatWriter}
 
 
@@ -37,7 +37,7 @@ def session(conversation: Conversation) -> Session:
     return Session(conversation)
 
 
-def condense_all(session: Session, *, keep: int = 1) -> Condensation:
+def condense_all(session: Session, *, keep: int = 2) -> Condensation:
     """Hide all but the last messages behind a summary with all its parts; return the record."""
     conversation = session.conversation
     effective = store.read_effective(conversation.pk)
@@ -114,7 +114,7 @@ def test_what_is_hidden_is_named_with_the_record_that_hides_it(
     session.say("user", condense.TextBlock("Go on"))
     attempt = condense_all(session)
     page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
-    assert "2 messages hidden" in page
+    assert "1 message hidden" in page
     assert f"#condensation-{attempt.pk}" in page
 
 
@@ -257,7 +257,7 @@ def test_what_people_and_models_write_is_text(session: Session, browser: Client)
     session.say("user", condense.TextBlock(f"{HOSTILE} again"))
     call = answered(session)
     attempt = condense_all(session)
-    names = {"inspector": [], "call": [call.pk], "condensation": [attempt.pk]}
+    names: Places = {"inspector": [], "call": [call.pk], "condensation": [attempt.pk]}
     for name, more in names.items():
         page = browser.get(reverse(name, args=[session.conversation.pk, *more])).content.decode()
         assert "<script>alert" not in page
@@ -270,8 +270,8 @@ def test_nobody_else_sees_any_of_it(
     """Another user finds nothing, a stranger is asked to sign in."""
     session.say("user", condense.TextBlock("Begin"))
     session.say("user", condense.TextBlock("Secret"))
-    call, attempt = answered(session), condense_all(session)
-    names = {
+    call, attempt = answered(session), condense_all(session, keep=1)
+    names: Places = {
         "inspector": [],
         "call": [call.pk],
         "call_request": [call.pk],
@@ -307,17 +307,20 @@ def test_the_panel_gets_what_the_page_has_without_the_page(
     assert "The next request" in part
 
 
+@pytest.mark.parametrize("provider", FORMATS)
 def test_the_chart_marks_where_the_context_was_condensed(
-    session: Session, browser: Client
+    session: Session, browser: Client, provider: str
 ) -> None:
     """With a table that has the same figures, each leading to its call."""
+    session.writer = FORMATS[provider](MODEL)
     session.say("user", condense.TextBlock(text(300, 1)))
-    first = answered(session)
+    first = answered(session, provider)
     session.use_tool(1, text(300, 2))
-    answered(session, tokens_input=2_000)
+    answered(session, provider, tokens_input=2_000)
     condense_all(session, keep=0)
+    session.say("assistant", condense.TextBlock("Well"))
     session.say("user", condense.TextBlock("Go on"))
-    answered(session, tokens_input=400)
+    answered(session, provider, tokens_input=400)
     chart = inspector.draw_chart(session.conversation)
     assert chart is not None
     assert [column.dropped for column in chart.columns] == [False, False, True]

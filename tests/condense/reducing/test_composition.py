@@ -3,6 +3,7 @@
 import pytest
 
 import condense
+from condense.reducing.recap import WORKFLOWS
 
 PARTS = {
     "## Conversation Summary\nThe lexer is done.": "summary",
@@ -36,8 +37,8 @@ def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
 
 def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
     """What the engine writes today begins as it is read here."""
+    assert condense.part_kind(WORKFLOWS) == "workflows"
     text = condense.summary_preface()
     assert condense.part_kind(text) == "summary"
     marker = f"[Sliding window truncation: 7 messages hidden to reduce context]\n\n{text}"
     assert [kind for kind, _ in condense.split_parts(marker)] == ["summary"]
-
