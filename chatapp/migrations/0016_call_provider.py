@@ -15,7 +15,7 @@ def name_providers(apps: Apps, _editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("chatapp", "0014_queued_messages"),
+        ("chatapp", "0015_saved_commands"),
     ]
 
     operations = [
