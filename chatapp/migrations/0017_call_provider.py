@@ -15,7 +15,7 @@ def name_providers(apps: Apps, _editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("chatapp", "0015_saved_commands"),
+        ("chatapp", "0016_audit_chain"),
     ]
 
     operations = [
