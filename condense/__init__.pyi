@@ -99,6 +99,7 @@ from .situation.budget import (
 )
 from .situation.decision import require_enough
 from .situation.gauge import Gauge
+from .situation.language import language_in, language_of
 from .situation.policy import Policy
 from .situation.situation import (
     Addition,
@@ -282,6 +283,8 @@ __all__ = [
     "is_context_overflow",
     "known_strategies",
     "ladder_from",
+    "language_in",
+    "language_of",
     "ledger",
     "load_encoding",
     "load_prompt",

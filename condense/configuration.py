@@ -20,6 +20,7 @@ from condense.situation import (
     Policy,
     Resolver,
     Situation,
+    language_in,
     with_threshold,
 )
 from condense.strategies import Strategy
@@ -78,8 +79,9 @@ class Configuration:
     def situation(
         self, effective: Sequence[Message], tokens: TokenCount, budget: Budget, **rest: Any
     ) -> Situation:
-        """Return a conversation's situation with the user's wishes in it."""
-        wishes = {"automatic": self.automatic, "prompt": self.prompt}
+        """Return a conversation's situation with the user's wishes and language in it."""
+        language = language_in(effective)
+        wishes = {"automatic": self.automatic, "prompt": self.prompt, "language": language}
         return Situation(
             effective=tuple(effective), tokens=tokens, budget=budget, **{**wishes, **rest}
         )

@@ -3,6 +3,7 @@
 from condense.situation.budget import BUFFER, Budget
 from condense.situation.decision import Decision, require_enough
 from condense.situation.gauge import Gauge
+from condense.situation.language import language_in
 from condense.situation.policy import Policy
 from condense.situation.situation import (
     Addition,
@@ -30,6 +31,7 @@ __all__ = [
     "Situation",
     "Trigger",
     "Verdict",
+    "language_in",
     "require_enough",
     "with_threshold",
 ]

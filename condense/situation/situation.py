@@ -37,8 +37,8 @@ class Situation:
     has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
     keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` and
-    ``language``, where they are known, are for whoever chooses it. ``environment`` is awaited only
-    when its text is used.
+    ``language``, a code as :func:`condense.language_in` gives it, are for whoever chooses it.
+    ``environment`` is awaited only when its text is used.
 
     ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
     none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.

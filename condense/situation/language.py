@@ -1,0 +1,51 @@
+"""What language people write in, told by its script or its commonest words."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from condense.messages import Message
+
+LOOKED_AT = 2_000  # characters of a message
+NEWEST = 10  # messages that are looked at
+FEWEST = 2  # common words; one may be a name
+# A script that one language of many has to itself, or nearly; Japanese is written in Han, too.
+_SCRIPTS: Mapping[str, re.Pattern[str]] = {
+    "ja": re.compile("[\u3041-\u30ff]"),
+    "ko": re.compile("[\uac00-\ud7a3]"),
+    "zh": re.compile("[\u4e00-\u9fff]"),
+    "ar": re.compile("[\u0621-\u064a]"),
+    "hi": re.compile("[\u0904-\u0939]"),
+    "ru": re.compile("[\u0410-\u044f]"),
+}
+_COMMON: Mapping[str, str] = {
+    "en": "the and is are of to it that you this with for not what can please",
+    "de": "der die das und ist nicht ein eine zu mit für auf ich wir bitte wie",
+    "fr": "le la les et est des un une pas pour dans que je vous avec il",
+    "es": "el la los las y es un una que por para con no en del como",
+    "pt": "o a os as e é um uma que não para com em do da por",
+    "it": "il lo la gli e è un una che non per con di del sono come",
+    "tr": "ve bir bu için değil ile ne da de mi çok var olarak gibi daha lütfen",
+}
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def language_of(text: str) -> str:
+    """Return the code of the language that a text is written in, "" where that is not plain."""
+    text = text[:LOOKED_AT]
+    words = _WORD.findall(text.casefold())
+    for code, script in _SCRIPTS.items():
+        # Kana are in every Japanese sentence; else it is what most letters are of.
+        found = sum(bool(script.search(word)) for word in words)
+        if found and (code == "ja" or 2 * found > len(words)):
+            return code
+    counts = {code: sum(map(words.count, common.split())) for code, common in _COMMON.items()}
+    best, second = sorted(counts.values(), reverse=True)[:2]
+    return max(counts, key=lambda code: counts[code]) if best >= FEWEST and best > second else ""
+
+
+def language_in(messages: Sequence[Message]) -> str:
+    """Return the language of the user's newest words from which it can be told."""
+    users = (one for one in reversed(messages) if one.role == "user")
+    said = (one.words for one in users if not (one.is_summary or one.is_marker))
+    return next(filter(None, map(language_of, islice(filter(None, said), NEWEST))), "")
