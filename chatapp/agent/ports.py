@@ -44,7 +44,7 @@ class ToolSpec:
 
     name: str
     description: str
-    input_schema: Mapping[str, Any]
+    input_schema: Mapping[str, Any] = field(hash=False)
     tally: tuple[str, str] | None = None
     access: Access = Access.READ
     policy: Policy | None = None

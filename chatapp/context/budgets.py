@@ -9,9 +9,9 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 import condense
+from chatapp.agent.ports import ToolSpec
 from chatapp.models import Preferences, Profile
 from chatapp.providers import provider_spec
-from chatapp.tools import tool_specs
 
 ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
 
@@ -64,7 +64,7 @@ class Overhead:
         return self.system + self.tools
 
 
-def overhead_for(provider: str, tools: tuple[str, ...], system: str) -> Overhead:
+def overhead_for(provider: str, tools: tuple[ToolSpec, ...], system: str) -> Overhead:
     """Return what system prompt and tools weigh for a provider's models."""
     tool_prompt = provider_spec(provider).tool_prompt_tokens
     return Overhead(_size_of(system), _size_of_tools(tools) + tool_prompt)
@@ -75,7 +75,6 @@ def _size_of(system: str) -> int:
     return COUNTER.count(system)
 
 
-@functools.cache
-def _size_of_tools(tools: tuple[str, ...]) -> int:
-    specs = tool_specs()
-    return condense.count_tools([specs[name].to_api() for name in tools], COUNTER)
+@functools.lru_cache(maxsize=100)
+def _size_of_tools(tools: tuple[ToolSpec, ...]) -> int:
+    return condense.count_tools([spec.to_api() for spec in tools], COUNTER)

@@ -1,17 +1,21 @@
 """Which tools a conversation has, whether they may run, and what they work with."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
-from chatapp.agent.ports import Access, Line, Policy
+from chatapp.agent.ports import Access, Line, Policy, ToolSpec
+from chatapp.context import servers
 from chatapp.context.past import StoredHistory
-from chatapp.models import Conversation, Profile
+from chatapp.models import Conversation, McpServer, Profile
 from chatapp.network.addresses import Guard
-from chatapp.tools import Offers, WorkspaceToolbox, tool_specs
+from chatapp.tools import WorkspaceToolbox, tool_specs
+from chatapp.tools.mcp.remote import Place, RemoteTool
+from chatapp.tools.mcp.servers import Way
+from chatapp.tools.outputs import Outputs
 from chatapp.tools.ports import History, Person
 from chatapp.tools.shell import Shell
 
@@ -41,13 +45,21 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
     """
     own = conversation.tool_policies if conversation else {}
     decided = {**profile.tool_policies, **own}
-    specs = tool_specs()
+    specs = specs_for(profile.mcp_servers)
     policies = {name: Policy(policy) for name, policy in decided.items() if name in specs}
+    for name in servers.unseen(profile.mcp_servers):
+        if policies.get(name) is Policy.ALLOW:
+            policies[name] = Policy.ASK
     if conversation and _is_shared(conversation):
         policies |= {
             name: Policy.DENY for name, one in specs.items() if one.access in CHANGES_FILES
         }
     return policies
+
+
+def specs_for(own: Iterable[McpServer]) -> dict[str, ToolSpec]:
+    """Return all tools that there are for whom these servers are, by name."""
+    return {**tool_specs(), **servers.specs_of(own)}
 
 
 def _is_shared(conversation: Conversation) -> bool:
@@ -69,7 +81,7 @@ def is_own(conversation: Conversation) -> bool:
 
 def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy:
     """Return whether a tool may run in a conversation as it is stored now."""
-    spec = tool_specs().get(name)
+    spec = specs_for(profile.mcp_servers).get(name)
     decided = policies_of(conversation, profile).get(name)
     return decided or (spec.default_policy if spec else Policy.ALLOW)
 
@@ -78,13 +90,35 @@ def toolbox_for(
     folder: Path, conversation: Conversation | None, profile: Profile
 ) -> WorkspaceToolbox:
     """Return the tools of a conversation for a folder."""
+    foreign = _foreign(folder, conversation, profile)
+    offers = _offers(folder, conversation)
+    if settings.ALLOW_COMMANDS or foreign:
+        offers[Outputs] = lambda _line: Outputs(outputs_of(_pk(conversation)))
     policies = policies_of(conversation, profile)
-    return WorkspaceToolbox(folder, offers=_offers(folder, conversation), policies=policies)
+    return WorkspaceToolbox(folder, offers=offers, policies=policies, foreign=foreign)
 
 
-def _offers(folder: Path, conversation: Conversation | None) -> Offers:
+def _foreign(
+    folder: Path, conversation: Conversation | None, profile: Profile
+) -> Mapping[str, RemoteTool]:
+    """Return the tools of MCP servers; in files that others see, none runs as a command."""
+    own = profile.mcp_servers
+    if conversation and _is_shared(conversation):
+        own = [server for server in own if server.way == Way.HTTP]
+    outputs = outputs_of(_pk(conversation))
+    place = Place(folder, outputs, servers.guard(), servers.note_listing)
+    return servers.tools_of(own, place)
+
+
+def _pk(conversation: Conversation | None) -> uuid.UUID:
+    return conversation.pk if conversation else uuid.UUID(int=0)
+
+
+def _offers(
+    folder: Path, conversation: Conversation | None
+) -> dict[type[Any], Callable[[Line], Any]]:
     """Return what tools may ask for besides the folder."""
-    pk = conversation.pk if conversation else uuid.UUID(int=0)
+    pk = _pk(conversation)
     offers: dict[type[Any], Callable[[Line], Any]] = {
         Person: lambda line: line,
         Guard: lambda _line: WEB,
@@ -100,6 +134,6 @@ def outputs_of(conversation_id: uuid.UUID) -> Path:
     return Path(settings.DATA_DIR) / "outputs" / conversation_id.hex
 
 
-def offered(conversation: Conversation | None, profile: Profile) -> tuple[str, ...]:
-    """Return the names of the tools that the model is told about."""
-    return tuple(spec.name for spec in toolbox_for(Path(), conversation, profile).specs)
+def offered(conversation: Conversation | None, profile: Profile) -> tuple[ToolSpec, ...]:
+    """Return the tools that the model is told about."""
+    return toolbox_for(Path(), conversation, profile).specs

@@ -7,6 +7,7 @@
 ``policies``       which tools may run
 ``prompts``        what the model is told
 ``preferences``    how condensing and the agent work for one user
+``servers``        an MCP server, and its tools
 ``sign_in``        a name and a password
 """
 
@@ -16,11 +17,13 @@ from chatapp.forms.policies import PoliciesForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults, plain, provider_traits
 from chatapp.forms.prompts import SystemPromptForm
+from chatapp.forms.servers import McpServerForm
 from chatapp.forms.sign_in import SignInForm
 from chatapp.forms.thresholds import ThresholdChoice
 
 __all__ = [
     "CommandFormSet",
+    "McpServerForm",
     "NewConversationForm",
     "PoliciesForm",
     "PreferencesForm",

@@ -1,13 +1,12 @@
 """Which tools may run: allowed, asked about or denied, each by name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.agent.ports import Policy, ToolSpec
-from chatapp.tools import tool_specs
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -29,12 +28,14 @@ class PoliciesForm(forms.Form):
         self,
         data: Any = None,
         *,
+        specs: Iterable[ToolSpec],
         decided: Mapping[str, str],
         inherited: Mapping[str, str],
     ) -> None:
-        """Take what is decided here, and what holds where nothing is."""
+        """Take the tools, what is decided here, and what holds where nothing is."""
         super().__init__(data, prefix=PREFIX)
-        for name, spec in tool_specs().items():
+        for spec in specs:
+            name = spec.name
             self.fields[name] = forms.ChoiceField(
                 label=name,
                 required=False,

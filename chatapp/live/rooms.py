@@ -27,6 +27,7 @@ from chatapp.live.runs import start_queued, take_over
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.reading import reading
+from chatapp.tools.mcp.pool import pool as connections
 
 log = logging.getLogger(__name__)
 
@@ -266,6 +267,7 @@ class Hub:
         await self._until_ended(settings.SAFE_POINT)
         self.stop_all()
         await self._until_ended(STORING)
+        await connections().close()
         self.pulse.stop()
 
     def stop_all(self) -> None:

@@ -11,6 +11,7 @@
 ``records``        how the context was made smaller: Condensation
 ``audit``          the chain that tells of each change of a record: AuditEntry
 ``calls``          what was asked and run: ModelCall, ToolRun
+``servers``        programs of others that have tools: McpServer
 ``message_index``  which messages have the words that somebody looks for
 """
 
@@ -25,6 +26,7 @@ from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation
 from chatapp.models.requests import Fragment, Manifest
+from chatapp.models.servers import McpServer
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "Conversation",
     "Fragment",
     "Manifest",
+    "McpServer",
     "Message",
     "ModelCall",
     "Preferences",

@@ -4,6 +4,7 @@ import enum
 import hashlib
 import secrets
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import crypto, fields
+from chatapp.models.servers import McpServer, stored_servers
 from chatapp.providers import ProviderSpec, provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS
 
@@ -199,6 +201,11 @@ class Profile(models.Model):
         if not any(told) and self.spec.asks_key(self.base_url):
             return None
         return prices.cost(usage)
+
+    @cached_property
+    def mcp_servers(self) -> list[McpServer]:
+        """Its owner's servers that are in use, as they were when they were first asked for."""
+        return stored_servers(owner=self.owner_id, on=True)
 
     @property
     def has_key(self) -> bool:

@@ -12,6 +12,7 @@
 ``files``          the files of a workspace, put in and taken out
 ``queue``          messages that wait for what runs
 ``questions``      what a person says to a question
+``servers``        MCP servers: saved, tried, removed
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
 ``versions``       what an edit or another answer sets aside, and showing it again
@@ -87,6 +88,7 @@ from chatapp.services.queue import (
     was_queued,
 )
 from chatapp.services.samples import SAMPLES
+from chatapp.services.servers import remove_server, save_server, try_server
 from chatapp.services.uploads import block_for, clean_name
 from chatapp.services.workspaces import choose_workspace
 
@@ -146,10 +148,12 @@ __all__ = [
     "redeem_sign_in_token",
     "regenerate_answer",
     "remove_queued",
+    "remove_server",
     "rename_conversation",
     "restore_conversation",
     "retry_turn",
     "rewind_conversation",
+    "save_server",
     "saving",
     "send_queued",
     "start_condensing",
@@ -158,6 +162,7 @@ __all__ = [
     "switch_version",
     "take_over_waiting",
     "take_up",
+    "try_server",
     "undo_condensation",
     "undo_rewind",
     "was_queued",

@@ -22,14 +22,29 @@ from chatapp.tools.arguments import parse_arguments
 from chatapp.tools.workspace import Workspace, quote
 from chatapp.tools.writable import WritableWorkspace
 
-__all__ = ["Offers", "WorkspaceToolbox", "tool_specs"]
+__all__ = ["Foreign", "Offers", "WorkspaceToolbox", "tool_specs"]
 
 _logger = logging.getLogger(__name__)
+
+
+class Foreign(Protocol):
+    """A tool that has no file here: somebody else's, of an MCP server."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model is told about it."""
+        ...
+
+    async def run(self, arguments: Mapping[str, Any], line: Line) -> ToolOutcome:
+        """Run one call; raise ToolError. The arguments are as the model wrote them."""
+        ...
+
 
 # What a tool may ask for, by its type, made for one call.
 Offers = Mapping[type[Any], Callable[[Line], Any]]
 _NOTHING: Offers = {}
 _UNTOLD: Mapping[str, Policy] = {}
+_NONE: Mapping[str, Foreign] = {}
 
 
 class _Tool(Protocol):
@@ -71,11 +86,17 @@ def _asked_for(name: str) -> type[Any]:
 class WorkspaceToolbox:
     """The tools for the folder ``root``; implements the loop's Toolbox.
 
-    ``offers`` are the ports besides the folder; ``policies`` say by name which tools may run.
+    ``offers`` are the ports besides the folder; ``policies`` say by name which tools may run;
+    ``foreign`` are the tools besides our own, by name.
     """
 
     def __init__(
-        self, root: Path, *, offers: Offers = _NOTHING, policies: Mapping[str, Policy] = _UNTOLD
+        self,
+        root: Path,
+        *,
+        offers: Offers = _NOTHING,
+        policies: Mapping[str, Policy] = _UNTOLD,
+        foreign: Mapping[str, Foreign] = _NONE,
     ) -> None:
         """Open nothing yet: the folder is looked at when a tool runs."""
         self._workspace = WritableWorkspace(root)
@@ -85,26 +106,34 @@ class WorkspaceToolbox:
             **offers,
         }
         self._policies = policies
+        self._foreign = foreign
         self._tools = {name: tool for name, tool in _TOOLS.items() if self._is_offered(name)}
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools the model may call."""
-        return tuple(tool.SPEC for tool in self._tools.values())
+        foreign = (tool.spec for tool in self._foreign.values())
+        allowed = (spec for spec in foreign if self.policy(spec.name) is not Policy.DENY)
+        return (*(tool.SPEC for tool in self._tools.values()), *allowed)
 
     def _is_offered(self, name: str) -> bool:
         return self.policy(name) is not Policy.DENY and _asked_for(name) in self._offers
 
     def policy(self, name: str) -> Policy:
         """Return whether a tool may run, has to be asked for, or may not."""
-        tool = _TOOLS.get(name)
-        default = tool.SPEC.default_policy if tool else Policy.ALLOW
+        spec = self._spec(name)
+        default = spec.default_policy if spec else Policy.ALLOW
         return self._policies.get(name, default)
 
     def access(self, name: str) -> Access:
         """Return what a tool does to the world."""
-        tool = _TOOLS.get(name)
-        return tool.SPEC.access if tool else Access.READ
+        spec = self._spec(name)
+        return spec.access if spec else Access.READ
+
+    def _spec(self, name: str) -> ToolSpec | None:
+        if name in self._foreign:
+            return self._foreign[name].spec
+        return _TOOLS[name].SPEC if name in _TOOLS else None
 
     def holds(self, path: str) -> bool:
         """Whether the tools could read this path now; asks the disk."""
@@ -128,6 +157,8 @@ class WorkspaceToolbox:
             return ToolOutcome("The tool failed unexpectedly; the server's log says more.", True)
 
     async def _run(self, name: str, arguments: Mapping[str, Any], line: Line) -> str | ToolOutcome:
+        if name in self._foreign and self.policy(name) is not Policy.DENY:
+            return await self._foreign[name].run(arguments, line)
         tool = self._find(name)
         parsed = parse_arguments(tool.Arguments, arguments)
         given = self._offers[_asked_for(name)](line)
@@ -138,11 +169,14 @@ class WorkspaceToolbox:
     def _find(self, name: str) -> _Tool:
         tool = self._tools.get(name)
         if tool is None:
-            raise ToolError(f"There is no tool {quote(name)}. Tools: {', '.join(self._tools)}.")
+            names = ", ".join(spec.name for spec in self.specs)
+            raise ToolError(f"There is no tool {quote(name)}. Tools: {names}.")
         return tool
 
     async def preview(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return what a call would change, "" where it can't be told; raise ToolError."""
+        if name in self._foreign:
+            return ""
         tool = self._find(name)
         parsed = parse_arguments(tool.Arguments, arguments)
         show = getattr(tool, "preview", None)

@@ -1,6 +1,7 @@
-"""What commands put out: beginning and end for the model, and the whole to be read later."""
+"""What is long: beginning and end for the model, and the whole to be read later."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from chatapp.agent.errors import ToolError
@@ -13,6 +14,13 @@ _KEPT = re.compile(r"can be read with read_output, name ([0-9a-f]{16})\.\]")
 _CONTROLS = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00\x08\x0b\x0c\x0e-\x1f]"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The folder where one conversation's are kept."""
+
+    folder: Path
 
 
 def cut_in_the_middle(output: Path) -> str:
@@ -42,7 +50,7 @@ def find_output(outputs: Path, name: str) -> Path:
     """Return where an output is kept; raise ToolError where there is none of this name."""
     path = outputs / f"{name}.txt"
     if not _NAME.fullmatch(name) or not path.is_file():
-        raise ToolError("There is no output of this name. run_command says what it is called.")
+        raise ToolError("There is no output of this name. What was cut says what it is called.")
     return path
 
 

@@ -1,12 +1,11 @@
-"""Reads on in the output of a command that was too long to be given at once."""
+"""Reads on in the output of a command or a tool that was too long to be given at once."""
 
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.outputs import read_part
-from chatapp.tools.shell import Shell
+from chatapp.tools.outputs import Outputs, read_part
 
 # Bytes of one call.
 MOST = 40_000
@@ -16,21 +15,21 @@ MOST = 40_000
 class Arguments:
     """Which output, and from where."""
 
-    name: str = argument("The output's name, as run_command gives it.")
+    name: str = argument("The output's name, as it was given where it was cut.")
     start: int = argument("First byte to read.", default=0, minimum=0)
 
 
 SPEC = ToolSpec(
     name="read_output",
-    description="Read the whole output of a command that run_command has cut in the middle.",
+    description="Read the whole output of a call that was cut in the middle.",
     input_schema=schema_of(Arguments),
     tally=("Read {count} output", "Read {count} outputs"),
 )
 
 
-def run(shell: Shell, arguments: Arguments) -> str:
+def run(outputs: Outputs, arguments: Arguments) -> str:
     """Return a part, and how to read on."""
-    text, size = read_part(shell.outputs, arguments.name, arguments.start, MOST)
+    text, size = read_part(outputs.folder, arguments.name, arguments.start, MOST)
     reached = arguments.start + MOST
     if arguments.start >= size:
         raise ToolError(f"This output has only {size:,} bytes.")

@@ -70,16 +70,10 @@ class Shell:
         """Run a command to its end; a cancellation ends it, and all that it has started."""
         await asyncio.to_thread(make_room, self.outputs)
         output = self.outputs / f"{secrets.token_hex(8)}.txt"
-        sandbox = await asyncio.to_thread(sandboxed, self.root)
+        supervising = await asyncio.to_thread(supervised, self.root, seconds)
         started = time.monotonic()
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            str(Path(supervisor.__file__)),
-            *map(str, (seconds, MEMORY, PROCESSES)),
-            *sandbox,
-            "/bin/sh",
-            "-c",
+            *supervising,
             command,
             cwd=self.root,
             env=environment(self.root),
@@ -142,6 +136,17 @@ def environment(root: Path) -> Mapping[str, str]:
         "TERM": "dumb",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+def supervised(root: Path, seconds: int, *, lifeline: int = 0) -> list[str]:
+    """Return what goes before a command for /bin/sh, to be run in ``root``.
+
+    It ends when its time is up, or with what is at the other end of ``lifeline``: of its input,
+    which the command does not get then, or of another pipe.
+    """
+    limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
+    supervising = (sys.executable, "-I", str(Path(supervisor.__file__)), *limits)
+    return [*supervising, *sandboxed(root), "/bin/sh", "-c"]
 
 
 def bubblewrap() -> str | None:

@@ -1,10 +1,11 @@
 """Runs one command, and sees to it that nothing of it is left: a program of its own.
 
-    python -I supervisor.py SECONDS MEGABYTES PROCESSES COMMAND…
+    python -I supervisor.py SECONDS MEGABYTES PROCESSES LIFELINE COMMAND…
 
-It ends the command and all that it has started when the time is up, or when its standard input
-ends: that is the server's end of a pipe, which closes with the server however it dies. What a
-command leaves running is ended with it. Its exit code is the command's, or one of those below.
+It ends the command and all that it has started when the time is up, or when the lifeline ends: that
+is the server's end of a pipe, which closes with the server however it dies. Where that is standard
+input, the command has nothing to read. What it leaves running is ended with it. The exit code is
+the command's, or one of those below.
 """
 
 import contextlib
@@ -31,14 +32,17 @@ _LARGEST_FILE = 1024 * _SHARE
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
-    seconds, megabytes, processes = map(int, arguments[:3])
+    seconds, megabytes, processes, lifeline = map(int, arguments[:4])
+    os.set_inheritable(lifeline, lifeline == 0)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if not child:
-        _become(arguments[3:], seconds, megabytes, processes, libc)
+        if lifeline == 0:
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        _become(arguments[4:], seconds, megabytes, processes, libc)
     try:
-        return _wait(child, time.monotonic() + seconds)
+        return _wait(child, time.monotonic() + seconds, lifeline)
     finally:
         _end_all()
 
@@ -46,14 +50,12 @@ def main(arguments: list[str]) -> int:
 def _become(
     command: list[str], seconds: int, megabytes: int, processes: int, libc: ctypes.CDLL
 ) -> None:
-    """Become the command, in a session of its own, with nothing to read and within limits."""
+    """Become the command, in a session of its own and within limits."""
     try:
         os.setsid()
         # Python ignores these, and what it becomes would too.
         for one in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(one, signal.SIG_DFL)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         limits = (
             (resource.RLIMIT_CORE, 0),
@@ -83,7 +85,7 @@ def _count_own() -> int:
     return count
 
 
-def _wait(child: int, until: float) -> int:
+def _wait(child: int, until: float, lifeline: int) -> int:
     """Return the child's exit code, or why it has to end."""
     while True:
         done, status = os.waitpid(-1, os.WNOHANG)
@@ -92,8 +94,8 @@ def _wait(child: int, until: float) -> int:
             return code if code >= 0 else 128 - code
         if time.monotonic() > until:
             return TIMED_OUT
-        readable, _, _ = select.select([0], [], [], _TICK)
-        if readable and not os.read(0, 1):
+        readable, _, _ = select.select([lifeline], [], [], _TICK)
+        if readable and not os.read(lifeline, 1):
             return ENDED
 
 

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import Access
 from chatapp.models import Question
 from chatapp.rendering import render_markdown
 from chatapp.tools import tool_specs
+from chatapp.tools.mcp.definitions import SEPARATOR
 from chatapp.tools.outputs import kept_name
 from chatapp.transcript.attached import attached_part
 from chatapp.transcript.rows import Asked, HiddenBy, NotePart, Part, TextPart, ToolCard
@@ -112,10 +112,15 @@ def _card(
         cut_result=len(text) > SHOWN,
         seconds=answer.seconds if answer and took is None else took,
         since=live.since if isinstance(live, events.ToolStarted) else None,
-        whole=kept_name(text) if call.name == RUN_COMMAND else "",
+        whole=kept_name(text) if _may_be_cut(call.name) else "",
         cleared=answer.cleared if answer else None,
         asked=asked,
     )
+
+
+def _may_be_cut(tool: str) -> bool:
+    """Whether a tool's long results are kept whole: a command's, and those of MCP servers."""
+    return tool == RUN_COMMAND or SEPARATOR in tool
 
 
 def _outcome(
@@ -138,7 +143,7 @@ def asked_of(question: Question) -> Asked:
     return Asked(
         pk=question.pk,
         wants_words=question.kind == Question.Kind.ANSWER,
-        access=spec.access if spec else Access.EXECUTE,
+        access=spec.access if spec else "",
         text=question.text,
         suggestions=question.suggestions,
         lines=[(kind_of_line(line), line) for line in question.shown.splitlines()],

@@ -12,6 +12,7 @@ from chatapp import services
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.budgets import budget_for
 from chatapp.context.thresholds import Threshold
+from chatapp.context.toolboxes import specs_for
 from chatapp.forms import PoliciesForm, ProfileForm, model_defaults, provider_traits
 from chatapp.live import turns
 from chatapp.models import Preferences, Profile
@@ -74,7 +75,8 @@ def edit(request: Request, profile: Profile) -> HttpResponse:
     """Show the form of a profile, or save what was sent."""
     sent = request.POST if request.method == "POST" else None
     form = ProfileForm(sent, instance=profile)
-    tools = PoliciesForm(sent, decided=profile.tool_policies, inherited={})
+    specs = specs_for(profile.mcp_servers).values()
+    tools = PoliciesForm(sent, specs=specs, decided=profile.tool_policies, inherited={})
     if sent is not None and form.is_valid() and tools.is_valid():
         profile.tool_policies = tools.policies()
         form.save()

@@ -12,9 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatapp import services
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.instructions import PROJECT_FILE, system_of
+from chatapp.context.toolboxes import specs_for
 from chatapp.forms import PoliciesForm, SystemPromptForm
 from chatapp.live import turns
-from chatapp.models import Question
+from chatapp.models import McpServer, Question
 from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
 
 ANSWERED = "question-answered"
@@ -45,8 +46,10 @@ def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation = own_conversation(request, pk)
     profile = conversation.profile
     sent = request.POST if request.method == "POST" else None
+    own = McpServer.objects.in_use_by(request.user.pk)
     form = PoliciesForm(
         sent,
+        specs=specs_for(own).values(),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},
     )

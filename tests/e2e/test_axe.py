@@ -8,7 +8,16 @@ from tests.e2e.conftest import OpenPage
 
 pytestmark = pytest.mark.browser
 
-PAGES = ["/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/c/missing/"]
+PAGES = [
+    "/",
+    "/condensations/",
+    "/profiles/",
+    "/profiles/new/",
+    "/settings/",
+    "/mcp/",
+    "/mcp/new/",
+    "/c/missing/",
+]
 THEMES = ["light", "dark"]
 WIDTHS = [1280, 360]
 

@@ -9,7 +9,7 @@ from tests.e2e.conftest import OpenPage
 
 pytestmark = pytest.mark.browser
 
-PAGES = ["/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/"]
+PAGES = ["/", "/condensations/", "/profiles/", "/profiles/new/", "/settings/", "/mcp/", "/mcp/new/"]
 
 
 def ask(page: Page, words: str) -> None:

@@ -16,7 +16,7 @@ READING = {
 def offered(conversation: Conversation) -> set[str]:
     """Return the names of the tools that the model is told about."""
     assert conversation.profile
-    return {*toolboxes.offered(conversation, conversation.profile)}
+    return {spec.name for spec in toolboxes.offered(conversation, conversation.profile)}
 
 
 def test_commands_are_there_where_the_operator_allows_them(

@@ -14,7 +14,7 @@ import pytest
 from chatapp.agent.errors import ToolError
 from chatapp.agent.ports import ToolOutcome
 from chatapp.tools import WorkspaceToolbox, shell
-from chatapp.tools.outputs import HEAD, TAIL, read_part
+from chatapp.tools.outputs import HEAD, TAIL, Outputs, read_part
 from chatapp.tools.ports import Person
 from chatapp.tools.shell import Shell
 
@@ -49,7 +49,12 @@ def outputs(tmp_path: Path) -> Path:
 def toolbox(folder: Path, outputs: Path) -> WorkspaceToolbox:
     """The tools where the operator allows commands."""
     return WorkspaceToolbox(
-        folder, offers={Shell: lambda line: Shell(folder, outputs, line), Person: lambda line: line}
+        folder,
+        offers={
+            Outputs: lambda _line: Outputs(outputs),
+            Person: lambda line: line,
+            Shell: lambda line: Shell(folder, outputs, line),
+        },
     )
 
 

@@ -15,7 +15,10 @@ from chatapp.models import Conversation, Profile
 from condense import INHERIT
 from tests.chatapp.test_forms import PROFILE
 
-PAGES = ["conversations", "condensations", "profiles", "new_profile", "settings", "search"]
+PAGES = [
+    *("conversations", "condensations", "profiles", "new_profile", "settings", "search"),
+    *("mcp_servers", "new_mcp_server"),
+]
 
 
 @pytest.mark.parametrize("name", PAGES)

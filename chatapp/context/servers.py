@@ -1,0 +1,82 @@
+"""A user's MCP servers: which of their tools a conversation has, and what they list by now."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.agent.ports import ToolSpec
+from chatapp.models import McpServer
+from chatapp.models.crypto import DecryptionFailed
+from chatapp.network.addresses import Guard
+from chatapp.tools.mcp.definitions import Listing
+from chatapp.tools.mcp.remote import Place, RemoteTool
+from chatapp.tools.mcp.servers import Server, Way
+
+log = logging.getLogger(__name__)
+
+
+def guard() -> Guard:
+    """Return what judges the addresses of servers: as with those of profiles."""
+    return Guard(settings.ALLOW_PRIVATE_ADDRESSES)
+
+
+def may_run(server: McpServer) -> bool:
+    """Whether the operator allows what the server is: a command runs as the agent's do."""
+    return server.way == Way.HTTP or bool(settings.ALLOW_COMMANDS)
+
+
+def specs_of(servers: Iterable[McpServer]) -> dict[str, ToolSpec]:
+    """Return the tools of servers as the model is told of them, by name."""
+    return {
+        one.name: one.spec(server.described())
+        for server in servers
+        if may_run(server)
+        for one in server.offered
+    }
+
+
+def unseen(servers: Iterable[McpServer]) -> set[str]:
+    """Return the names of tools that changed since their owner looked at them."""
+    return {
+        one.name for server in servers for one in server.definitions if one.tool in server.unseen
+    }
+
+
+def tools_of(servers: Iterable[McpServer], place: Place) -> Mapping[str, RemoteTool]:
+    """Return the tools of servers to be run, by name; those whose secrets are lost are left out."""
+    return {one.definition.name: one for one in _tools(servers, place)}
+
+
+def _tools(servers: Iterable[McpServer], place: Place) -> Iterator[RemoteTool]:
+    for row in servers:
+        try:
+            server = row.reached()
+        except DecryptionFailed:
+            log.warning("the secrets of MCP server %s can't be read", row.pk)
+            continue
+        if may_run(row):
+            yield from (RemoteTool(server, definition, place) for definition in row.offered)
+
+
+async def note_listing(server: Server, listing: Listing) -> None:
+    """Keep what a server lists now; the next turn has it."""
+    await sync_to_async(keep_listing)(server.key, listing)
+
+
+@transaction.atomic
+def keep_listing(key: int, listing: Listing) -> None:
+    """Store what a server lists; what its owner has not seen so is noted, unless all is new."""
+    row = McpServer.objects.select_for_update().filter(pk=key).first()
+    if row is None:
+        return
+    known = {one.tool: one for one in row.definitions}
+    news = {one.tool for one in listing.definitions if known.get(one.tool) != one}
+    if row.listed_at:
+        row.unseen = sorted(news.union(row.unseen) & {one.tool for one in listing.definitions})
+    row.tools = [one.to_json() for one in listing.definitions]
+    row.listed_at = timezone.now()
+    row.save(update_fields=["tools", "unseen", "listed_at"])

@@ -1,0 +1,220 @@
+"""One connection to a server: opened, asked and closed, each within its time."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+import mcp_types as types
+from mcp import Client, MCPError
+from pydantic import TypeAdapter, ValidationError
+
+from chatapp.network.addresses import Guard
+from chatapp.tools.mcp.commands import CommandTransport
+from chatapp.tools.mcp.definitions import MAX_TOOLS, Listed, Listing, listing_of
+from chatapp.tools.mcp.servers import Server, ServerFailed, Way
+from chatapp.tools.mcp.web import WebTransport
+
+__all__ = ["Connection", "connect"]
+
+# Seconds to open and to list, to answer or at least to say how far it is, in all, and to close.
+OPENING, SILENCE, LONGEST, CLOSING = 30.0, 120.0, 1_800.0, 10.0
+# Seconds between two signs of progress that are shown.
+PAUSE = 0.25
+# Seconds for which a listing is believed: a server may become another meanwhile.
+FRESH = 30.0
+# Pages of a listing.
+MAX_PAGES = 20
+
+_ME = types.Implementation(name="palimpsest", title="Palimpsest", version="1")
+_ANSWER: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
+_ANNOYED = "It asks back, which this server can't answer."
+
+
+class Transport(Protocol):
+    """What carries messages to and from a server.
+
+    It is closed once it has ``ended``; ``problem`` says why, where nobody here wanted that.
+    """
+
+    problem: str
+    ended: asyncio.Event
+
+    async def __aenter__(self) -> Any: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None: ...
+
+
+def connect(server: Server, root: Path, guard: Guard) -> "Connection":
+    """Return a connection to a server, which is not open yet; a command runs in ``root``."""
+    if server.way is Way.HTTP:
+        return Connection(server, WebTransport(server, guard))
+    return Connection(server, CommandTransport(server, root))
+
+
+class Connection:
+    """A connection; it lives in a task of its own, which opens it and closes it again."""
+
+    def __init__(self, server: Server, transport: Transport) -> None:
+        """Open nothing yet."""
+        self.server = server
+        self.listing = Listing(())
+        self.users = 0
+        self.silence = SILENCE
+        self._transport = transport
+        self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+        self._listed = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can be asked of it."""
+        return self._transport.ended.is_set() or bool(self._task and self._task.done())
+
+    async def open(self, seconds: float = OPENING) -> None:
+        """Connect, and read what tools there are; raise ServerFailed."""
+        self._task = asyncio.create_task(self._live())
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self._opened)
+                await self._list()
+        except TimeoutError as error:
+            await self.close()
+            raise self._failed(f"It did not answer within {seconds:.0f} s.") from error
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """End it, within a time; what waits for an answer is told."""
+        self._transport.ended.set()
+        task = self._task
+        if task and not task.done():
+            await asyncio.wait([task], timeout=0 if not self._opened.done() else CLOSING)
+            task.cancel()
+            await asyncio.wait([task], timeout=CLOSING)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], show: Callable[[str], None]
+    ) -> types.CallToolResult:
+        """Return what a tool says; raise ServerFailed. A cancellation tells the server to stop."""
+        request = types.CallToolRequest(
+            params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        )
+        async with self._asking() as (client, timeout):
+            progress = _Progress(timeout, self.silence, lambda said: show(self.server.hide(said)))
+            # Not ``call_tool``: that has a stranger's patterns search a stranger's text.
+            result = await client.session.send_request(
+                request, _ANSWER, progress_callback=progress.told
+            )
+        if not isinstance(result, types.CallToolResult):
+            raise self._failed(_ANNOYED)
+        return result
+
+    async def refresh(self) -> None:
+        """Read anew what tools there are, unless that was done just now."""
+        if time.monotonic() - self._listed > FRESH:
+            await self._list()
+
+    async def _list(self) -> None:
+        tools: list[Listed] = []
+        cursor = None
+        async with self._asking() as (client, _timeout):
+            for _ in range(MAX_PAGES):
+                page = await client.list_tools(cursor=cursor)
+                tools += page.tools
+                cursor = page.next_cursor
+                if cursor is None or len(tools) > MAX_TOOLS:
+                    break
+        self._listed = time.monotonic()
+        self.listing = await asyncio.to_thread(listing_of, self.server, tools)
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[tuple[Client, asyncio.Timeout]]:
+        """Lend the client for one question, and say in words why there is no answer."""
+        client = await asyncio.shield(self._opened)
+        try:
+            async with asyncio.timeout(self.silence) as timeout:
+                yield client, timeout
+        except TimeoutError as error:
+            raise self._failed(
+                f"It said nothing for {self.silence:.0f} s, so the call was cancelled."
+            ) from error
+        except MCPError as error:
+            raise await self._explain(error) from error
+        except (ValidationError, ValueError) as error:
+            raise self._failed("Its answer does not follow the protocol.") from error
+
+    async def _explain(self, error: MCPError) -> ServerFailed:
+        """Return why a question has no answer: the connection ended, or the server says no."""
+        if error.code in {types.CONNECTION_CLOSED, types.INVALID_REQUEST}:
+            self._transport.ended.set()
+        if error.code == types.CONNECTION_CLOSED and self._task:
+            # Only its end tells why.
+            await asyncio.wait([self._task], timeout=CLOSING)
+        return self._failed(self._transport.problem or error.message)
+
+    def _failed(self, why: str) -> ServerFailed:
+        said = self.server.hide(why)[:1_000]
+        return ServerFailed(f"The MCP server {self.server.name}: {said}")
+
+    async def _live(self) -> None:
+        """Be connected from here to the end; it has to end where it began."""
+        try:
+            async with Client(self._transport, cache=None, client_info=_ME) as client:
+                self._opened.set_result(client)
+                await self._transport.ended.wait()
+        except Exception as error:  # noqa: BLE001 - of any kind: a stranger is at the other end
+            self._transport.problem = self._transport.problem or _reason(error)
+        finally:
+            self._transport.ended.set()
+            if not self._opened.done():
+                problem = self._transport.problem or "It ended the connection."
+                self._opened.set_exception(self._failed(problem))
+                # Nobody may be there to hear it.
+                self._opened.exception()
+
+
+class _Progress:
+    """Shows how far a call is; while it is told, the call goes on."""
+
+    def __init__(
+        self, timeout: asyncio.Timeout, silence: float, show: Callable[[str], None]
+    ) -> None:
+        self._timeout = timeout
+        self._silence = silence
+        self._show = show
+        self._until = time.monotonic() + LONGEST
+        self._shown = 0.0
+
+    async def told(self, progress: float, total: float | None, message: str | None) -> None:
+        """Show it, unless something was shown just now."""
+        left = self._until - time.monotonic()
+        with suppress(RuntimeError):
+            # It raises where the call is over by now.
+            loop = asyncio.get_running_loop()
+            self._timeout.reschedule(loop.time() + min(self._silence, left))
+        if time.monotonic() - self._shown > PAUSE:
+            self._shown = time.monotonic()
+            share = f"{progress:g} / {total:g}" if total else f"{progress:g}"
+            self._show(f"{share} {message or ''}".strip()[:1_000])
+
+
+def _reason(error: BaseException) -> str:
+    """Return in words what ended a connection: the first thing that went wrong."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, ServerFailed):
+        return str(error)
+    if isinstance(error, MCPError):
+        return f"It refuses the connection: {error.message}"
+    # The text of an unknown error may name folders of this machine.
+    return f"It could not be reached: {type(error).__name__}."

@@ -1,0 +1,148 @@
+"""Connections to servers: made when a call needs one, kept for a while, closed when nobody does."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from chatapp.network.addresses import Guard
+from chatapp.tools.mcp.servers import Server, ServerFailed, Way
+
+if TYPE_CHECKING:
+    from chatapp.tools.mcp.connection import Connection
+
+# Seconds that a connection is kept without a call, and connections at once.
+IDLE = 600.0
+MAX_OPEN = 32
+
+NOT_INSTALLED = "This server can't use MCP servers: the package mcp is not installed."
+TOO_MANY = "Too many MCP servers are in use at once. Try again in a moment."
+
+Connect = Callable[[Server, Path, Guard], "Connection"]
+# A command that runs in one workspace is another than in the next.
+_Key = tuple[Server, Path | None, bool]
+
+
+async def load() -> Connect:
+    """Return what makes connections; raise ServerFailed where the SDK is not installed.
+
+    It is imported in a thread: it takes a second.
+    """
+    try:
+        module = await asyncio.to_thread(import_module, "chatapp.tools.mcp.connection")
+    except ImportError as error:
+        raise ServerFailed(NOT_INSTALLED) from error
+    connect: Connect = module.connect
+    return connect
+
+
+class Pool:
+    """The connections of one event loop."""
+
+    def __init__(self, *, idle: float = IDLE) -> None:
+        """Begin without a connection; one is closed ``idle`` seconds after its last call."""
+        self._idle = idle
+        self._opening: dict[_Key, asyncio.Task[Connection]] = {}
+        self._timers: dict[_Key, asyncio.TimerHandle] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def use(self, server: Server, root: Path, guard: Guard) -> "AsyncIterator[Connection]":
+        """Lend an open connection, made where there is none; raise ServerFailed."""
+        key = (server, root if server.way is Way.COMMAND else None, guard.allow_private)
+        connection = await self._connected(key, root, guard)
+        if timer := self._timers.pop(key, None):
+            timer.cancel()
+        connection.users += 1
+        try:
+            yield connection
+        finally:
+            connection.users -= 1
+            self._rest(key, connection)
+
+    async def _connected(self, key: _Key, root: Path, guard: Guard) -> "Connection":
+        opening = self._opening.get(key)
+        if opening is None or (opening.done() and opening.result().ended):
+            self._make_room()
+            opening = asyncio.create_task(self._open(key, root, guard))
+            self._opening[key] = opening
+        # Whoever waits for it may be stopped; the next one still has it.
+        return await asyncio.shield(opening)
+
+    async def _open(self, key: _Key, root: Path, guard: Guard) -> "Connection":
+        try:
+            connection = (await load())(key[0], root, guard)
+            await connection.open()
+        except BaseException:
+            self._opening.pop(key, None)
+            raise
+        self._rest(key, connection)
+        return connection
+
+    def _rest(self, key: _Key, connection: "Connection") -> None:
+        """Close a connection after a while, or at once where it has ended, unless it is in use."""
+        if connection.ended:
+            self._close(key)
+        elif not connection.users:
+            loop = asyncio.get_running_loop()
+            self._timers[key] = loop.call_later(self._idle, self._close, key)
+
+    def _make_room(self) -> None:
+        if len(self._opening) >= MAX_OPEN:
+            resting = next(iter(self._timers), None)
+            if resting is None:
+                raise ServerFailed(TOO_MANY)
+            self._close(resting)
+
+    def _close(self, key: _Key) -> None:
+        if timer := self._timers.pop(key, None):
+            timer.cancel()
+        opening = self._opening.pop(key, None)
+        if opening:
+            task = asyncio.create_task(_end(opening))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    def forget(self, server: int) -> None:
+        """Close the connections to a server that was changed or removed; returns at once."""
+        for key in [*self._opening]:
+            if key[0].key == server:
+                self._close(key)
+
+    async def close(self) -> None:
+        """Close all connections, and wait until they are."""
+        for key in [*self._opening]:
+            self._close(key)
+        await asyncio.gather(*self._closing)
+
+
+async def _end(opening: "asyncio.Task[Connection]") -> None:
+    """Close a connection, or have it not be opened any more."""
+    if not opening.done():
+        opening.cancel()
+        await asyncio.wait([opening])
+    elif not opening.cancelled() and not opening.exception():
+        await opening.result().close()
+
+
+_pools: "WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = WeakKeyDictionary()
+
+
+def pool() -> Pool:
+    """Return the connections of the loop that runs."""
+    return _pools.setdefault(asyncio.get_running_loop(), Pool())
+
+
+def forget(server: int) -> None:
+    """Close all connections to a server; callable from any thread, returns at once."""
+    for loop, own in _open_pools():
+        loop.call_soon_threadsafe(own.forget, server)
+
+
+def _open_pools() -> "Iterator[tuple[asyncio.AbstractEventLoop, Pool]]":
+    for loop, own in [*_pools.items()]:
+        if not loop.is_closed():
+            yield loop, own

@@ -1,0 +1,145 @@
+"""What servers say of their tools: names, words and schemas of strangers, made fit for a model."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatapp.agent.ports import Access, Policy
+from chatapp.tools import tool_specs
+from chatapp.tools.mcp.definitions import (
+    MAX_DESCRIPTION,
+    MAX_NAME,
+    MAX_TOOLS,
+    Definition,
+    listing_of,
+    name_for,
+)
+from chatapp.tools.mcp.servers import HIDDEN, Server, Way
+
+WEB = Server(1, "web", Way.HTTP, "https://example.org/mcp", (("Authorization", "Bearer sesame-1"),))
+LOCAL = Server(2, "local", Way.COMMAND, "run it")
+
+
+@dataclass
+class Hints:
+    """What a tool says it does."""
+
+    read_only_hint: bool | None = None
+
+
+@dataclass
+class Tool:
+    """A tool as it is listed."""
+
+    name: str
+    description: str | None = None
+    input_schema: dict[str, Any] = field(default_factory=dict)
+    annotations: Hints | None = None
+
+
+def only(tool: Tool, server: Server = WEB) -> Definition | None:
+    """Return what becomes of one tool."""
+    listing = listing_of(server, [tool])
+    assert len(listing.definitions) + len(listing.left_out) == 1
+    return listing.definitions[0] if listing.definitions else None
+
+
+@given(st.lists(st.text(), unique=True, max_size=20))
+def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]) -> None:
+    """Whatever a server calls its tools; none is one of ours."""
+    listing = listing_of(WEB, [Tool(name) for name in names])
+    given = [one.name for one in listing.definitions]
+    assert len(given) == len({*given}) == len(names)
+    assert all(len(name) <= MAX_NAME for name in given)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in given)
+    assert not {*given} & tool_specs().keys()
+
+
+def test_none_of_our_tools_could_be_taken_for_one_of_a_server() -> None:
+    """The separator is in no name of ours."""
+    assert not [name for name in tool_specs() if "__" in name]
+
+
+@pytest.mark.parametrize("tool", ["read file", "ä", "a" * 80, "rm -rf", "a/b"])
+def test_a_name_that_had_to_be_changed_stays_the_same_each_time(tool: str) -> None:
+    """Whatever else a server lists."""
+    assert name_for("web", tool) == name_for("web", tool, {"web__x"})
+
+
+def test_of_a_name_that_is_listed_twice_the_first_counts() -> None:
+    """A second one could mean something else."""
+    listing = listing_of(WEB, [Tool("a", "first"), Tool("a", "second")])
+    assert [one.description for one in listing.definitions] == ["first"]
+    assert listing.left_out == ("a",)
+
+
+def test_no_server_has_more_tools_than_a_request_can_carry() -> None:
+    """The rest is left out, and said to be."""
+    listing = listing_of(WEB, [Tool(f"t{number}") for number in range(MAX_TOOLS + 5)])
+    assert (len(listing.definitions), len(listing.left_out)) == (MAX_TOOLS, 5)
+
+
+def test_a_description_is_cut_and_has_neither_secrets_nor_signs_to_a_terminal() -> None:
+    """It is somebody else's text, and said to be."""
+    told = only(Tool("a", "\x1b[31mred\x1b[0m sesame-1 " + "x" * 10_000))
+    assert told
+    assert told.description.startswith(f"red {HIDDEN} x")
+    assert len(told.description) == MAX_DESCRIPTION
+    assert told.spec(WEB).description.startswith("A tool of the MCP server web. red")
+
+
+def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> None:
+    """Whatever it says of itself; a command that says it only reads has no files kept for it."""
+    for server, hints, access in (
+        (WEB, None, Access.NETWORK),
+        (WEB, Hints(read_only_hint=True), Access.NETWORK),
+        (LOCAL, None, Access.EXECUTE),
+        (LOCAL, Hints(read_only_hint=False), Access.EXECUTE),
+        (LOCAL, Hints(read_only_hint=True), Access.READ),
+    ):
+        told = only(Tool("a", annotations=hints), server)
+        assert told
+        spec = told.spec(server)
+        assert (spec.access, spec.default_policy) == (access, Policy.ASK)
+
+
+def test_a_schema_is_passed_on_as_providers_take_it() -> None:
+    """What they refuse at its top the server checks by itself."""
+    arguments = {"a": {"type": "string", "enum": ["x"]}}
+    schema = {"$schema": "https://x", "anyOf": [{}], "properties": arguments, "required": ["a"]}
+    told = only(Tool("a", input_schema=schema))
+    assert told
+    assert told.schema == {"type": "object", "properties": arguments, "required": ["a"]}
+    assert Definition.from_json(told.to_json()) == told
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Return a schema within a schema within a schema."""
+    schema: dict[str, Any] = {}
+    for _ in range(depth):
+        schema = {"properties": {"a": schema}}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"},
+        {"type": "object", "properties": []},
+        {"properties": {"not a name": {}}},
+        {"properties": {"a" * 65: {}}},
+        {"properties": {"a": {"type": "nonsense"}}},
+        {"properties": {"a": {"$ref": "https://example.org/steal.json"}}},
+        {"properties": {"a": {"description": "x" * 30_000}}},
+        {"properties": {"a": {"default": float("nan")}}},
+        nested(500),
+    ],
+    ids=["text", "list", "name", "long name", "type", "reference", "size", "number", "depth"],
+)
+def test_a_schema_that_would_spoil_every_request_is_left_out(schema: dict[str, Any]) -> None:
+    """With its tool: a provider refuses the whole request for it."""
+    assert only(Tool("a", input_schema=schema)) is None

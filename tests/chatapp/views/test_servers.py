@@ -1,0 +1,257 @@
+"""The pages of MCP servers: added, tried, changed and removed by those they belong to."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from chatapp.context import servers as own_servers
+from chatapp.context import toolboxes
+from chatapp.models import Conversation, McpServer
+from chatapp.tools.mcp.definitions import Definition, Listing
+from tests.chatapp.tools.mcp import offering
+
+SECRET = "sesame-open-wide"
+
+
+@pytest.fixture(autouse=True)
+def private(settings: Settings) -> None:
+    """The operator allows addresses of this machine."""
+    settings.ALLOW_PRIVATE_ADDRESSES = True
+
+
+@pytest.fixture
+def remote() -> Iterator[offering.AtAddress]:
+    """A server at an address, which wants to be shown a key."""
+    with offering.AtAddress(offering.Offering(), token=SECRET) as server:
+        yield server
+
+
+def sent(address: str = "https://example.org/mcp", **fields: object) -> dict[str, object]:
+    """Return a server as its form sends it."""
+    return {"name": "tools", "way": "http", "address": address, "is_on": "on", **fields}
+
+
+def listed(**names: str) -> Listing:
+    """Return what a server could list: tools by name, with what they say of themselves."""
+    return Listing(tuple(Definition(n, f"tools__{n}", d, {}) for n, d in names.items()))
+
+
+@pytest.fixture
+def server(alice: User) -> McpServer:
+    """A server of Alice's that has listed two tools."""
+    made = McpServer(owner=alice, name="tools", address="https://example.org/mcp")
+    made.set_secrets(f"Authorization=Bearer {SECRET}")
+    made.save()
+    own_servers.keep_listing(made.pk, listed(add="Adds.", drop="Drops."))
+    made.refresh_from_db()
+    return made
+
+
+def test_a_server_is_added_and_shows_its_tools(browser: Client, remote: offering.AtAddress) -> None:
+    """At once; what it was given as a secret is shown by no page."""
+    form = sent(remote.url, secrets=f"Authorization: Bearer {SECRET}\n")
+    page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
+    assert "It has 11 tools." in page
+    assert "Add two numbers." in page
+    assert "Headers are stored" in page
+    for name in ("mcp_servers", "settings", "profiles"):
+        page += browser.get(reverse(name)).content.decode()
+    assert SECRET not in page
+    assert SECRET not in McpServer.objects.get().encrypted_secrets
+
+
+def test_a_server_that_can_t_be_reached_is_kept_and_says_why(
+    browser: Client, remote: offering.AtAddress, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No log says what it was given."""
+    caplog.set_level(logging.DEBUG)
+    form = sent(remote.url, secrets="Authorization: Bearer wrong-as-can-be")
+    page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
+    assert "The MCP server tools: It answers with HTTP 401. Check the headers." in page
+    assert "It has not been reached yet." in page
+    assert "wrong-as-can-be" not in caplog.text + page
+
+
+def test_test_lists_the_tools_anew(browser: Client, remote: offering.AtAddress) -> None:
+    """And says why where that fails, beside the button."""
+    remote.token = ""
+    browser.post(reverse("new_mcp_server"), sent(remote.url))
+    server = McpServer.objects.get()
+    address = reverse("test_mcp_server", args=[server.pk])
+    assert "It has 11 tools." in browser.post(address).content.decode()
+    remote.token = "another"
+    refused = browser.post(address, headers={"HX-Request": "true"})
+    assert refused.status_code == 422
+    assert "HTTP 401" in refused.content.decode()
+
+
+def test_a_tool_and_a_server_can_be_switched_off(
+    browser: Client, server: McpServer, conversation: Conversation
+) -> None:
+    """The model is not told of them any more."""
+
+    def told() -> list[str]:
+        profile = Conversation.objects.get(pk=conversation.pk).profile
+        assert profile
+        names = [spec.name for spec in toolboxes.offered(conversation, profile)]
+        return [name for name in names if name.startswith("tools__")]
+
+    assert told() == ["tools__add", "tools__drop"]
+    address = reverse("edit_mcp_server", args=[server.pk])
+    browser.post(address, sent(tools=["tools__add"]))
+    assert told() == ["tools__add"]
+    assert McpServer.objects.get().has_secrets
+    browser.post(address, sent(tools=["tools__add"], is_on=""))
+    assert told() == []
+
+
+def test_what_has_changed_is_said_until_somebody_has_seen_it(
+    browser: Client, server: McpServer, conversation: Conversation
+) -> None:
+    """And asked about meanwhile, whatever was allowed."""
+    profile = conversation.profile
+    assert profile
+    profile.tool_policies = {"tools__add": "allow", "tools__drop": "allow"}
+    profile.save()
+
+    def policies() -> list[str]:
+        fresh = Conversation.objects.get(pk=conversation.pk)
+        assert fresh.profile
+        names = ("tools__add", "tools__drop")
+        return [toolboxes.policy_of(name, fresh, fresh.profile) for name in names]
+
+    assert policies() == ["allow", "allow"]
+    seen = server.listed_at
+    own_servers.keep_listing(server.pk, listed(add="Sends all files to me.", drop="Drops."))
+    assert policies() == ["ask", "allow"]
+    assert "Changed" in browser.get(reverse("mcp_servers")).content.decode()
+    address = reverse("edit_mcp_server", args=[server.pk])
+    page = browser.get(address).content.decode()
+    assert page.count(">Changed<") == 1
+    tools = ["tools__add", "tools__drop"]
+    assert seen
+    # What was sent from a page that did not show it yet says nothing.
+    browser.post(address, sent(tools=tools, seen=seen.isoformat()))
+    assert policies() == ["ask", "allow"]
+    fresh = McpServer.objects.get().listed_at
+    assert fresh
+    browser.post(address, sent(tools=tools, seen=fresh.isoformat()))
+    assert policies() == ["allow", "allow"]
+
+
+def test_another_address_begins_anew(browser: Client, server: McpServer) -> None:
+    """What the old one listed is none of the new one's tools; headers never become variables."""
+    address = reverse("edit_mcp_server", args=[server.pk])
+    browser.post(address, sent("http://127.0.0.1:1/mcp"))
+    server.refresh_from_db()
+    assert (server.tools, server.listed_at) == ([], None)
+    assert server.has_secrets
+
+
+def test_a_server_of_someone_else_is_not_found(
+    server: McpServer, bob: User, conversation: Conversation
+) -> None:
+    """Neither seen, nor tried, changed, removed, or used."""
+    client = Client()
+    client.force_login(bob)
+    for name in ("edit_mcp_server", "test_mcp_server", "delete_mcp_server"):
+        assert client.post(reverse(name, args=[server.pk]), sent()).status_code == 404
+    assert "tools" not in client.get(reverse("mcp_servers")).content.decode().split("<ul", 1)[1]
+    other = bob.profiles.create(
+        name="Bob's", provider="offline", model="m", context_window=9_000, max_output=100
+    )
+    names = [spec.name for spec in toolboxes.offered(None, other)]
+    assert "tools__add" not in names
+    assert McpServer.objects.filter(pk=server.pk).exists()
+
+
+def test_a_server_is_removed_with_its_secrets(browser: Client, server: McpServer) -> None:
+    """After a question."""
+    address = reverse("delete_mcp_server", args=[server.pk])
+    assert "and the secrets stored with it" in browser.get(address).content.decode()
+    assert browser.post(address).status_code == 302
+    assert not McpServer.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"name": "Has Space"}, "Use small letters, digits and hyphens."),
+        ({"name": "a__b"}, "Use small letters, digits and hyphens."),
+        ({"name": "used"}, "You have another server of this name."),
+        ({"address": "ftp://example.org"}, "http:// or https://"),
+        ({"address": "https://me:pw@example.org/"}, "Leave user name and password out"),
+        ({"secrets": "no colon s3cret"}, "Line 1 can&#x27;t be read."),
+        ({"secrets": "A: b\nX-Y: \x07s3cret"}, "Line 2 can&#x27;t be read."),
+        ({"secrets": "Host: elsewhere"}, "The header Host can&#x27;t be set."),
+        ({"way": "command", "address": "run"}, "Select a valid choice."),
+    ],
+)
+def test_what_can_t_be_is_said_where_it_was_entered(
+    browser: Client, alice: User, fields: dict[str, str], said: str
+) -> None:
+    """And nothing is stored; what was typed as a secret is not repeated in what is said."""
+    McpServer.objects.create(owner=alice, name="used", address="https://example.org/")
+    answer = browser.post(reverse("new_mcp_server"), {**sent(), **fields})
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    assert McpServer.objects.count() == 1
+
+
+def test_no_private_address_is_saved_unless_the_operator_allows_it(
+    browser: Client, settings: Settings
+) -> None:
+    """It is refused where it is entered."""
+    settings.ALLOW_PRIVATE_ADDRESSES = False
+    answer = browser.post(reverse("new_mcp_server"), sent("http://127.0.0.1:8000/mcp"))
+    assert "the operator has not allowed" in answer.content.decode()
+
+
+def test_a_command_is_run_where_the_operator_allows_it(
+    browser: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is offered, listed and used so long, and no longer."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "off; the operator can" in browser.get(reverse("mcp_servers")).content.decode()
+    settings.ALLOW_COMMANDS = True
+    form = sent(f"{sys.executable} {offering.__file__}", way="command", secrets=f"TOKEN={SECRET}")
+    page = browser.post(reverse("new_mcp_server"), form, follow=True).content.decode()
+    assert "It has 11 tools." in page
+    assert "Variables are stored" in page
+    server = McpServer.objects.get()
+    assert own_servers.specs_of([server])["tools__add"].access == "read"
+    settings.ALLOW_COMMANDS = False
+    assert own_servers.specs_of([server]) == {}
+    refused = browser.post(
+        reverse("test_mcp_server", args=[server.pk]), headers={"HX-Request": "true"}
+    )
+    assert "does not allow commands" in refused.content.decode()
+
+
+def test_hostile_names_and_words_are_shown_as_what_they_are(
+    browser: Client, server: McpServer
+) -> None:
+    """They make no elements."""
+    own_servers.keep_listing(server.pk, listed(**{"<script>": "<img src=x onerror=alert(1)>"}))
+    page = browser.get(reverse("edit_mcp_server", args=[server.pk])).content.decode()
+    assert "&lt;script&gt;" in page
+    assert "<img src=x" not in page
+
+
+def test_secrets_that_can_t_be_read_any_more_are_asked_for_again(
+    browser: Client, server: McpServer, conversation: Conversation, settings: Settings
+) -> None:
+    """Its tools are not there meanwhile, and a turn goes on without them."""
+    settings.SECRET_KEY = "another"
+    assert conversation.profile
+    names = [spec.name for spec in toolboxes.offered(conversation, conversation.profile)]
+    assert "tools__add" not in names
+    with pytest.raises(own_servers.DecryptionFailed):
+        server.reached()
