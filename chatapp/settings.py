@@ -98,8 +98,8 @@ ALLOW_PRIVATE_ADDRESSES = read_flag(
     "ALLOW_PRIVATE_ADDRESSES", default={HOST, *ALLOWED_HOSTS} <= LOCAL_HOSTS
 )
 
-# Whether the agent may run commands, where a user lets it, and MCP servers may be some: in bubblewrap
-# where that is installed, otherwise with all that the server's own user may do.
+# Whether the agent may run commands, where a user lets it, and MCP servers may be some: in
+# bubblewrap where that is installed, otherwise with all that the server's own user may do.
 ALLOW_COMMANDS = read_flag("ALLOW_COMMANDS", default=False)
 
 # Origins that may post forms from behind a proxy that ends TLS.
