@@ -14,7 +14,6 @@ from chatapp.inspector.cards import Card, cards_of
 from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
 from chatapp.models import Condensation, Conversation, Profile, Rewind, store
 from chatapp.models.turns import Hiding
-from chatapp.tools import tool_specs
 from chatapp.transcript import labels
 
 
@@ -74,8 +73,7 @@ def read_upcoming(conversation: Conversation) -> Upcoming | None:
 def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[Piece]:
     offered = toolboxes.offered(conversation, profile)
     weights = budgets.overhead_for(profile.provider, offered, system)
-    specs = tool_specs()
-    tools = [(name, json.dumps(specs[name].to_api(), indent=1)) for name in offered]
+    tools = [(spec.name, json.dumps(spec.to_api(), indent=1)) for spec in offered]
     characters = sum(len(text) for _, text in tools) or 1
     for kind, name, text in frame_pieces(system, tools):
         share = weights.system if kind == SYSTEM else weights.tools * len(text) / characters
