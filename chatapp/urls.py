@@ -29,14 +29,6 @@ one_conversation = [
     path("messages/<int:seq>/text/", whole.show_message_text, name="message_text"),
     path("messages/<int:seq>/call/", whole.show_call_text, name="call_text"),
     path("messages/<int:seq>/blocks/<int:index>/", attachments.show_block, name="message_block"),
-    path("attachments/", attachments.show_attachments, name="attachments"),
-    path("attachments/new/", attachments.put_attachment, name="put_attachment"),
-    path("attachments/<uuid:attachment_pk>/", attachments.show_attachment, name="attachment"),
-    path(
-        "attachments/<uuid:attachment_pk>/remove/",
-        attachments.remove_attachment,
-        name="remove_attachment",
-    ),
     path("questions/<int:question_pk>/", questions.answer_question, name="answer_question"),
     path("inspector/", inspector.show_upcoming, name="inspector"),
     path("calls/<int:call_pk>/", inspector.show_call, name="call"),
@@ -75,6 +67,10 @@ one_condensation = [
 
 urlpatterns = [
     path("", conversations.show_home, name="conversations"),
+    path("attachments/", attachments.show_attachments, name="attachments"),
+    path("attachments/new/", attachments.put_attachment, name="put_attachment"),
+    path("attachments/<uuid:pk>/", attachments.show_attachment, name="attachment"),
+    path("attachments/<uuid:pk>/remove/", attachments.remove_attachment, name="remove_attachment"),
     path("search/", search.search, name="search"),
     path("c/new/", conversations.create_conversation, name="new_conversation"),
     path("c/<uuid:pk>/", include(one_conversation)),

@@ -4,30 +4,31 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Self
 
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
 import condense
 from chatapp.models import fields
-from chatapp.models.conversations import Conversation
 
 
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
     """Attachments by whose they are, and how long they have waited."""
 
-    def waiting_in(self, conversation: Conversation, pks: Sequence[uuid.UUID]) -> Self:
-        """Return those of a conversation that have these ids."""
-        return self.filter(conversation=conversation, pk__in=pks)
+    def named(self, owner: User, pks: Sequence[uuid.UUID]) -> Self:
+        """Return those of a user that have these ids."""
+        return self.filter(owner=owner, pk__in=pks)
 
 
 class Attachment(models.Model):
-    """A file that goes with the next message: the ``block`` that it becomes, of so many tokens.
+    """A file that goes with a message of its owner's: the ``block`` it becomes, of so many tokens.
 
-    Once it is sent it is part of that message, and its row is gone.
+    Once that is sent it is part of the message, and its row is gone.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="attachments")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="attachments")
     block = fields.JSONField()
     tokens = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)

@@ -45,6 +45,8 @@ def _texts(block: Any) -> Iterator[str]:
     match block:
         case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
             yield text
+        case {"type": "image", "beside": {"name": str(name)}}:
+            yield f"[{name}]"
         case {"type": "tool_use", "input": arguments}:
             yield from _strings(arguments)
         case {"type": "tool_result", "content": str(text)}:

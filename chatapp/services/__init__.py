@@ -36,7 +36,7 @@ from chatapp.services.again import (
     retry_turn,
     take_up,
 )
-from chatapp.services.attachments import NOTHING, Brought, attach_file
+from chatapp.services.attachments import NOTHING, Brought, attach_file, find_attachments
 from chatapp.services.commands import (
     BUILT_IN,
     RESERVED,
@@ -122,6 +122,7 @@ __all__ = [
     "directive_in",
     "export_messages",
     "files_to_bring_back",
+    "find_attachments",
     "find_queued",
     "finish_turn",
     "has_loose_end",

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.beside import attached
 from chatapp.context import budgets
-from chatapp.models import Attachment, Conversation, QueuedMessage, store
+from chatapp.models import Attachment, Conversation, Profile, QueuedMessage, store
 from chatapp.rendering.numbers import number
 from chatapp.services.errors import Refused
 from chatapp.services.uploads import MEGABYTE, block_for, clean_name
@@ -44,8 +44,10 @@ class Brought(NamedTuple):
 NOTHING = Brought("")
 
 
-def attach_file(*, conversation: Conversation, name: str, data: bytes) -> Attachment:
-    """Keep a file for the next message of a conversation; refused where it can't be part of one."""
+def attach_file(
+    *, owner: User, name: str, data: bytes, profile: Profile | None = None
+) -> Attachment:
+    """Keep a file for a message that a profile's model will read; refused where it can't be."""
     limit = settings.LARGEST_ATTACHMENT
     if len(data) > limit * MEGABYTE:
         raise Refused(
@@ -53,30 +55,26 @@ def attach_file(*, conversation: Conversation, name: str, data: bytes) -> Attach
             % {"name": clean_name(name), "limit": number(limit)}
         )
     block = block_for(name, data)
-    check_sight(conversation, [block])
+    check_sight(profile, [block])
     tokens = budgets.COUNTER.count((block,))
     with transaction.atomic():
-        forget_waiting(conversation.owner)
-        return Attachment.objects.create(
-            conversation=conversation, block=block.to_api(), tokens=tokens
-        )
+        forget_waiting(owner)
+        return Attachment.objects.create(owner=owner, block=block.to_api(), tokens=tokens)
 
 
 def forget_waiting(owner: User) -> None:
     """Delete what a user attached long ago, or beyond all measure, and never sent."""
     queued = QueuedMessage.objects.waiting().filter(conversation__owner=owner)
     named = [pk for pks in queued.values_list("attachments", flat=True) for pk in pks]
-    own = Attachment.objects.filter(conversation__owner=owner).exclude(pk__in=named)
+    own = Attachment.objects.filter(owner=owner).exclude(pk__in=named)
     kept = own.filter(created_at__gte=timezone.now() - KEPT_FOR).order_by("-created_at")
     own.exclude(pk__in=list(kept.values_list("pk", flat=True)[: MOST_WAITING - 1])).delete()
 
 
-def check_sight(conversation: Conversation, blocks: Sequence[condense.Block]) -> None:
+def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> None:
     """Refuse images for a model that is known to see none."""
-    if not any(isinstance(block, condense.ImageBlock) for block in blocks):
-        return
-    profile = conversation.profile
-    if profile is not None and not profile.sees_images:
+    blind = profile is not None and not profile.sees_images
+    if blind and any(isinstance(block, condense.ImageBlock) for block in blocks):
         raise Refused(
             _("%s can't see images. Choose another profile in the header, or remove the image.")
             % profile
@@ -85,25 +83,29 @@ def check_sight(conversation: Conversation, blocks: Sequence[condense.Block]) ->
 
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
     """Return what waits under these ids, each with its tokens: images first; it waits no more."""
-    found = find_attachments(conversation, pks)
-    if found:
-        Attachment.objects.waiting_in(conversation, pks).delete()
+    if not pks:
+        return []
+    found = find_attachments(conversation.owner, pks, conversation.profile)
+    Attachment.objects.named(conversation.owner, pks).delete()
     taken = [(one.engine, one.tokens) for one in found]
     return sorted(taken, key=lambda one: not isinstance(one[0], condense.ImageBlock))
 
 
-def find_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Attachment]:
+def find_attachments(
+    owner: User, pks: Sequence[uuid.UUID], profile: Profile | None
+) -> list[Attachment]:
     """Return what waits under these ids, in their order; refused where it can't be sent."""
     if len(pks) > settings.ATTACHMENTS_PER_MESSAGE:
         raise Refused(
             _("A message can have up to %s attachments. Remove some of them.")
             % number(settings.ATTACHMENTS_PER_MESSAGE)
         )
-    waiting = Attachment.objects.waiting_in(conversation, pks) if pks else ()
-    rows = {row.pk: row for row in waiting}
+    if not pks:
+        return []
+    rows = {row.pk: row for row in Attachment.objects.named(owner, pks)}
     if len(rows) < len(pks):
         raise Refused(_("A file is not attached any more. Remove it, and attach it again."))
-    check_sight(conversation, [row.engine for row in rows.values()])
+    check_sight(profile, [row.engine for row in rows.values()])
     return [rows[pk] for pk in pks]
 
 

@@ -113,7 +113,8 @@ def start_turn(
     with one_turn(conversation) as locked:
         if is_known(locked, nonce):
             return None
-        check_sight(locked, brought.blocks)
+        if brought.blocks:
+            check_sight(locked.profile, brought.blocks)
         beside = attached_to(locked, replaces) + take_attachments(locked, attachments)
         check_message(text, alone=not beside)
         if replaces is not None:

@@ -31,7 +31,7 @@ def queue_message(
     check_message(text, alone=not attachments)
     with transaction.atomic():
         Conversation.objects.select_for_update().get(pk=conversation.pk)
-        find_attachments(conversation, attachments)
+        find_attachments(conversation.owner, attachments, conversation.profile)
         if conversation.queued.waiting().count() >= MOST_QUEUED:
             raise Refused(_("Too many messages wait already. Send this one later."))
         columns = {"text": text, "attachments": [str(one) for one in attachments]}

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 import condense
 from chatapp import services, transcript
 from chatapp.agent.beside import is_file, names_of, text_of
-from chatapp.models import Attachment, Conversation
+from chatapp.models import Attachment, Profile
 from chatapp.rendering.numbers import number
 from chatapp.tools.media import bytes_of
 from chatapp.views.common import REFUSED, Request, as_uuid, own_conversation, signed_in
@@ -31,7 +31,7 @@ _SEALED = "default-src 'none'; sandbox"
 
 @csrf_exempt
 @require_POST
-def put_attachment(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+def put_attachment(request: HttpRequest) -> HttpResponseBase:
     """Keep a file for the next message, and return its chip.
 
     One that is too large is refused before anything of it is read.
@@ -41,52 +41,54 @@ def put_attachment(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     if said.isdecimal() and int(said[:LONGEST_LENGTH]) > limit * MEGABYTE + FRAMING:
         reason = _("This file is too large: a file can have up to %s MB.") % number(limit)
         return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
-    return _put_attachment(request, pk)
+    return _put_attachment(request)
 
 
 @csrf_protect
 @signed_in
-def _put_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
-    conversation = own_conversation(request, pk)
+def _put_attachment(request: Request) -> HttpResponse:
     sent = request.FILES.get("file")
     if sent is None:
         raise services.Refused(_("Choose a file first."))
     attachment = services.attach_file(
-        conversation=conversation, name=sent.name or "", data=sent.read()
+        owner=request.user, name=sent.name or "", data=sent.read(), profile=_reader(request)
     )
-    return _chips(request, conversation, [attachment])
+    return _chips(request, [attachment])
+
+
+def _reader(request: Request) -> Profile | None:
+    """Return whose model will read it: the conversation's that is named, or the default one."""
+    pk = as_uuid(request.POST.get("conversation", ""))
+    if pk:
+        return own_conversation(request, pk).profile
+    return services.preferences_of(request.user).default_profile
 
 
 @require_GET
 @signed_in
-def show_attachments(request: Request, pk: uuid.UUID) -> HttpResponse:
+def show_attachments(request: Request) -> HttpResponse:
     """Return the chips of what waits under the ids asked for, in their order."""
-    conversation = own_conversation(request, pk)
     ids = [one for text in request.GET.getlist("id")[:1000] if (one := as_uuid(text))]
-    found = {one.pk: one for one in conversation.attachments.filter(pk__in=ids)}
-    return _chips(request, conversation, [found[one] for one in ids if one in found])
+    found = {one.pk: one for one in Attachment.objects.named(request.user, ids)}
+    return _chips(request, [found[one] for one in ids if one in found])
 
 
-def _chips(
-    request: Request, conversation: Conversation, attachments: list[Attachment]
-) -> HttpResponse:
-    context = {"conversation": conversation, "attachments": attachments}
-    return render(request, "chat/_attachments.html", context)
+def _chips(request: Request, attachments: list[Attachment]) -> HttpResponse:
+    return render(request, "chat/_attachments.html", {"attachments": attachments})
 
 
 @require_GET
 @signed_in
-def show_attachment(request: Request, pk: uuid.UUID, attachment_pk: uuid.UUID) -> HttpResponse:
+def show_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Return what waits to be sent: an image as it is, a file as its text."""
-    conversation = own_conversation(request, pk)
-    return served(get_object_or_404(conversation.attachments, pk=attachment_pk).engine)
+    return served(get_object_or_404(Attachment, owner=request.user, pk=pk).engine)
 
 
 @require_POST
 @signed_in
-def remove_attachment(request: Request, pk: uuid.UUID, attachment_pk: uuid.UUID) -> HttpResponse:
+def remove_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Forget what waits to be sent; one that is gone already is gone."""
-    own_conversation(request, pk).attachments.filter(pk=attachment_pk).delete()
+    Attachment.objects.named(request.user, [pk]).delete()
     return HttpResponse(status=204)
 
 

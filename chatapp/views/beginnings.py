@@ -1,6 +1,7 @@
 """What was typed on the first page, until it is a message of the conversation it began."""
 
 import uuid
+from collections.abc import Sequence
 from typing import TypedDict
 
 from chatapp.models import Conversation
@@ -10,18 +11,22 @@ KEY = "first"
 
 
 class First(TypedDict):
-    """A prompt, and the nonce under which every page of the conversation sends it."""
+    """A prompt, what is attached to it, and the nonce under which every page sends both."""
 
     prompt: str
     nonce: str
+    attachments: list[str]
 
 
-def keep_first(request: Request, conversation: Conversation, prompt: str) -> None:
+def keep_first(
+    request: Request, conversation: Conversation, prompt: str, attachments: Sequence[uuid.UUID]
+) -> None:
     """Keep what the conversation's page will send; forget what was stored since."""
     waiting: dict[str, First] = request.session.get(KEY, {})
     empty = Conversation.objects.owned_by(request.user).filter(pk__in=waiting, last_seq=0)
     kept = {str(pk): waiting[str(pk)] for pk in empty.values_list("pk", flat=True)}
-    first = First(prompt=prompt, nonce=str(uuid.uuid4()))
+    attached = [str(one) for one in attachments]
+    first = First(prompt=prompt, nonce=str(uuid.uuid4()), attachments=attached)
     request.session[KEY] = {**kept, str(conversation.pk): first}
 
 

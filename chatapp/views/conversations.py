@@ -63,6 +63,7 @@ def show_home(request: Request) -> HttpResponse:
         "profile": preferences.default_profile,
         "looks_around": services.may_look_around(request.user, preferences),
         "longest": settings.LONGEST_MESSAGE,
+        "attachments": settings.ATTACHMENTS_PER_MESSAGE,
     }
     return render(request, "conversations/home.html", context)
 
@@ -77,14 +78,22 @@ def create_conversation(request: Request) -> HttpResponse:
     form = NewConversationForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("That message holds what can't be sent."))
-    prompt = form.cleaned_data["prompt"]
+    prompt, attachments = form.cleaned_data["prompt"], _attached(request)
     if "prompt" in form.data:
-        services.check_message(prompt)
+        services.check_message(prompt, alone=not attachments)
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
-    if prompt:
-        keep_first(request, conversation, prompt)
+    if prompt or attachments:
+        keep_first(request, conversation, prompt, attachments)
     return redirect("chat", conversation.pk)
+
+
+def _attached(request: Request) -> list[uuid.UUID]:
+    """Return the ids of what goes with the first message; refused where it can't be sent."""
+    ids = [one for text in request.POST.getlist("attachments") if (one := as_uuid(text))]
+    profile = services.preferences_of(request.user).default_profile
+    services.find_attachments(request.user, ids, profile)
+    return ids
 
 
 @require_http_methods(["GET", "POST"])

@@ -41,8 +41,10 @@ export class Attachments {
     return this.#uploads > 0 || this.#restoring.length > 0;
   }
 
-  /** Show again what was attached before the page was left. */
-  async restore(ids) {
+  /** Show what was attached before, on another page or this one. */
+  async restore(wanted) {
+    const ids = wanted.filter((id) => !this.ids.includes(id));
+    if (!ids.length) return;
     this.#restoring = ids;
     const asked = new URLSearchParams(ids.map((id) => ["id", id]));
     try {
@@ -136,6 +138,7 @@ export class Attachments {
   async #upload(file) {
     const body = new FormData();
     body.append("file", file, file.name);
+    body.append("conversation", this.#list.dataset.conversation ?? "");
     let answer;
     try {
       answer = await fetch(`${this.#address}new/`, { method: "POST", body, headers });

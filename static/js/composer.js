@@ -232,12 +232,14 @@ export class Composer {
     if (had) this.#box.focus();
   }
 
-  #sendPrompt() {
+  async #sendPrompt() {
     delete this.#form.dataset.send;
-    const { nonce } = this.#form.dataset;
+    const { nonce, attachments } = this.#form.dataset;
+    const ids = attachments ? attachments.split(" ") : [];
     const words = this.#box.value;
-    if (!words.trim() || this.#excess(words) || this.#isDone(words)) return;
-    this.#post({ type: "message.send", text: words, nonce, attachments: [] }, this.#box);
+    if ((!ids.length && !words.trim()) || this.#excess(words) || this.#isDone(words)) return;
+    await this.#attachments.restore(ids);
+    if (!this.#pending) this.#post({ type: "message.send", text: words, nonce, attachments: ids }, this.#box);
   }
 
   #typed(event) {

@@ -203,7 +203,7 @@ async def test_what_is_attached_waits_along(
 ) -> None:
     """It is part of the message once that is sent; a message may be nothing else."""
     attach = sync_to_async(services.attach_file)
-    file = await attach(conversation=conversation, name="a.txt", data=b"Some text.")
+    file = await attach(owner=alice, name="a.txt", data=b"Some text.")
     gate = Gate()
     anthropic_standin.then(Reply("One.", gate=gate))
     async with open_page(conversation, alice) as page:

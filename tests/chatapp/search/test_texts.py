@@ -32,6 +32,7 @@ JSON = st.recursive(
             "seen",
         ),
         ([IMAGE, {"type": "redacted_thinking", "data": "eHl6"}], ""),
+        ([{**IMAGE, "beside": {"kind": "image", "name": "photo.png"}}], "[photo.png]"),
         ([], ""),
         (None, ""),
     ],

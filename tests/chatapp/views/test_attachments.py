@@ -44,8 +44,8 @@ def put(talk: Conversation, browser: Client) -> Put:
         file = SimpleUploadedFile("x", data)
         # Django's own class would clean the name before it is sent.
         file.__dict__["_name"] = name
-        address = f"/c/{(to or talk).pk}/attachments/new/"
-        return browser.post(address, {"file": file}, headers=HTMX)
+        sent = {"file": file, "conversation": str((to or talk).pk)}
+        return browser.post("/attachments/new/", sent, headers=HTMX)
 
     return send
 
@@ -82,7 +82,7 @@ def test_an_image_waits_as_an_image_whatever_its_name_says(
     said = {"kind": "image", "name": "notes.txt", "size": len(data), "width": 3, "height": 2}
     assert attachment.block == {"type": "image", "source": source, "beside": said}
     assert attachment.tokens == condense.PromptCounter().count((attachment.engine,))
-    shown = browser.get(f"/c/{talk.pk}/attachments/{attachment.pk}/")
+    shown = browser.get(f"/attachments/{attachment.pk}/")
     assert (shown.content, shown["Content-Type"]) == (data, kind)
 
 
@@ -110,7 +110,7 @@ def test_nothing_in_a_file_ends_it(put: Put, talk: Conversation, browser: Client
     first, last = attachment.block["text"].split("\n")[0], attachment.block["text"].split("\n")[-1]
     assert (first, last) == ('<file-4 name="&quot;&gt;&lt;b&gt;.txt">', "</file-4>")
     assert hostile.count(last) == 0
-    shown = browser.get(f"/c/{talk.pk}/attachments/{attachment.pk}/")
+    shown = browser.get(f"/attachments/{attachment.pk}/")
     assert shown.content.decode() == hostile
     assert shown["Content-Type"] == "text/plain; charset=utf-8"
     assert shown["Content-Disposition"].startswith("attachment")
@@ -198,37 +198,44 @@ def test_a_name_is_no_markup(put: Put) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt;.txt" in answer
 
 
-def test_nobody_else_attaches_sees_or_removes(
-    put: Put, talk: Conversation, bob: User, alice: User
-) -> None:
-    """Not in a conversation of another user, and not by guessing at another conversation."""
+def test_nobody_else_attaches_sees_or_removes(put: Put, talk: Conversation, bob: User) -> None:
+    """Not for a conversation of another user, and not by its id."""
     put("a.txt", b"Hello")
     attachment = waiting()
     stranger = Client()
     stranger.force_login(bob)
-    own = services.start_conversation(owner=bob)
-    other = services.start_conversation(owner=alice)
-    for conversation in (talk, own):
-        base = f"/c/{conversation.pk}/attachments/"
-        shown = stranger.get(f"{base}{attachment.pk}/")
-        assert shown.status_code == HTTPStatus.NOT_FOUND
-        stranger.post(f"{base}{attachment.pk}/remove/")
-        assert (
-            attachment.block["text"]
-            not in stranger.get(base, {"id": attachment.pk}).content.decode()
-        )
-    refused = stranger.post(f"/c/{talk.pk}/attachments/new/", {"file": io.BytesIO(b"Hi")})
-    assert refused.status_code == HTTPStatus.NOT_FOUND
+    shown = stranger.get(f"/attachments/{attachment.pk}/")
+    assert shown.status_code == HTTPStatus.NOT_FOUND
+    assert b"a.txt" not in stranger.get("/attachments/", {"id": attachment.pk}).content
+    stranger.post(f"/attachments/{attachment.pk}/remove/")
     assert waiting() == attachment
+    sent = {"file": SimpleUploadedFile("b.txt", b"Hi"), "conversation": str(talk.pk)}
+    assert stranger.post("/attachments/new/", sent).status_code == HTTPStatus.NOT_FOUND
     with pytest.raises(services.Refused, match="not attached any more"):
-        module.take_attachments(other, [attachment.pk])
+        services.find_attachments(bob, [attachment.pk], None)
+    assert waiting() == attachment
+
+
+def test_a_conversation_begins_with_what_was_attached_on_the_first_page(
+    put: Put, browser: Client
+) -> None:
+    """Its page sends it under one nonce; what is gone, or nothing at all, begins none."""
+    put("a.txt", b"Hello")
+    count, ids = Conversation.objects.count(), [str(waiting().pk)]
+    gone = [*ids, str(uuid.uuid4())]
+    for given in ({"prompt": "  "}, {"prompt": "Look", "attachments": gone}):
+        browser.post("/c/new/", given)
+        assert Conversation.objects.count() == count
+    page = browser.post("/c/new/", {"prompt": "", "attachments": ids}, follow=True)
+    assert f'data-attachments="{ids[0]}"' in page.content.decode()
+    assert waiting()
 
 
 def test_no_other_site_attaches_anything(talk: Conversation, alice: User) -> None:
     """A form of another site has no token."""
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(alice)
-    address = f"/c/{talk.pk}/attachments/new/"
+    address = "/attachments/new/"
     answer = browser.post(address, {"file": SimpleUploadedFile("a.txt", b"Hello")})
     assert answer.status_code == HTTPStatus.FORBIDDEN
     assert not Attachment.objects.exists()
@@ -243,10 +250,10 @@ def test_what_waits_is_shown_again_after_a_reload(
     put("b.txt", b"Hello")
     first, second = Attachment.objects.order_by("created_at")
     asked = [str(second.pk), "nonsense", str(uuid.uuid4()), str(first.pk)]
-    chips = browser.get(f"/c/{talk.pk}/attachments/", {"id": asked}).content.decode()
+    chips = browser.get("/attachments/", {"id": asked}).content.decode()
     assert chips.count("<li") == 2
     assert chips.index("b.txt") < chips.index("a.txt")
-    browser.post(f"/c/{talk.pk}/attachments/{first.pk}/remove/")
+    browser.post(f"/attachments/{first.pk}/remove/")
     assert waiting() == second
 
 
@@ -258,8 +265,7 @@ def test_what_was_never_sent_is_forgotten(put: Put, alice: User) -> None:
     put("new.txt", b"Hello")
     assert waiting().facts["name"] == "new.txt"
     Attachment.objects.bulk_create(
-        Attachment(conversation=waiting().conversation, block=old.block, tokens=1)
-        for _ in range(module.MOST_WAITING)
+        Attachment(owner=alice, block=old.block, tokens=1) for _ in range(module.MOST_WAITING)
     )
     module.forget_waiting(alice)
     assert Attachment.objects.count() == module.MOST_WAITING - 1

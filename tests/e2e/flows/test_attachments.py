@@ -2,7 +2,7 @@
 
 import base64
 
-from playwright.sync_api import FilePayload, Locator, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.chatapp.pictures import make_png
 from tests.e2e.flows.chat import Chat, texts
@@ -23,7 +23,7 @@ GIVE = """([kind, words, files]) => {
     const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
     given.items.add(new File([bytes], name, { type }));
   }
-  const box = document.getElementById("message");
+  const box = document.querySelector("textarea[aria-label=Message]");
   const more = { bubbles: true, cancelable: true, clipboardData: given, dataTransfer: given };
   if (kind === "paste") box.dispatchEvent(new ClipboardEvent("paste", more));
   else document.body.dispatchEvent(new DragEvent(kind, more));
@@ -170,3 +170,19 @@ def test_a_large_picture_is_sent_as_large_as_models_see_it(
     chat.finished()
     picture = chat.rows("You").get_by_role("img", name="big.png")
     expect(picture).to_have_js_property("naturalHeight", 500)
+
+
+def test_a_conversation_begins_with_a_file(
+    open_chat: OpenChat, standin: Standin, page: Page
+) -> None:
+    """Attached on the first page, and without a word."""
+    chat = open_chat()
+    standin.reply("A program.")
+    page.goto("/")
+    pick(chat, SOURCE)
+    expect(chips(chat)).to_have_count(1)
+    chat.box.press("Enter")
+    chat.finished()
+    expect(chips(chat)).to_have_count(0)
+    expect(chat.rows("You")).to_contain_text("a.py")
+    assert texts(standin.requests[0].body) == [FILE]
