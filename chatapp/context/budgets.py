@@ -39,8 +39,9 @@ def budget_for(
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
     """Return what user and server want of condensing, but for what it is made of."""
     own = condense.PerProfile({profile.name: profile.threshold})
+    adaptive = (condense.Adaptive(),) if preferences.adaptive else ()
     made = condense.Configuration(
-        thresholds=(own, condense.Fixed(preferences.threshold)),
+        thresholds=(own, *adaptive, condense.Fixed(preferences.threshold)),
         buffer=settings.CONDENSE_BUFFER / 100,
         automatic=preferences.auto_condense,
         prompt=preferences.condensing_prompt,

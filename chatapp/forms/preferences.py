@@ -53,6 +53,7 @@ class PreferencesForm(PreferencesModelForm):
         fields = (
             "auto_condense",
             "threshold",
+            "adaptive",
             "strategy",
             "messages_kept",
             "keep_first",
@@ -63,6 +64,7 @@ class PreferencesForm(PreferencesModelForm):
         )
         labels: ClassVar[dict[str, Any]] = {
             "auto_condense": _("Condense automatically"),
+            "adaptive": _("Adapt the threshold to the conversation"),
             "messages_kept": _("Messages to keep"),
             "keep_first": _("Keep the first message too"),
             "clear_tool_output": _("Clear superseded tool output first"),

@@ -224,6 +224,7 @@ class Profile(models.Model):
 class Preferences(models.Model):
     """How one user wants condensing and the agent to work.
 
+    ``adaptive`` looks for a threshold by how a conversation grows, where a profile has none.
     ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the server's;
     ``messages_kept`` and ``keep_first`` are what "keep_recent" leaves verbatim;
     ``offered_providers`` names those for which a first profile was made, so that one that was
@@ -242,6 +243,7 @@ class Preferences(models.Model):
             MaxValueValidator(condense.MAX_THRESHOLD),
         ],
     )
+    adaptive = models.BooleanField(_("adapt the threshold"), default=False)
     condensing_prompt = fields.TextField(_("condensing prompt"), blank=True)
     strategy = models.CharField(_("strategy"), max_length=200, blank=True)
     messages_kept = models.PositiveSmallIntegerField(

@@ -14,6 +14,7 @@ from chatapp import services
 from chatapp.context import budgets
 from chatapp.context.runs import Terms
 from chatapp.context.thresholds import Threshold
+from chatapp.forms import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
 from chatapp.templatetags.scripts import script_texts
@@ -89,6 +90,24 @@ def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
     assert budget.allowed == 0.75 * profile.context_window - profile.output_limit
     page = client.get(reverse("settings")).content.decode()
     assert f'data-allowed="{int(budget.allowed)}"' in page
+
+
+def test_the_threshold_adapts_to_the_conversation_where_the_user_wants_it(
+    browser: Client, alice: User
+) -> None:
+    """Until a turn is complete the percentage holds, and a profile's own value always."""
+    assert "Adapt the threshold to the conversation" in browser.get(reverse("settings")).text
+    preferences, profile = services.preferences_of(alice), alice.profiles.get()
+    wishes = {"threshold": 60, "adaptive": "on", "step_limit": 9}
+    PreferencesForm(wishes, instance=preferences).save()
+    turn = [condense.Message("user", "Go on."), condense.Message("assistant", "Done.")]
+    found = budgets.budget_for(profile, preferences, (*turn, turn[0]))
+    assert (found.threshold > 60, found.threshold_source) == (True, "adaptive")
+    before = budgets.budget_for(profile, preferences)
+    assert (before.threshold, before.threshold_source) == (60, "global")
+    profile.threshold = 70
+    own = budgets.budget_for(profile, preferences, (*turn, turn[0]))
+    assert (own.threshold, own.threshold_source) == (70, "profile")
 
 
 def grow_with_the_talk(wanted: condense.Configuration) -> condense.Configuration:

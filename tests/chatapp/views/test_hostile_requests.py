@@ -35,6 +35,7 @@ KEYS = (
     *("clear_tool_output", "condensing_prompt", "step_limit", "shortcuts", "name", "provider"),
     *("model", "base_url", "context_window", "max_output", "price_input", "price_output"),
     *("price_cache_read", "price_cache_write", "mode", "own_threshold", "key", "remove_key"),
+    "adaptive",
     *("profile-1-mode", "profile-1-own_threshold", "profile-99999999999999999999-mode"),
 )
 SOMEBODY = uuid.UUID(int=7)
