@@ -27,6 +27,7 @@ from chatapp.live.runs import start_queued, take_over
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.reading import reading
+from chatapp.providers.clients import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 
 log = logging.getLogger(__name__)
@@ -269,6 +270,7 @@ class Hub:
         await self._until_ended(STORING)
         await connections().close()
         self.pulse.stop()
+        await close_clients()
 
     def stop_all(self) -> None:
         """Stop all that runs; while the server is being closed, that ends the wait for it."""

@@ -12,8 +12,11 @@ import httpx2
 
 from chatapp.agent import pace
 from chatapp.network.pinned import PinnedTransport
+from chatapp.providers.clients import KEPT_SECONDS
 
 CONNECT_SECONDS = 15.0
+# Any number of calls at once; what is no longer used is closed before a server does so.
+LIMITS = httpx2.Limits(max_connections=0, keepalive_expiry=KEPT_SECONDS)
 # A read that brings as many events has more waiting.
 MANY = 50
 
@@ -52,7 +55,7 @@ def open_client(
     ``make`` is the SDK's own client over aiohttp. The headers that the variable ``environment``
     has an SDK add are for the operator's address: they are left out of ``guarded`` calls.
     """
-    options: dict[str, Any] = {"follow_redirects": False, "verify": tls()}
+    options: dict[str, Any] = {"follow_redirects": False, "verify": tls(), "limits": LIMITS}
     if addresses is not None:
         # Nor to a proxy, which would look the name up for itself.
         inner = ClientTransport(make(trust_env=False, **options))

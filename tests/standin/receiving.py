@@ -10,19 +10,24 @@ from starlette.requests import Request
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request as it arrived, and why it was refused, if it was."""
+    """One request as it arrived, and why it was refused, if it was.
+
+    ``line`` is the port at the other end of the connection it came by.
+    """
 
     path: str
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     problems: tuple[str, ...] = ()
     raw: bytes = b""
+    line: int = 0
 
 
 async def received(request: Request, body: Mapping[str, Any], problems: list[str]) -> Received:
     """Return a request as it is kept."""
     headers, raw = dict(request.headers), await request.body()
-    return Received(request.url.path, body, headers, tuple(problems), raw)
+    line = request.client.port if request.client else 0
+    return Received(request.url.path, body, headers, tuple(problems), raw, line)
 
 
 async def read_json(request: Request) -> tuple[dict[str, Any], list[str]]:

@@ -31,7 +31,7 @@ _JSON = {"content-type": "application/json"}
 async def count(request: ModelRequest, writer: RequestWriter, to: Connection) -> int | None:
     """Return the measured tokens of a request; None where the address cannot count."""
     try:
-        async with await to.open() as client:
+        async with to.client() as client:
             counted: object = await client.post(
                 "/v1/messages/count_tokens",
                 content=writer.write_count(request).body,
@@ -80,7 +80,7 @@ async def _listen(
     await request.observer.sending(sent)
     reply, asked = Reply(request.observer.learned), Asked(model.name, to.host)
     try:
-        async with await to.open() as client:
+        async with to.client() as client:
             headers = _headers(request, model)
             async for said in _receive(client, sent.body, headers, reply, eventless):
                 for event in reply.take_all(said):

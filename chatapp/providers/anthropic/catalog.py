@@ -15,7 +15,7 @@ from chatapp.providers.specs import ListedModel
 async def list_models(to: Connection) -> tuple[ListedModel, ...]:
     """Return the models; raise ProviderError where the server does not list them."""
     try:
-        async with await to.open() as client:
+        async with to.client() as client:
             body: object = await client.get("/v1/models?limit=1000", cast_to=object)
     except AddressRefused as error:
         raise ProviderError(str(error)) from error

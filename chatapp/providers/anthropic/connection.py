@@ -1,11 +1,14 @@
 """How a call reaches the API: an HTTP client that follows no redirect and guards the address."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anthropic
 
 from chatapp.network.addresses import Guard, host_of
 from chatapp.providers.anthropic.spec import SPEC
+from chatapp.providers.clients import clients
 from chatapp.providers.http import CONNECT_SECONDS, open_client
 
 
@@ -26,9 +29,15 @@ class Connection:
         """The address as people know it: host and port."""
         return host_of(self.base_url)
 
-    async def open(self) -> anthropic.AsyncAnthropic:
-        """Return a client for one call; raise AddressRefused, or OSError for an unknown host."""
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[anthropic.AsyncAnthropic]:
+        """Yield a client for one call; raise AddressRefused, or OSError for an unknown host."""
         addresses = await self.guard.addresses(self.base_url) if self.guard else None
+        known = await clients()
+        async with known.use((self, addresses), lambda: self._make(addresses)) as client:
+            yield client
+
+    def _make(self, addresses: Sequence[str] | None) -> anthropic.AsyncAnthropic:
         return anthropic.AsyncAnthropic(
             api_key=self.key,
             base_url=self.base_url,

@@ -42,7 +42,7 @@ async def _listen(
     await request.observer.sending(sent)
     reply, asked = Reply(request.observer.learned), Asked(writer.model.name, to.host)
     try:
-        async with await to.open() as client:
+        async with to.client() as client:
             async for said in _receive(client, sent, reply, to):
                 for event in reply.take_all(said):
                     yield event

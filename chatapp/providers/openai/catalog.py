@@ -37,7 +37,7 @@ _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 async def list_models(to: Connection) -> tuple[ListedModel, ...]:
     """Return the models; raise ProviderError where the server does not list them."""
     try:
-        async with await to.open() as client:
+        async with to.client() as client:
             body: object = await client.get(
                 "/models", cast_to=object, options={"headers": to.headers}
             )

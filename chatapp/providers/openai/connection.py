@@ -1,10 +1,13 @@
 """How a call reaches the API: an HTTP client that follows no redirect and guards the address."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import openai
 
 from chatapp.network.addresses import Guard, host_of
+from chatapp.providers.clients import clients
 from chatapp.providers.http import CONNECT_SECONDS, open_client
 
 # What the SDK would take from the server's environment where nothing is given.
@@ -34,9 +37,15 @@ class Connection:
         kind: dict[str, str | openai.Omit] = {"content-type": "application/json"}
         return kind if self.key else {**kind, "Authorization": openai.Omit()}
 
-    async def open(self) -> openai.AsyncOpenAI:
-        """Return a client for one call; raise AddressRefused, or OSError for an unknown host."""
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[openai.AsyncOpenAI]:
+        """Yield a client for one call; raise AddressRefused, or OSError for an unknown host."""
         addresses = await self.guard.addresses(self.base_url) if self.guard else None
+        known = await clients()
+        async with known.use((self, addresses), lambda: self._make(addresses)) as client:
+            yield client
+
+    def _make(self, addresses: Sequence[str] | None) -> openai.AsyncOpenAI:
         guarded = self.guard is not None
         return openai.AsyncOpenAI(
             api_key=self.key or "none",

@@ -1,0 +1,166 @@
+"""Clients are kept from one call to the next, and nothing of them longer than that helps."""
+
+import asyncio
+
+import pytest
+
+from chatapp.agent.errors import ProviderError
+from chatapp.providers.clients import Clients, clients, close_clients
+from tests.chatapp.providers.doors import Door
+from tests.chatapp.providers.requests import reply, request
+from tests.standin.behaviours import Failure, Gate, Reply
+from tests.standin.server import Standin
+
+OVERLOADED = Failure(529, "overloaded_error", "Overloaded")
+
+
+class Line:
+    """A client that knows whether it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+
+    async def close(self) -> None:
+        """Note it."""
+        self.closed.set()
+
+
+async def use(kept: Clients, made_of: str = "key") -> Line:
+    """Return the client of one call."""
+    async with kept.use(made_of, Line) as line:
+        return line
+
+
+def lines(standin: Standin) -> list[int]:
+    """Return the connection that each request came by."""
+    return [received.line for received in standin.requests]
+
+
+async def test_a_call_goes_over_the_line_of_the_one_before(
+    door: Door, anthropic_standin: Standin
+) -> None:
+    """Also where another provider was made for it, as for each turn."""
+    for _turn in range(3):
+        await reply(door.provider(anthropic_standin), request("Hi"))
+    assert len(set(lines(anthropic_standin))) == 1
+
+
+async def test_another_key_has_a_line_of_its_own(door: Door, anthropic_standin: Standin) -> None:
+    """A key that was changed is sent from the next call on, and the old one with none."""
+    await reply(door.provider(anthropic_standin), request("Hi"))
+    await reply(door.provider(anthropic_standin, api_key="sk-another-123"), request("Hi"))
+    first, second = anthropic_standin.requests
+    assert first.line != second.line
+    assert "sk-another-123" in str(second.headers)
+    assert "sk-another-123" not in str(first.headers)
+
+
+async def test_calls_at_once_wait_for_no_line(door: Door, anthropic_standin: Standin) -> None:
+    """Each gets one, from the same client."""
+    gate = Gate()
+    anthropic_standin.then(Reply("One", gate=gate), Reply("Two"))
+    first = asyncio.create_task(reply(door.provider(anthropic_standin), request("Hi")))
+    second = asyncio.create_task(reply(door.provider(anthropic_standin), request("Hi")))
+    await asyncio.wait({first, second}, return_when=asyncio.FIRST_COMPLETED)
+    gate.open()
+    await asyncio.gather(first, second)
+    assert len(set(lines(anthropic_standin))) == 2
+
+
+async def test_after_a_failure_the_next_call_has_a_new_line(
+    door: Door, anthropic_standin: Standin
+) -> None:
+    """What failed may be the line's fault."""
+    anthropic_standin.then(OVERLOADED)
+    provider = door.provider(anthropic_standin)
+    with pytest.raises(ProviderError):
+        await reply(provider, request("Hi"))
+    await reply(provider, request("Hi"))
+    assert len(set(lines(anthropic_standin))) == 2
+
+
+async def test_a_client_is_shared_by_what_it_is_made_of() -> None:
+    """One for each key, address and set of checked addresses."""
+    kept = Clients()
+    one = await use(kept)
+    assert await use(kept) is one
+    assert await use(kept, "another") is not one
+    await kept.close()
+
+
+async def test_a_client_is_closed_a_moment_after_its_last_call() -> None:
+    """And the next call gets a new one."""
+    kept = Clients(seconds=0)
+    one = await use(kept)
+    await one.closed.wait()
+    assert await use(kept) is not one
+    await kept.close()
+
+
+async def test_a_client_in_use_is_kept() -> None:
+    """However many calls began and ended meanwhile."""
+    kept = Clients(seconds=0)
+    async with kept.use("key", Line) as one:
+        assert await use(kept) is one
+        other = await use(kept, "another")
+        await other.closed.wait()
+        assert not one.closed.is_set()
+    await one.closed.wait()
+
+
+async def test_a_client_that_failed_is_closed_after_the_other_calls_that_use_it() -> None:
+    """And given to no further one."""
+    kept = Clients()
+    async with kept.use("key", Line) as one:
+        with pytest.raises(OSError, match="gone"):
+            async with kept.use("key", Line):
+                raise OSError("gone")
+        assert not one.closed.is_set()
+        assert await use(kept) is not one
+    assert one.closed.is_set()
+    await kept.close()
+
+
+async def test_a_call_that_is_stopped_closes_its_client() -> None:
+    """Whoever stops an answer wants its line to end at once."""
+    kept, used = Clients(), asyncio.Queue[Line]()
+
+    async def call() -> None:
+        async with kept.use("key", Line) as line:
+            await used.put(line)
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(call())
+    line = await used.get()
+    task.cancel()
+    await asyncio.wait({task})
+    assert line.closed.is_set()
+    assert await use(kept) is not line
+    await kept.close()
+
+
+async def test_few_are_kept_that_nobody_uses() -> None:
+    """The one that was not used for longest is closed first."""
+    kept = Clients(most_idle=2)
+    one, two = await use(kept, "one"), await use(kept, "two")
+    await use(kept, "one")
+    await use(kept, "three")
+    await two.closed.wait()
+    assert await use(kept, "one") is one
+    await kept.close()
+
+
+def test_the_loop_closes_its_clients() -> None:
+    """When it shuts down; one that is not shut down can have them closed."""
+
+    async def work() -> Line:
+        return await use(await clients())
+
+    async def work_and_close() -> Line:
+        line = await work()
+        await close_clients()
+        assert line.closed.is_set()
+        return await work()
+
+    assert asyncio.run(work()).closed.is_set()
+    assert asyncio.run(work_and_close()).closed.is_set()
