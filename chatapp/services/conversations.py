@@ -198,7 +198,12 @@ def _entitle(conversation: Conversation, text: str) -> None:
     line = " ".join(text.split())
     title = line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
     if not conversation.title:
-        Conversation.objects.filter(pk=conversation.pk).update(title=title)
+        _name(pk=conversation.pk, title=title)
+
+
+@prepared_update(pk=models.UUIDField(), title=models.CharField())
+def _name(pk: uuid.UUID, title: str) -> Change:
+    return Conversation.objects.filter(pk=pk), {"title": title}
 
 
 def finish_turn(

@@ -41,6 +41,8 @@ def find_answers(
 
 
 def _find_runs(turns: set[uuid.UUID | None]) -> _Runs:
+    if not turns:
+        return {}
     found: defaultdict[tuple[uuid.UUID | None, str], list[tuple[datetime, float]]]
     found = defaultdict(list)
     for run in ToolRun.objects.filter(turn__in=turns - {None}).exclude(finished_at=None):
