@@ -31,9 +31,16 @@ from chatapp.providers.probing import Report, probe
 HooksFor = Callable[[Path], condense.Hooks]
 
 
-def provider_for(profile: Profile) -> Provider:
-    """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read."""
-    return create_provider(profile.provider, **_reached_by(profile))
+def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
+    """Return the profile's provider; raise crypto.DecryptionFailed when its key can't be read.
+
+    Its answers have ``most`` tokens where that is given, and less than the profile's limit.
+    """
+    reached = _reached_by(profile)
+    if most is not None:
+        model: Model = reached["model"]
+        reached["model"] = replace(model, max_output=min(most, model.max_output))
+    return create_provider(profile.provider, **reached)
 
 
 async def probe_profile(profile: Profile) -> Report:

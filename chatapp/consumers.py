@@ -6,6 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, cast, override
 
 from autobahn.exception import Disconnected
@@ -20,6 +21,7 @@ from chatapp.live import protocol, sessions, turns
 from chatapp.models import Conversation
 from chatapp.models.prepared import prepared
 from chatapp.models.reading import reading
+from chatapp.rendering.zones import ZONE_COOKIE
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +146,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @_obey.register
     async def _(self, command: protocol.SendMessage) -> None:
-        if await self._start(lambda: turns.send_message(self.conversation, command), command.nonce):
+        zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
+        told = replace(command, zone=zone)
+        if await self._start(lambda: turns.send_message(self.conversation, told), command.nonce):
             await self._reply(protocol.message_accepted(command.nonce))
 
     @_obey.register
@@ -199,4 +203,4 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 @prepared(pk=models.UUIDField(), owner=models.IntegerField())
 def _own_conversation(pk: uuid.UUID, owner: int) -> models.QuerySet[Conversation]:
     present = Conversation.objects.filter(pk=pk, owner=owner, deleted_at=None)
-    return present.select_related("owner")
+    return present.select_related("owner__preferences", "profile")

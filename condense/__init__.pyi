@@ -47,6 +47,7 @@ from .history.compaction import is_compaction, without_compaction
 from .history.pairs import AnsweredCall, Pairing, pair_calls
 from .messages import (
     BESIDE,
+    ENVIRONMENT,
     Block,
     Content,
     ImageBlock,
@@ -162,6 +163,7 @@ __all__ = [
     "BESIDE_LEDGER",
     "CONDENSE",
     "DEFAULT_VALIDATORS",
+    "ENVIRONMENT",
     "INHERIT",
     "INTERRUPTED",
     "MAX_THRESHOLD",

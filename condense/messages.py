@@ -100,6 +100,8 @@ Block = TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
 # Under this key a block says what it is that was put beside somebody's own words. It is for whoever
 # shows the message, and no API knows it.
 BESIDE = "beside"
+# The kind of what was so when a message was sent, and is told anew with the next.
+ENVIRONMENT = "environment"
 
 
 def beside_of(block: Block) -> Json:
@@ -236,6 +238,12 @@ class Message:
         """The text without what was put beside it: attached files, surroundings, commands."""
         own = (block for block in self.blocks if not beside_of(block))
         return "\n".join([text for text in map(_text_of, own) if text is not None])
+
+    @property
+    def lasting(self) -> "Message":
+        """The message without what held only at its moment, and is not to be carried on."""
+        kept = (one for one in self.blocks if beside_of(one).get("kind") != ENVIRONMENT)
+        return self if isinstance(self.content, str) else self.with_content(tuple(kept))
 
     @property
     def is_summary(self) -> bool:

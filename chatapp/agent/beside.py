@@ -1,4 +1,4 @@
-"""What people put beside their words in a message: files as text, and images.
+"""What stands beside people's words in a message: files as text, images, and the surroundings.
 
 Each block says under ``condense.BESIDE`` what it is, for the page; the model reads a file between
 two tags that nothing in it can end.
@@ -10,6 +10,11 @@ from collections.abc import Iterable, Iterator
 import condense
 
 FILE, IMAGE, COMMAND = "file", "image", "command"
+
+
+def environment_block(text: str) -> condense.TextBlock:
+    """Return what was so when a message was sent, as the model reads it."""
+    return condense.TextBlock(text, {condense.BESIDE: {"kind": condense.ENVIRONMENT}})
 
 
 def file_block(name: str, text: str, **facts: object) -> condense.TextBlock:
@@ -34,6 +39,11 @@ def command_block(name: str, directive: str) -> condense.TextBlock:
 def is_file(block: condense.Block) -> bool:
     """Whether a block is a file as the model reads it."""
     return condense.beside_of(block).get("kind") == FILE
+
+
+def is_environment(block: condense.Block) -> bool:
+    """Whether a block tells what was so when its message was sent."""
+    return condense.beside_of(block).get("kind") == condense.ENVIRONMENT
 
 
 def text_of(block: condense.TextBlock) -> str:

@@ -15,6 +15,7 @@ class Purpose(enum.StrEnum):
 
     CHAT = "chat"
     SUMMARY = "summary"
+    TITLE = "title"
 
 
 class Access(enum.StrEnum):

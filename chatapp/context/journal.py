@@ -72,10 +72,7 @@ class StoredJournal:
     ) -> tuple[int, Written]:
         run, profile = self.run, self._profile(opening.purpose)
         with transaction.atomic():
-            if opening.purpose is Purpose.CHAT:
-                run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
-            else:
-                run.turn.go_on(Turn.Doing.CONDENSING)
+            self._go_on(opening)
             call = ModelCall(
                 conversation_id=run.conversation.pk,
                 turn=run.turn,
@@ -90,9 +87,16 @@ class StoredJournal:
             insert(call)
             return call.pk, self.requests.write(call.pk, opening.request)
 
+    def _go_on(self, opening: CallOpening) -> None:
+        """Note what the turn is at; raise TurnEnded where somebody took it for dead."""
+        if opening.purpose is Purpose.CHAT:
+            self.run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
+        else:
+            self.run.turn.go_on(Turn.Doing.CONDENSING)
+
     def _profile(self, purpose: Purpose) -> Profile:
         """Return whose model is called, at whose prices."""
-        return self.run.profile if purpose is Purpose.CHAT else self.run.writer
+        return self.run.writer if purpose is Purpose.SUMMARY else self.run.profile
 
     async def withdraw_call(self, number: int) -> None:
         """Take a call off the record that is not made after all."""

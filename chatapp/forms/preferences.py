@@ -60,6 +60,8 @@ class PreferencesForm(PreferencesModelForm):
             "clear_tool_output",
             "condensing_prompt",
             "step_limit",
+            "environment_details",
+            "name_conversations",
             "shortcuts",
         )
         labels: ClassVar[dict[str, Any]] = {
@@ -70,6 +72,8 @@ class PreferencesForm(PreferencesModelForm):
             "clear_tool_output": _("Clear superseded tool output first"),
             "condensing_prompt": _("Condensing prompt"),
             "step_limit": _("Steps per turn"),
+            "environment_details": _("Tell the agent about its surroundings"),
+            "name_conversations": _("Let the model name conversations"),
             "shortcuts": _("Keyboard shortcuts"),
         }
         widgets: ClassVar[dict[str, forms.Widget]] = {

@@ -47,7 +47,8 @@ class SendMessage:
 
     ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
     ``attachments`` are the ids of what goes with it. Where something runs already, one that may
-    wait is ``queued``. What is not understood in a ``literal`` text is text.
+    wait is ``queued``. What is not understood in a ``literal`` text is text. ``zone`` is the time
+    zone of whoever sends it, as their browser says.
     """
 
     text: str
@@ -56,6 +57,7 @@ class SendMessage:
     attachments: tuple[uuid.UUID, ...] = ()
     queued: bool = False
     literal: bool = False
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +316,11 @@ def status_changed(text: str, *, turn: str, waits: bool = False) -> Frame:
 def tool_progressed(seq: int, call: str, output: str) -> Frame:
     """Show on the card of a call of message ``seq`` the end of what it has put out."""
     return {"type": "tool.progressed", "card": f"tool-{seq}-{call}", "output": output}
+
+
+def title_changed() -> Frame:
+    """Ask the page to fetch the conversation's title again."""
+    return {"type": "title.changed"}
 
 
 def list_changed() -> Frame:

@@ -20,6 +20,7 @@ from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.bringing import bring
 from chatapp.live.jobs import Tasks
+from chatapp.live.naming import name_conversation
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
@@ -49,11 +50,11 @@ class Room:
         self.job: Work | None = None
         # Held from the check that nothing runs until something does.
         self.starting = asyncio.Lock()
+        # The time zone of whoever said something here last.
+        self.zone = ""
         self._changes: set[asyncio.Task[None]] = set()
         # The queued message that goes next, whatever becomes of what runs.
         self._wanted: uuid.UUID | None = None
-        # Whether any message may wait: what another process left is not known yet.
-        self._waits = True
 
     @property
     def idle(self) -> bool:
@@ -102,20 +103,26 @@ class Room:
     def _vacate(self, run: Run, succeeded: bool) -> None:
         self.job = None
         wanted, self._wanted = self._wanted, None
-        if ((succeeded and self._waits) or wanted) and not hub.closing:
+        if ((succeeded and self.view.scene.may_wait) or wanted) and not hub.closing:
             self._soon(self._go_on(run.conversation, wanted))
+        if succeeded and not hub.closing:
+            self._soon(self._name(run))
         hub.close_idle(self)
 
     async def _go_on(self, conversation: Conversation, wanted: uuid.UUID | None) -> None:
         """Send what waits for what has just ended; where that is refused, it waits on."""
-        self._waits = False
         if not await reading(services.list_queued)(conversation.pk):
             return
-        self._waits = True
         try:
             await self.send_queued(conversation, wanted)
         except services.Refused as reason:
             log.info("a queued message could not be sent: %s", reason)
+
+    async def _name(self, run: Run) -> None:
+        """Show everybody the name that a conversation has got after its first answer."""
+        if await name_conversation(run):
+            self.watchers.send(protocol.title_changed())
+            await _tell_list(run.conversation.owner_id, self)
 
     async def send_queued(self, conversation: Conversation, nonce: uuid.UUID | None = None) -> None:
         """Send a message that waits, the next one unless named; what runs is stopped first."""
@@ -127,14 +134,14 @@ class Room:
                 return
             row = await reading(services.find_queued)(conversation, nonce)
             brought = await bring(conversation, row.text if row else "", strict=False)
-            start = functools.partial(start_queued, conversation, nonce, brought)
+            start = functools.partial(start_queued, conversation, nonce, brought, self.zone)
             sent = await self.begin(conversation, start)
         if sent or nonce:
             await self.view.show_queue()
 
     def show_queue(self) -> None:
         """Show all watchers the messages that wait, which have changed."""
-        self._waits = True
+        self.view.scene.note_queue()
         self._soon(self.view.show_queue())
 
     def close(self) -> None:
@@ -250,6 +257,7 @@ class Hub:
             for run in await sync_to_async(take_over)():
                 self.room(run.conversation.pk).start(run)
             await sync_to_async(services.close_interrupted)()
+            await sync_to_async(services.close_titles)()
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.context.runs import Run
+from chatapp.live.surroundings import describe_surroundings
 from chatapp.models import Conversation, Turn, store
 
 
@@ -31,13 +32,14 @@ def read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
 
 @transaction.atomic
 def start_queued(
-    conversation: Conversation, nonce: uuid.UUID | None, brought: services.Brought
+    conversation: Conversation, nonce: uuid.UUID | None, brought: services.Brought, zone: str
 ) -> tuple[Run, condense.Message] | None:
     """Open the turn of a message that waits, the next one unless named; None without any.
 
     Raises services.Refused where it can't begin.
     """
-    started = services.send_queued(conversation, nonce, brought)
+    around = describe_surroundings(store.read_conversation(conversation.pk), zone)
+    started = services.send_queued(conversation, nonce, brought, surroundings=around)
     return (read_run(conversation, turn=started[0]), started[1]) if started else None
 
 

@@ -55,6 +55,9 @@ class Scene:
         # Whether it ends the turn, and is shown with that.
         self._ends = False
         self._unsaved: list[tuple[str, str]] = []
+        # Whether any message may wait: what another process left is not known yet.
+        self.may_wait = True
+        self._queue_changes = 0
         self._queue_in_hand = asyncio.Lock()
 
     def begin(self, run: Run) -> None:
@@ -112,7 +115,17 @@ class Scene:
 
     async def queue(self) -> protocol.Frame:
         """Return the frame of the messages that wait."""
-        return await reading(_render_queue)(self.conversation_id)
+        changes = self._queue_changes
+        queued = await reading(services.list_queued)(self.conversation_id)
+        if changes == self._queue_changes:
+            self.may_wait = bool(queued)
+        context = {"queued": queued, "conversation": self.conversation_id}
+        return protocol.queue_changed(render_to_string("chat/_queue.html", context))
+
+    def note_queue(self) -> None:
+        """Take note that the queue has changed; what is being read of it may be older."""
+        self._queue_changes += 1
+        self.may_wait = True
 
     async def show_queue(self) -> None:
         """Show the messages that wait; what is shown last is what was read last."""
@@ -288,11 +301,6 @@ class Scene:
     async def _show_panel(self) -> None:
         if self.watchers:
             self.watchers.send(await self.panel())
-
-
-def _render_queue(conversation_id: uuid.UUID) -> protocol.Frame:
-    context = {"queued": services.list_queued(conversation_id), "conversation": conversation_id}
-    return protocol.queue_changed(render_to_string("chat/_queue.html", context))
 
 
 def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from chatapp.live.forecast import forecast
 from chatapp.live.ports import Front, Work
 from chatapp.live.rooms import Room, hub
 from chatapp.live.runs import read_run
+from chatapp.live.surroundings import describe_surroundings
 from chatapp.models import Conversation, store
 from chatapp.models.reading import reading
 
@@ -33,6 +34,7 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
     """
     services.check_message(command.text, alone=not (command.attachments or command.replaces))
     room = await hub.enter(conversation.pk)
+    room.zone = command.zone
     async with room.starting:
         if command.queued and await _waits(room, conversation, command):
             return
@@ -95,6 +97,7 @@ def _start_turn(
         replaces=command.replaces,
         attachments=command.attachments,
         brought=brought,
+        surroundings=describe_surroundings(conversation, command.zone),
     )
     if started is None:
         return None

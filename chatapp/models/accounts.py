@@ -258,6 +258,8 @@ class Preferences(models.Model):
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(1_000)],
     )
+    name_conversations = models.BooleanField(_("name conversations"), default=True)
+    environment_details = models.BooleanField(_("environment details"), default=True)
     shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
     default_profile = models.ForeignKey(
         Profile, models.SET_NULL, null=True, blank=True, related_name="+"

@@ -78,6 +78,7 @@ class ModelCall(models.Model):
 
         CHAT = "chat", _("chat")
         SUMMARY = "summary", _("summary")
+        TITLE = "title", _("title")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="calls")
     turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="calls")

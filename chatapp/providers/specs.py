@@ -77,7 +77,8 @@ class ProviderSpec:
     server's key and address for it; ``tool_prompt_tokens`` is what it adds to one with tools.
     ``presets`` are other servers of its kind, and ``key_elsewhere`` says whether those that are
     not among them need a key, too. ``takes_effort`` and ``takes_temperature`` say which wishes of a
-    profile it can be told. ``format`` is where the class is that reads its requests.
+    profile it can be told, ``names_conversations`` whether its models can be asked for a title.
+    ``format`` is where the class is that reads its requests.
     """
 
     name: str
@@ -95,6 +96,7 @@ class ProviderSpec:
     key_elsewhere: bool = True
     takes_effort: bool = False
     takes_temperature: bool = False
+    names_conversations: bool = True
     format: str = "chatapp.providers.formats:MessagesFormat"
 
     @property

@@ -43,6 +43,8 @@ def is_unspaced(character: str) -> bool:
 
 def _texts(block: Any) -> Iterator[str]:
     match block:
+        case {"beside": {"kind": "environment"}}:
+            return
         case {"type": "text", "text": str(text)} | {"type": "thinking", "thinking": str(text)}:
             yield text
         case {"type": "image", "beside": {"name": str(name)}}:

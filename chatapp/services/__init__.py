@@ -54,6 +54,7 @@ from chatapp.services.conversations import (
     finish_turn,
     is_known,
     keep_alive,
+    name_conversation,
     rename_conversation,
     restore_conversation,
     start_condensing,
@@ -76,7 +77,7 @@ from chatapp.services.history import (
     undo_rewind,
 )
 from chatapp.services.imports import Imported, import_conversation
-from chatapp.services.leftovers import has_unfinished
+from chatapp.services.leftovers import close_titles, has_unfinished
 from chatapp.services.questions import ANSWER, answer_question
 from chatapp.services.queue import (
     change_queued,
@@ -115,6 +116,7 @@ __all__ = [
     "choose_workspace",
     "clean_name",
     "close_interrupted",
+    "close_titles",
     "continue_turn",
     "create_sign_in_token",
     "decide",
@@ -138,6 +140,7 @@ __all__ = [
     "list_workspace",
     "may_look_around",
     "mentioned_in",
+    "name_conversation",
     "note_look_around",
     "own_commands",
     "pack_workspace",

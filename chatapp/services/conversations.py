@@ -14,7 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.beside import names_of
+from chatapp.agent.beside import environment_block, names_of
+from chatapp.context import budgets
 from chatapp.models import Conversation, Profile, Turn, fields, store
 from chatapp.models.owners import this_process
 from chatapp.models.prepared import Change, insert, prepared, prepared_update
@@ -66,6 +67,15 @@ def decide(*, conversation: Conversation, policies: Mapping[str, str], system: s
     Conversation.objects.filter(pk=conversation.pk).update(**changed)
 
 
+def name_conversation(*, conversation: Conversation, title: str, question: str) -> bool:
+    """Give a conversation the title that a model found, unless a person has given it another.
+
+    Without one it has what its first ``question`` begins with. Returns whether it was changed.
+    """
+    untouched = Conversation.objects.filter(pk=conversation.pk, title=_title_of(question))
+    return bool(title) and untouched.exclude(title=title).update(title=title) > 0
+
+
 def delete_conversation(*, conversation: Conversation) -> None:
     """Hide the conversation everywhere; ``restore_conversation`` brings it back."""
     present = Conversation.objects.filter(pk=conversation.pk, deleted_at=None)
@@ -103,12 +113,14 @@ def start_turn(
     replaces: int | None = None,
     attachments: Sequence[uuid.UUID] = (),
     brought: Brought = NOTHING,
+    surroundings: str = "",
 ) -> tuple[Turn, condense.Message] | None:
     """Store the user's message and open its turn; None when this nonce was here before.
 
-    ``tokens`` are the text's; ``attachments`` become part of the message, and so does what the text
-    has ``brought``. ``replaces`` is the seq of an earlier message of the user, which is set aside
-    as a version, and whose attachments are kept. The title comes from the first message.
+    ``tokens`` are the text's; ``attachments`` become part of the message, and so do what the text
+    has ``brought`` and the ``surroundings``. ``replaces`` is the seq of an earlier message of the
+    user, which is set aside as a version, and whose attachments are kept. The title comes from the
+    first message.
     """
     with one_turn(conversation) as locked:
         if is_known(locked, nonce):
@@ -122,8 +134,11 @@ def start_turn(
         turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
         blocks = [block for block, _tokens in beside]
         words = (condense.TextBlock(text),) if text.strip() else ()
-        message = condense.Message(role="user", content=(*words, *brought.blocks, *blocks))
+        around = (environment_block(surroundings),) if surroundings else ()
+        content = (*around, *words, *brought.blocks, *blocks)
+        message = condense.Message(role="user", content=content)
         tokens += brought.tokens + sum(more for _block, more in beside)
+        tokens += budgets.COUNTER.count(around)
         row = store.append_message(locked.pk, message, tokens=tokens, turn=turn)
         _entitle(locked, message.words or names_of(blocks))
     return turn, store.to_engine(row)
@@ -195,10 +210,13 @@ def open_turn(
 
 
 def _entitle(conversation: Conversation, text: str) -> None:
-    line = " ".join(text.split())
-    title = line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
     if not conversation.title:
-        _name(pk=conversation.pk, title=title)
+        _name(pk=conversation.pk, title=_title_of(text))
+
+
+def _title_of(question: str) -> str:
+    line = " ".join(question.split())
+    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
 
 
 @prepared_update(pk=models.UUIDField(), title=models.CharField())

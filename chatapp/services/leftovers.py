@@ -46,6 +46,14 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
         )
 
 
+def close_titles() -> None:
+    """Close the calls for titles that a process has left: nobody goes on with them."""
+    left = ModelCall.objects.filter(
+        purpose=ModelCall.Purpose.TITLE, status=ModelCall.Status.RUNNING
+    )
+    left.update(status=ModelCall.Status.INTERRUPTED, error=_("The server stopped meanwhile."))
+
+
 def has_unfinished(conversation: Conversation) -> bool:
     """Whether a turn of the conversation is on record as not over."""
     return bool(_unfinished(conversation=conversation.pk))

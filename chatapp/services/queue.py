@@ -73,7 +73,11 @@ def find_queued(conversation: Conversation, nonce: uuid.UUID | None) -> QueuedMe
 
 
 def send_queued(
-    conversation: Conversation, nonce: uuid.UUID | None = None, brought: Brought = NOTHING
+    conversation: Conversation,
+    nonce: uuid.UUID | None = None,
+    brought: Brought = NOTHING,
+    *,
+    surroundings: str = "",
 ) -> tuple[Turn, condense.Message] | None:
     """Open the turn of a message that waits, the next one unless named; None without any.
 
@@ -91,6 +95,7 @@ def send_queued(
             nonce=row.nonce,
             attachments=[uuid.UUID(one) for one in row.attachments],
             brought=brought if brought.text == row.text else NOTHING,
+            surroundings=surroundings,
         )
         _take(conversation.queued.waiting().filter(pk=row.pk))
     return started

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent import events
+from chatapp.agent.beside import is_environment
 from chatapp.models import Question
 from chatapp.rendering import render_markdown
 from chatapp.tools import tool_specs
@@ -50,11 +51,14 @@ def parts_of(
     ``asked`` is what a person is asked about a call, by its place among the message's calls.
     """
     places = itertools.count()
+    around = []
     for index, block in enumerate(message.blocks):
         if attached := attached_part(index, block):
             yield attached
             continue
         match block:
+            case condense.TextBlock(text) if is_environment(block):
+                around.append(NotePart(_("Environment details"), text))
             case condense.TextBlock(text):
                 if text.strip():
                     yield TextPart(render_markdown(text))
@@ -65,6 +69,7 @@ def parts_of(
                 yield NotePart(_("Image"))
             case condense.OpaqueBlock(data):
                 yield _note(data)
+    yield from around
 
 
 def unfinished_parts(draft: str) -> Iterator[Part]:

@@ -1,17 +1,15 @@
 """Days in words, as the reader's calendar has them."""
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from itertools import groupby
-from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-# Set by the pages' script: the name of the reader's time zone.
-ZONE_COOKIE = "zone"
+from chatapp.rendering.zones import ZONE_COOKIE, zone_named
+
 _WEEK = 7  # days
 
 
@@ -26,16 +24,7 @@ class Day[T]:
 
 def zone_of(request: HttpRequest) -> tzinfo:
     """Return the reader's time zone, UTC until their browser has said it."""
-    return _zone(request.COOKIES.get(ZONE_COOKIE, ""))
-
-
-@functools.lru_cache(maxsize=64)
-def _zone(name: str) -> tzinfo:
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):
-        # Anybody can write anything into a cookie, and a small system has no list of zones.
-        return UTC
+    return zone_named(request.COOKIES.get(ZONE_COOKIE, ""))
 
 
 def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:

@@ -83,8 +83,9 @@ def _request_in(message: Message, headings: Sequence[str]) -> tuple[Block, ...]:
 
 
 def _said_in(message: Message) -> tuple[Block, ...]:
+    text = message.lasting.text
     images = tuple(block for block in message.blocks if isinstance(block, ImageBlock))
-    return (*((TextBlock(message.text),) if message.text.strip() else ()), *images)
+    return (*((TextBlock(text),) if text.strip() else ()), *images)
 
 
 def _carried(made: Message, heading: str) -> tuple[Block, ...]:

@@ -53,7 +53,7 @@ def _pins(messages: Iterable[Message]) -> Iterator[tuple[str, list[Block]]]:
 
 def _pin(message: Message) -> tuple[str, list[Block]]:
     heading = f"{HEADING}{message.role}, {message.id})"
-    flat = tools_to_text(message)
+    flat = tools_to_text(message.lasting)
     images = [block for block in flat.blocks if isinstance(block, ImageBlock)]
     return heading, [TextBlock(f"{heading}\n{flat.text}"), *images]
 

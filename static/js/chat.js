@@ -50,6 +50,7 @@ const show = {
     if (frame.streamed) transcript.stream(frame.streamed);
   },
   "list.changed": refreshList,
+  "title.changed": () => refreshTitle({ named: true }),
   resumed: () => composer.resend(),
   "article.upserted"({ id, html }) {
     transcript.upsert(id, html);

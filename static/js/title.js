@@ -21,10 +21,10 @@ function close() {
   heading.hidden = false;
 }
 
-/** A conversation names itself after its first message. */
-export async function refreshTitle() {
-  const { form, heading } = parts();
-  if (heading.dataset.untitled === undefined) return;
+/** A conversation names itself after its first message, and may be `named` after its answer. */
+export async function refreshTitle({ named = false } = {}) {
+  const { form, heading, field } = parts();
+  if (!field.hidden || (heading.dataset.untitled === undefined && !named)) return;
   await window.htmx.ajax("GET", form.action, { target: "#title", swap: "outerHTML" });
 }
 

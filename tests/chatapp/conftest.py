@@ -10,7 +10,7 @@ from django.test import Client
 import condense
 from chatapp import services
 from chatapp.context.requests.reader import RequestReader, find_changed
-from chatapp.models import Conversation, Manifest, Message, Turn, store
+from chatapp.models import Conversation, Manifest, Message, Preferences, Turn, store
 from chatapp.upkeep.audit import verify_all
 from tests.standin.server import Standin
 
@@ -38,8 +38,10 @@ def shown_as_sent(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def alice(db: None) -> User:
-    """The owner of everything."""
-    return User.objects.create_user("alice", password="correct horse")
+    """The owner of everything; her messages are her own words, and no call names what she asks."""
+    alice = User.objects.create_user("alice", password="correct horse")
+    Preferences.objects.create(owner=alice, environment_details=False, name_conversations=False)
+    return alice
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from tests.standin.rules import blocks_of
 
 Body = Mapping[str, Any]
 
-_CALL = re.compile(r"^call (?P<name>[\w-]+)(?: (?P<input>\{.*\}))?$", re.DOTALL)
+# What stands beside a message may be a text with it, where an API knows no blocks.
+_CALL = re.compile(r"(?:^|\n)call (?P<name>[\w-]+)(?: (?P<input>\{.*\}))?$", re.DOTALL)
 SECTIONS = (
     "Primary Request and Intent",
     "Constraints and Preferences",
@@ -33,7 +34,7 @@ def answer(body: Body) -> Reply:
         return Reply(summarise(body))
     if blocks[-1]["type"] == "tool_result":
         return Reply(f"The tool answered: {_quote(_result_text(blocks[-1]))}")
-    call = _CALL.match(asked.strip())
+    call = _CALL.search(asked.strip())
     offered = {tool["name"] for tool in body.get("tools", ())}
     if call and call["name"] in offered:
         return Reply(tools=(ToolCall(call["name"], json.loads(call["input"] or "{}")),))

@@ -7,6 +7,7 @@ SPEC = ProviderSpec(
     label="Offline",
     factory="chatapp.providers.offline.provider:OfflineProvider",
     needs_key=False,
+    names_conversations=False,
     # Small, so that a condensation can be seen within a few messages.
     models=(
         ModelSpec(

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from chatapp import services
-from chatapp.models import Condensation, Conversation, ModelCall
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import open_page
@@ -39,10 +39,12 @@ def share(call: ModelCall) -> float:
     return call.tokens_cache_read / call.tokens_prompt
 
 
+@pytest.mark.parametrize("told", [False, True], ids=["words", "surroundings"])
 async def test_from_the_third_turn_on_nine_tenths_of_a_prompt_are_read_from_the_cache(
-    alice: User, anthropic_standin: Standin, conversation: Conversation
+    alice: User, anthropic_standin: Standin, conversation: Conversation, told: bool
 ) -> None:
-    """Tools in between or not, and also where the model thinks."""
+    """Tools in between or not, also where the model thinks, and whatever it is told beside."""
+    await Preferences.objects.filter(owner=alice).aupdate(environment_details=told)
     async with open_page(conversation, alice) as page:
         for number in range(3):
             anthropic_standin.then(Reply(f"Answer {number}.", thinking="Hm. Let me see."))

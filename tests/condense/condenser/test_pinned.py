@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condense import (
+    BESIDE,
+    ENVIRONMENT,
     CannotFit,
     CompactionChunk,
     Kit,
@@ -23,6 +25,7 @@ from condense import (
     hide_behind,
     shape_request,
 )
+from condense.reducing.carrying import newest_request
 from condense.reducing.pinned import carried_pins
 from condense.testing import ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
@@ -199,3 +202,13 @@ async def test_a_strategy_that_would_lose_a_pinned_message_fails() -> None:
     assert made.strategy == "ledger"
     (error, _) = bench.log.of("failed")[0]
     assert str(error) == "The strategy hides_all would lose what is pinned"
+
+
+def test_what_held_only_at_a_message_s_moment_is_not_carried() -> None:
+    """Of a request and of a pin, the words go on, and what was told beside them is told anew."""
+    then = TextBlock("It is five o'clock.", {BESIDE: {"kind": ENVIRONMENT}})
+    (message,) = numbered([pin(user("x")).with_content((then, TextBlock(RULE)))])
+    assert newest_request([message]) == (message, (TextBlock(RULE),))
+    whole = replace(situation([message]), effective=(message,))
+    (carried,) = carried_pins(whole, [message])
+    assert carried == TextBlock(f"## Pinned Message, Verbatim (user, {message.id})\n{RULE}")

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.standin.rules import blocks_of
 
 SUMMARY_WANTED = "<summary>"
+AROUND = "<environment_details>"
 HEADING = "## Conversation Summary"
 
 
@@ -98,11 +99,9 @@ class Chat:
 
 
 def texts(body: Mapping[str, Any]) -> list[str]:
-    """Return the text of each message of a request."""
-    return [
-        "\n".join(block.get("text", "") for block in blocks_of(message))
-        for message in body["messages"]
-    ]
+    """Return the text of each message of a request, without what was so at its moment."""
+    said = [[block.get("text", "") for block in blocks_of(one)] for one in body["messages"]]
+    return ["\n".join(text for text in one if not text.startswith(AROUND)) for one in said]
 
 
 def wants_summary(body: Mapping[str, Any]) -> bool:

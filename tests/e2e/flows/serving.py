@@ -14,6 +14,14 @@ from playwright.sync_api import APIRequestContext, APIResponse
 from tests.chatapp.providers.doors import Door
 from tests.standin.server import Standin
 
+SETTINGS = {
+    "auto_condense": "on",
+    "threshold": "100",
+    "messages_kept": "3",
+    "step_limit": "50",
+    "environment_details": "on",
+    "shortcuts": "on",
+}
 ROOT = Path(__file__).parents[3]
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 PRICES = {
@@ -81,6 +89,8 @@ class Desk:
         self.requests = requests
         page = requests.get("/profiles/new/").text()
         self._token = TOKEN.findall(page)[0]
+        # A call for a title would take the place of one that a test has a reply for.
+        self.post("/settings/", **SETTINGS)
 
     def post(self, path: str, **fields: str) -> APIResponse:
         """Send a form as a page would."""

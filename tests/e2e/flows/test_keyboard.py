@@ -2,6 +2,7 @@
 
 from playwright.sync_api import expect
 
+from tests.e2e.flows.chat import texts
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.words import PASSWORD, long, summary
 from tests.standin.behaviours import Gate, Reply
@@ -23,7 +24,7 @@ def test_enter_sends_and_shift_enter_starts_a_line(open_chat: OpenChat, standin:
     gate.open()
     chat.finished()
     expect(chat.box).to_be_focused()
-    assert standin.requests[0].body["messages"][0]["content"][0]["text"] == "One\nTwo"
+    assert texts(standin.requests[0].body) == ["One\nTwo"]
 
 
 def test_an_edit_in_vain_is_said_and_the_text_kept(open_chat: OpenChat, standin: Standin) -> None:

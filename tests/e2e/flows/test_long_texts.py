@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Page, WebSocket, expect
 
+from tests.e2e.flows.chat import texts
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.serving import Server
 from tests.standin.behaviours import Reply, ToolCall
@@ -37,7 +38,7 @@ def test_half_a_megabyte_is_sent_and_more_is_said_to_be_too_long(
     expect(chat.rows("Agent")).to_contain_text("Long, but read.")
     chat.finished()
     assert len(lines) == 1
-    assert standin.requests[0].body["messages"][0]["content"][0]["text"] == WORDS
+    assert texts(standin.requests[0].body) == [WORDS]
 
 
 def test_a_first_prompt_that_is_too_long_is_said_where_it_was_typed(page: Page) -> None:
