@@ -130,6 +130,7 @@ class ProfileForm(ThresholdChoice):
             "base_url",
             "context_window",
             "max_output",
+            "text_only",
             "effort",
             "temperature",
             "summaries_by",

@@ -116,6 +116,7 @@ class Profile(models.Model):
     max_output = models.PositiveIntegerField(
         _("max output tokens"), validators=[MinValueValidator(1)]
     )
+    text_only = models.BooleanField(_("sees no images"), default=False)
     price_input = _price(_("input"))
     price_output = _price(_("output"))
     price_cache_read = _price(_("cache read"))
@@ -165,7 +166,7 @@ class Profile(models.Model):
     def sees_images(self) -> bool:
         """Whether the model takes images, as far as that is known."""
         known = self.spec.find_model(self.model)
-        return known is None or known.images
+        return not self.text_only and (known is None or known.images)
 
     @property
     def output_limit(self) -> int:

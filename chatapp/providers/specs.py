@@ -23,10 +23,11 @@ class ModelSpec:
 
     @property
     def figures(self) -> dict[str, int | Decimal]:
-        """Limits and prices by the names they have in a profile."""
+        """Limits and prices, and what it can't take, by the names they have in a profile."""
         return {
             "context_window": self.context_window,
             "max_output": self.max_output,
+            "text_only": not self.images,
             "price_input": self.prices.input,
             "price_output": self.prices.output,
             "price_cache_read": self.prices.cache_read,

@@ -84,7 +84,7 @@ def _context(report: Report, profile: Profile) -> dict[str, Any]:
         "report": report,
         "profile": profile,
         "findings": [*_findings(report, told)],
-        "fields": _fields(told),
+        "fields": _fields(told, report.images),
         "models": [
             {"id": one.id, "window": one.context_window, "fields": _fields(one)}
             for one in report.models
@@ -92,9 +92,11 @@ def _context(report: Report, profile: Profile) -> dict[str, Any]:
     }
 
 
-def _fields(model: ListedModel | None) -> str:
+def _fields(model: ListedModel | None, sees_images: bool | None = None) -> str:
     """Return what is known of a model, as the form names its fields."""
-    figures = model.figures if model else {}
+    figures = dict(model.figures) if model else {}
+    if sees_images is not None:
+        figures["text_only"] = not sees_images
     return json.dumps(
         {name: plain(one) if isinstance(one, Decimal) else one for name, one in figures.items()}
     )

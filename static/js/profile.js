@@ -15,7 +15,9 @@ function read(id) {
 
 function fill(fields) {
   for (const [name, value] of Object.entries(fields ?? {})) {
-    document.getElementById(`id_${name}`).value = value;
+    const field = document.getElementById(`id_${name}`);
+    if (typeof value === "boolean") field.checked = value;
+    else field.value = value;
   }
 }
 

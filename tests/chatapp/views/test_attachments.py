@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 import condense
 from chatapp import services
-from chatapp.models import Attachment, Conversation, store
+from chatapp.models import Attachment, Conversation, Profile, store
 from chatapp.services import attachments as module
 from tests.chatapp.claude import answered_by
 from tests.chatapp.pictures import make_gif, make_jpeg, make_png, make_webp
@@ -169,12 +169,15 @@ def test_a_file_that_is_too_large_is_refused_unread(put: Put, settings: Settings
 
 
 def test_an_image_is_refused_where_the_model_sees_none(
-    put: Put, conversation: Conversation
+    put: Put, conversation: Conversation, talk: Conversation
 ) -> None:
-    """Before it is sent: the stand-in reads text only."""
+    """Before it is sent, where the model or whoever made the profile says so."""
     answer = put("a.png", make_png(), to=conversation)
     assert "Offline can't see images." in answer.content.decode()
     assert put("a.txt", b"Hello", to=conversation).status_code == HTTPStatus.OK
+    assert put("a.png", make_png()).status_code == HTTPStatus.OK
+    Profile.objects.filter(pk=talk.profile_id).update(text_only=True)
+    assert "Claude 0 can't see images." in put("a.png", make_png()).content.decode()
 
 
 @pytest.mark.parametrize(

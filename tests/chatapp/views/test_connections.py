@@ -60,6 +60,7 @@ def test_a_profile_is_tried_before_it_is_saved(
     page = browser.post(reverse("test_new_profile"), form(anthropic_standin)).content.decode()
     assert "16,384 tokens, as the server says" in page
     assert "&quot;context_window&quot;: 16384" in page
+    assert "&quot;text_only&quot;: false" in page
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
     assert page.count("finding-works") == 8
