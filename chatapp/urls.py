@@ -5,6 +5,7 @@ from django.urls import include, path
 
 from chatapp.views import (
     attachments,
+    audits,
     chat,
     commands,
     condensations,
@@ -43,6 +44,8 @@ one_conversation = [
     path("paths/", commands.complete_path, name="paths"),
     path("export/", commands.export_conversation, name="export"),
     path("again/", commands.begin_again, name="begin_again"),
+    path("audit/", audits.show_audit, name="audit"),
+    path("audit/record.json", audits.download_audit, name="download_audit"),
     path("todo/", chat.show_todo, name="todo"),
     path("tools/", questions.show_policies, name="tool_policies"),
     path("profile/", chat.choose_profile, name="choose_profile"),
@@ -75,6 +78,7 @@ urlpatterns = [
     path("c/new/", conversations.create_conversation, name="new_conversation"),
     path("c/<uuid:pk>/", include(one_conversation)),
     path("c/<uuid:pk>/condensations/<uuid:attempt_pk>/", include(one_condensation)),
+    path("condensations/audit/", audits.show_audits, name="audits"),
     path("condensations/", condensations.show_condensations, name="condensations"),
     path("profiles/", profiles.list_profiles, name="profiles"),
     path("profiles/new/", profiles.create_profile, name="new_profile"),

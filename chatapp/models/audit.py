@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self, override
 from django.db import models, transaction
 from django.db.models import F, FilteredRelation, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import chain, fields
@@ -63,11 +64,11 @@ class AuditEntry(models.Model):
     class Kind(models.TextChoices):
         """What an entry tells of."""
 
-        BEGINNING = "beginning"
-        CONDENSATION = "condensation"
-        REWIND = "rewind"
-        QUESTION = "question"
-        SEAL = "seal"
+        BEGINNING = "beginning", _("Beginning")
+        CONDENSATION = "condensation", _("Condensation")
+        REWIND = "rewind", _("Rewind")
+        QUESTION = "question", _("Question")
+        SEAL = "seal", _("Seal")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="audit_entries")
     number = models.PositiveIntegerField()

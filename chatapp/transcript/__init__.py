@@ -7,6 +7,7 @@
 ``labels``  triggers, reasons and outcomes in words
 ``attempts`` an attempt as one line of the history
 ``record``  an attempt with all that is known of it
+``audits``  the entries of an audit chain
 ``events``  what happened between messages, as rows
 ``folding`` what a rewind took along, as one row
 ``builder`` rows of some consecutive messages
@@ -19,6 +20,7 @@
 
 from chatapp.transcript.attached import FilePart, ImagePart
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
+from chatapp.transcript.audits import audit_lines
 from chatapp.transcript.hits import BEST, Found, Hit, find_hits
 from chatapp.transcript.labels import outcome_name, seen_words
 from chatapp.transcript.page import (
@@ -83,6 +85,7 @@ __all__ = [
     "TurnRow",
     "VersionChoice",
     "attempt_lines",
+    "audit_lines",
     "call_text",
     "find_hits",
     "kind_of_line",

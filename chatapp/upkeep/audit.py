@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from chatapp.models import (
     AuditEntry,
     Condensation,
@@ -50,13 +52,17 @@ class _Digest:
     digest: str
     salt: str | None
 
-    def differs(self, content: Any) -> str:
-        """Return what is wrong with a content in the end of a sentence, "" where it is the same."""
+    def differs(self, what: str, content: Any) -> str:
+        """Return what is wrong with a content, which is named, and "" where it is the same."""
         if self.salt is None:
-            return f"can't be compared with entry {self.number}: what opens its digest is gone."
-        if chain.commit(self.salt, content) != self.digest:
-            return f"is not what entry {self.number} has on record."
-        return ""
+            said = _(
+                "%(what)s can't be compared with entry %(number)s: what opens its digest is gone."
+            )
+        elif chain.commit(self.salt, content) != self.digest:
+            said = _("%(what)s is not what entry %(number)s has on record.")
+        else:
+            return ""
+        return said % {"what": what, "number": self.number}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +119,24 @@ def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterat
             yield _missing(number + 1, entry.number - 1)
             return
         if entry.previous != head:
-            yield f"Entry {entry.number} does not follow what stands before it."
+            yield _("Entry %s does not follow what stands before it.") % entry.number
             return
         if entry.hash != entry.expected_hash:
-            yield f"Entry {entry.number} is not what was written: its hash does not fit."
+            yield _("Entry %s is not what was written: its hash does not fit.") % entry.number
             return
         number, head = entry.number, entry.hash
     if number < conversation.audit_number:
-        yield f"{_missing(number + 1, conversation.audit_number)} It was the end of the chain."
+        yield _("The end of the chain is cut off: %s") % _missing(
+            number + 1, conversation.audit_number
+        )
     elif number and (number, head) != (conversation.audit_number, conversation.audit_hash):
-        yield f"Entry {number} is not the one that the conversation knows as its newest."
+        yield _("Entry %s is not the one that the conversation knows as its newest.") % number
 
 
 def _missing(first: int, last: int) -> str:
     if first >= last:
-        return f"Entry {first} is missing."
-    return f"Entries {first} to {last} are missing."
+        return _("Entry %s is missing.") % first
+    return _("Entries %(first)s to %(last)s are missing.") % {"first": first, "last": last}
 
 
 def _unreadable(entries: Iterable[AuditEntry], told: _Told) -> Iterator[str]:
@@ -136,7 +144,7 @@ def _unreadable(entries: Iterable[AuditEntry], told: _Told) -> Iterator[str]:
         try:
             told.learn(entry)
         except (ValueError, KeyError, TypeError, AttributeError):
-            yield f"Entry {entry.number} can't be read."
+            yield _("Entry %s can't be read.") % entry.number
 
 
 def _changed_messages(verdict: Verdict, told: _Told) -> Iterator[str]:
@@ -149,15 +157,20 @@ def _changed_messages(verdict: Verdict, told: _Told) -> Iterator[str]:
         there.add(name)
         known = told.digests.get(name)
         if known is None:
-            yield f"Message {seq} is on no entry."
+            yield _("Message %s is on no entry.") % seq
         elif known.salt is None and not content:
             verdict.erased += 1
-        elif wrong := known.differs(audit.said(role, content)):
-            yield f"Message {seq} {wrong}"
+        elif wrong := known.differs(_("Message %s") % seq, audit.said(role, content)):
+            yield wrong
     names = (name for name in told.digests if name.startswith("message "))
     for name in names:
         if name not in there:
-            yield f"{name.capitalize()}, on record in entry {told.digests[name].number}, is gone."
+            yield _gone(name, told.digests[name].number)
+
+
+def _gone(name: str, number: int) -> str:
+    words = {"what": name.capitalize(), "number": number}
+    return _("%(what)s, on record in entry %(number)s, is gone.") % words
 
 
 def _changed_records(verdict: Verdict, told: _Told) -> Iterator[str]:
@@ -166,7 +179,7 @@ def _changed_records(verdict: Verdict, told: _Told) -> Iterator[str]:
     for name, known in told.records.items():
         row = rows.get(name)
         if row is None:
-            yield f"{name.capitalize()}, on record in entry {known.number}, is gone."
+            yield _gone(name, known.number)
         else:
             yield from _changed_facts(row, known)
             yield from _changed_texts(verdict, row, known, told.digests.get(name))
@@ -184,10 +197,14 @@ def _changed_facts(row: Recorded, known: _Record) -> Iterator[str]:
     now = row.facts()
     for fact, then in known.facts.items():
         if fact in now and now[fact] != then:
-            yield (
-                f"{row.audited_as.capitalize()} has {chain.written(now[fact])} as its {fact}, "
-                f"where entry {known.number} has {chain.written(then)}."
-            )
+            said = _("%(what)s has %(now)s as its %(fact)s, where entry %(number)s has %(then)s.")
+            yield said % {
+                "what": row.audited_as.capitalize(),
+                "now": chain.written(now[fact]),
+                "fact": fact,
+                "number": known.number,
+                "then": chain.written(then),
+            }
 
 
 def _changed_texts(
@@ -199,8 +216,8 @@ def _changed_texts(
     texts = {name: now[name] for name in known.texts if name in now}
     if digest.salt is None and not any(texts.values()):
         verdict.erased += 1
-    elif wrong := digest.differs(texts):
-        yield f"What {row.audited_as} says {wrong}"
+    elif wrong := digest.differs(_("What %s says") % row.audited_as, texts):
+        yield wrong
 
 
 def export(conversation: Conversation) -> dict[str, Any]:

@@ -265,7 +265,9 @@ def test_a_sentence_says_where_a_chain_breaks(record: Conversation) -> None:
         assert problems(record) == ["Entries 5 to 6 are missing."]
     with taken_back():
         raw(AuditEntry).filter(number__gt=9).delete()
-        assert problems(record) == ["Entries 10 to 11 are missing. It was the end of the chain."]
+        assert problems(record) == [
+            "The end of the chain is cut off: Entries 10 to 11 are missing."
+        ]
     with taken_back():
         raw(Message).filter(seq=3).update(content=[])
         assert problems(record) == ["Message 3 is not what entry 1 has on record."]

@@ -1,0 +1,50 @@
+"""The entries of an audit chain as lines of a page."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from chatapp.models import AuditEntry, Condensation, Conversation, Question, Rewind
+
+MOST_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One entry: ``words`` say what was done, ``messages`` how many it is the first to hold."""
+
+    entry: AuditEntry
+    words: str
+    messages: int
+
+
+def audit_lines(conversation: Conversation) -> list[AuditLine]:
+    """Return the newest entries, the latest first."""
+    return [_line(entry) for entry in conversation.audit_entries.order_by("-number")[:MOST_LINES]]
+
+
+def _line(entry: AuditEntry) -> AuditLine:
+    try:
+        payload = json.loads(entry.payload)
+        names = [name for name in payload["digests"] if name.startswith("message ")]
+        return AuditLine(entry, _words(entry, payload.get("facts", {})), len(names))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # Somebody has changed it, which the verdict says.
+        return AuditLine(entry, entry.kind, 0)
+
+
+def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
+    match AuditEntry.Kind(entry.kind):
+        case AuditEntry.Kind.CONDENSATION:
+            done = str(Condensation.Outcome.of(facts["kind"], facts["status"]).label)
+        case AuditEntry.Kind.REWIND:
+            done = str(Rewind.Cause(facts["cause"]).label)
+            done = _("%s, taken back") % done if facts["undone_at"] else done
+        case AuditEntry.Kind.QUESTION:
+            done = f"{Question.Status(facts['status']).label}: {facts['tool']}"
+        case _:
+            return str(entry.get_kind_display())
+    return f"{entry.get_kind_display()}: {done}"

@@ -1,0 +1,110 @@
+"""Whether the record holds, as a person asks for it on a page."""
+
+import json
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp.models import AuditEntry, Conversation, Message
+from tests.chatapp.audited import live_through, raw
+from tests.chatapp.queries import statements
+from tests.chatapp.upkeep.test_audit import taken_back
+
+HTMX = {"HX-Request": "true"}
+
+
+def test_the_menu_says_whether_the_record_holds(
+    browser: Client, conversation: Conversation
+) -> None:
+    """Where it is asked to; opening the chat follows no chain."""
+    live_through(conversation)
+    address = reverse("audit", args=[conversation.pk])
+    with statements() as sent:
+        page = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert f'hx-get="{address}"' in page
+    assert not [one for one in sent if "auditentry" in one]
+    assert "Record holds" in browser.get(address, headers=HTMX).text
+    with taken_back():
+        raw(AuditEntry).filter(number=3).delete()
+        item = browser.get(address, headers=HTMX).text
+        assert "Record broken" in item
+        assert "Entry 3 is missing." in item
+
+
+def test_the_page_lists_what_was_done_and_since_when(
+    browser: Client, conversation: Conversation
+) -> None:
+    """The latest first, in words."""
+    live_through(conversation)
+    page = browser.get(reverse("audit", args=[conversation.pk])).text
+    places = [
+        page.index(words)
+        for words in (
+            "Condensation: condensed",
+            "Question: withdrawn: run_command",
+            "Question: answered: run_command",
+            "Rewind: edited",
+            "Rewind: rewound, taken back",
+            "Condensation: undone",
+        )
+    ]
+    assert places == sorted(places)
+    assert "On record since" in page
+    assert "11 entries" in page
+
+
+def test_the_page_of_a_record_that_was_tampered_with_opens(
+    browser: Client, conversation: Conversation
+) -> None:
+    """Whatever stands in it, and as text."""
+    live_through(conversation)
+    address = reverse("audit", args=[conversation.pk])
+    for payload in ("", "[]", "{}", '{"digests":{},"facts":{"kind":"<b>"}}', "7", "null"):
+        with taken_back():
+            raw(AuditEntry).update(payload=payload, kind="<script>")
+            page = browser.get(address).text
+            assert "Entry 1 is not what was written" in page
+            assert "&lt;script&gt;" in page
+    with taken_back():
+        raw(Message).filter(seq=2).delete()
+        assert "Message 2, on record in entry 1, is gone." in browser.get(address).text
+
+
+def test_all_conversations_are_checked_from_the_condensations(
+    browser: Client, conversation: Conversation, bob: User
+) -> None:
+    """All of one's own; the broken ones are named."""
+    live_through(conversation)
+    raw(Conversation).filter(pk=conversation.pk).update(title="<North>")
+    theirs = Conversation.objects.create(owner=bob, title="Bob's", audit_number=3)
+    address = reverse("audits")
+    assert f'hx-get="{address}"' in browser.get(reverse("condensations")).text
+    assert "1 conversation, 11 entries" in " ".join(browser.get(address, headers=HTMX).text.split())
+    with taken_back():
+        raw(AuditEntry).filter(number__gt=9).delete()
+        page = browser.get(address).text
+        assert "&lt;North&gt;" in page
+        assert "Entries 10 to 11 are missing." in page
+        assert "Bob" not in page
+    theirs.delete()
+
+
+def test_the_download_can_be_checked_by_others(browser: Client, conversation: Conversation) -> None:
+    """It is the chain with what it stands for."""
+    live_through(conversation)
+    answer = browser.get(reverse("download_audit", args=[conversation.pk]))
+    assert "attachment" in answer["Content-Disposition"]
+    record = json.loads(answer.content)
+    assert (record["conversation"], len(record["entries"])) == (str(conversation.pk), 11)
+    assert record["contents"]["message 1"]["content"] == [
+        {"type": "text", "text": "Where is north?"}
+    ]
+
+
+def test_the_record_of_others_is_not_found(conversation: Conversation, bob: User) -> None:
+    """Neither the page nor the download."""
+    client = Client()
+    client.force_login(bob)
+    for name in ("audit", "download_audit"):
+        assert client.get(reverse(name, args=[conversation.pk])).status_code == 404
