@@ -10,6 +10,8 @@ async function fetchJson(address) {
   return answer.json();
 }
 
+const ABOUT = 100; // characters that stand for a command without a description
+
 /** Completes a slash command, which is the first word of a message. */
 export const commandSource = {
   isQuick: true,
@@ -36,7 +38,7 @@ export const commandSource = {
         label: `/${name}`,
         insert: `/${name} `,
         hint,
-        about: description,
+        about: description || preview?.split("\n")[0].slice(0, ABOUT),
         preview,
       }));
   },

@@ -102,3 +102,25 @@ def test_signing_in_is_accessible(open_page: OpenPage) -> None:
     page = open_page("/", known=False)
     page.get_by_role("heading", name="Sign in").wait_for()
     assert complaints(page) == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_is_suggested_while_typing_is_accessible(
+    open_page: OpenPage, long_chat: str, theme: str
+) -> None:
+    """Commands and their help, on a phone."""
+    page = open_page(long_chat, width=360, theme=theme)
+    page.get_by_role("textbox", name="Message").press_sequentially("/")
+    page.get_by_role("listbox", name="Suggestions").wait_for()
+    assert complaints(page) == []
+    page.keyboard.type("help")
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog", name="Commands").wait_for()
+    assert complaints(page) == []
+
+
+def test_a_link_into_the_settings_leaves_the_page_where_it_is(open_page: OpenPage) -> None:
+    """Only what lies in the middle scrolls."""
+    page = open_page("/settings/#commands")
+    assert page.get_by_role("heading", name="Commands").is_visible()
+    assert page.evaluate("[document.documentElement.scrollTop, document.body.scrollTop]") == [0, 0]
