@@ -273,5 +273,8 @@ LOGGING = {
         "django": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         "chatapp": {"level": "INFO"},
         "condense": {"level": "INFO"},
+        # The SDK for MCP servers repeats what these say; what became of a call is told by its card.
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},
     },
 }

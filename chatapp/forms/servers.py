@@ -29,6 +29,15 @@ _VALUE = re.compile(r"[\x20-\x7e]+")
 _NOT_ONES_OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
 
 
+class SecretLines(forms.Textarea):
+    """A field of several lines for a secret, which never shows what was entered."""
+
+    def format_value(self, value: Any) -> str | None:
+        """Return nothing of it."""
+        del value
+        return None
+
+
 class McpServerForm(ServerModelForm):
     """A server; what it is given as a secret can be set and removed, and is never shown."""
 
@@ -36,11 +45,11 @@ class McpServerForm(ServerModelForm):
         label=_("Headers or variables"),
         required=False,
         max_length=MAX_SECRETS,
-        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+        widget=SecretLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
         help_text=_(
-            "One each line. Of an address, headers: %(header)s. Of a command: %(variable)s."
-        )
-        % {"header": "Authorization: Bearer …", "variable": "API_KEY=…"},
+            "One each line: headers of an address, as “Authorization: Bearer key”, or variables of "
+            "a command, as “API_KEY=key”."
+        ),
     )
     remove_secrets = forms.BooleanField(label=_("Remove what is stored"), required=False)
     tools = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)

@@ -8,7 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Exists, F, OuterRef, QuerySet, Sum
 
 import condense
-from chatapp.models import Condensation, Conversation, Message, Profile, Rewind, store
+from chatapp.models import Condensation, Conversation, McpServer, Message, Profile, Rewind, store
 from chatapp.models.crypto import DecryptionFailed
 from chatapp.upkeep import audit
 
@@ -120,6 +120,11 @@ def _keys() -> Iterator[str]:
             profile.read_key()
         except DecryptionFailed:
             yield f"The key of profile {profile.pk} can't be read with this secret key."
+    for server in McpServer.objects.exclude(encrypted_secrets=""):
+        try:
+            server.reached()
+        except DecryptionFailed:
+            yield f"The secrets of MCP server {server.pk} can't be read with this secret key."
 
 
 def _named_messages(what: str, rows: QuerySet[Message]) -> Iterator[str]:

@@ -68,6 +68,7 @@ class Pool:
         if opening is None or (opening.done() and opening.result().ended):
             self._make_room()
             opening = asyncio.create_task(self._open(key, root, guard))
+            opening.add_done_callback(_hear)
             self._opening[key] = opening
         # Whoever waits for it may be stopped; the next one still has it.
         return await asyncio.shield(opening)
@@ -117,6 +118,12 @@ class Pool:
         for key in [*self._opening]:
             self._close(key)
         await asyncio.gather(*self._closing)
+
+
+def _hear(opening: "asyncio.Task[Connection]") -> None:
+    """Take note of how it ended: whoever waited for it may have been stopped."""
+    if not opening.cancelled():
+        opening.exception()
 
 
 async def _end(opening: "asyncio.Task[Connection]") -> None:

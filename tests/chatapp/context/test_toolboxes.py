@@ -4,8 +4,9 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from chatapp import services
-from chatapp.context import toolboxes
+from chatapp.context import servers, toolboxes
 from chatapp.models import Conversation
+from chatapp.tools.mcp.definitions import Definition, Listing
 
 READING = {
     "ask_user", "list_files", "read_file", "read_message", "search_files", "search_history",
@@ -48,3 +49,27 @@ def test_a_policy_for_a_tool_that_is_gone_does_no_harm(conversation: Conversatio
     """It is passed over."""
     conversation.tool_policies = {"gone": "allow", "write_file": "deny"}
     assert offered(conversation) == READING | {"apply_diff"}
+
+
+def test_servers_that_are_commands_need_the_operator_and_files_of_ones_own(
+    alice: User, conversation: Conversation, settings: Settings
+) -> None:
+    """Those that have an address are there anyway, and none that is denied."""
+    for name, way in (("web", "http"), ("local", "command")):
+        row = alice.mcp_servers.create(name=name, way=way, address="https://example.org/mcp")
+        definition = Definition("go", f"{name}__go", "", {}, read_only=True)
+        servers.keep_listing(row.pk, Listing((definition,)))
+    own = READING | {"apply_diff", "write_file", "read_output"}
+    assert offered(fresh(conversation)) == own | {"web__go"}
+    settings.ALLOW_COMMANDS = True
+    assert offered(fresh(conversation)) == own | {"run_command", "web__go", "local__go"}
+    shared = services.start_conversation(owner=alice, workspace=services.SAMPLES)
+    assert offered(fresh(shared)) == READING | {"read_output", "web__go"}
+    denying = fresh(conversation)
+    denying.tool_policies = {"web__go": "deny"}
+    assert "web__go" not in offered(denying)
+
+
+def fresh(conversation: Conversation) -> Conversation:
+    """Return a conversation as it is stored."""
+    return Conversation.objects.get(pk=conversation.pk)

@@ -123,7 +123,11 @@ def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
     profile = Profile.objects.first()
     assert profile
     Profile.objects.filter(pk=profile.pk).update(encrypted_key="gAAAAA")
-    assert problems() == [f"The key of profile {profile.pk} can't be read with this secret key."]
+    server = talk.owner.mcp_servers.create(name="x", address="x", encrypted_secrets="gAAAAA")
+    assert problems() == [
+        f"The key of profile {profile.pk} can't be read with this secret key.",
+        f"The secrets of MCP server {server.pk} can't be read with this secret key.",
+    ]
 
 
 def test_a_damaged_file_is_found(talk: Conversation) -> None:
