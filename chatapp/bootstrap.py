@@ -12,7 +12,7 @@ import condense
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience, Model, Provider
 from chatapp.agent.summarizer import ProviderSummarizer
-from chatapp.context.attempts import StoredLog
+from chatapp.context.attempts import StoredLog, last_tried
 from chatapp.context.budgets import COUNTER
 from chatapp.context.checkpoints import Checkpoints
 from chatapp.context.gate import StoredGate
@@ -126,7 +126,14 @@ def assemble(run: Run, audience: Audience) -> Parts:
     scale = Scale.read(run.conversation, run.profile, run.system)
     saver = Saver(audience)
     journal = StoredJournal(run, scale, saver)
-    log = StoredLog(run, scale=scale, saver=saver, audience=audience, on_disk=toolbox.holds)
+    log = StoredLog(
+        run,
+        scale=scale,
+        saver=saver,
+        audience=audience,
+        on_disk=toolbox.holds,
+        condensed_at=last_tried(run.conversation.pk),
+    )
     apart = run.writer != run.profile
     writing = provider_for(run.writer) if apart else provider
     summarizer = ProviderSummarizer(writing, journal, audience, apart=apart)

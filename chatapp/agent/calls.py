@@ -78,7 +78,8 @@ class Call:
 
     async def sending(self, request: SentRequest) -> None:
         """Put what is about to be sent on record; what was sent before it is accounted for."""
-        await self._close(REFUSED)
+        if self.number:
+            await self._close(REFUSED)
         await self._open(request)
 
     def learned(self, **facts: Any) -> None:

@@ -17,7 +17,6 @@ from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
 from chatapp.models.prepared import prepared
-from chatapp.models.reading import reading
 
 PROGRESS_INTERVAL = 0.5  # seconds
 
@@ -33,10 +32,12 @@ class StoredLog:
         saver: Saver,
         audience: Audience,
         on_disk: Callable[[str], bool] | None = None,
+        condensed_at: int = 0,
     ) -> None:
         """Take the run whose attempts are kept.
 
-        ``on_disk`` says whether a file that the agent knew can still be read.
+        ``on_disk`` says whether a file that the agent knew can still be read; ``condensed_at`` is
+        the newest message's seq when it was last tried, 0 where it never was.
         """
         self.run = run
         self.scale = scale
@@ -44,19 +45,12 @@ class StoredLog:
         self.audience = audience
         self.on_disk = on_disk
         self.asked_in_vain = False
-        self._condensed_at: int | None = None
+        self.condensed_at = condensed_at
         self._told = 0.0
-
-    async def condensed_at(self) -> int:
-        """Return the newest message's seq when it was last tried, 0 where it never was."""
-        if self._condensed_at is None:
-            found = await reading(_last_tried.first)(conversation=self.run.conversation.pk)
-            self._condensed_at = found or 0
-        return self._condensed_at
 
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done."""
-        self._condensed_at = await self.saver.save(self._create, attempt)
+        self.condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(attempt.trigger))
 
     @transaction.atomic
@@ -190,6 +184,11 @@ class StoredLog:
             **calls.spent(),
             **columns,
         )
+
+
+def last_tried(conversation_id: uuid.UUID) -> int:
+    """Return the newest message's seq when it was last tried to condense, 0 where it never was."""
+    return _last_tried.first(conversation=conversation_id) or 0
 
 
 @prepared(conversation=models.UUIDField())

@@ -124,7 +124,7 @@ class Keeper:
             focus=run.focus,
             model=run.profile.model,
             environment=self._describe_environment,
-            condensed_at=await self.log.condensed_at(),
+            condensed_at=self.log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (self.log.asked_in_vain or self._declined),
         )
