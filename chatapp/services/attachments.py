@@ -57,6 +57,14 @@ def attach_file(
     block = block_for(name, data)
     check_sight(profile, [block])
     tokens = budgets.COUNTER.count((block,))
+    if profile is not None and tokens > profile.context_window - profile.output_limit:
+        raise Refused(
+            _(
+                "“%(name)s” is too long for %(profile)s: it takes about %(tokens)s tokens. Put it "
+                "into the workspace, where the agent reads it in parts."
+            )
+            % {"name": clean_name(name), "profile": profile, "tokens": number(tokens)}
+        )
     with transaction.atomic():
         forget_waiting(owner)
         return Attachment.objects.create(owner=owner, block=block.to_api(), tokens=tokens)

@@ -96,6 +96,8 @@ def _pdf(name: str, data: bytes) -> media.Pdf:
         raise Refused(
             _("“%s” has no text, only pictures of pages. Attach those as images.") % name
         ) from error
+    except media.SlowPdf as error:
+        raise Refused(_("“%s” takes too long to read. Attach some of its pages.") % name) from error
     except ToolError as error:
         raise Refused(_("“%s” is a damaged PDF.") % name) from error
 

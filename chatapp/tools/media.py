@@ -3,6 +3,7 @@
 import base64
 import io
 import logging
+import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ MAX_IMAGE = 3_500_000
 # Pages that are read, and characters in all.
 MAX_PAGES = 500
 MAX_TEXT = 5_000_000
+# Seconds of a processor that a PDF is worth.
+PATIENCE = 20
 
 # Characters of base64 that tell an image's type.
 _BEGINNING = 32
@@ -102,6 +105,22 @@ def is_pdf(data: bytes) -> bool:
     return data.startswith(b"%PDF-")
 
 
+def _within_reason(texts: Iterator[str]) -> Iterator[str]:
+    """Yield the texts of pages, as many as are wanted; raise SlowPdf where that takes too long."""
+    began, size = time.thread_time(), 0
+    for text in texts:
+        yield text
+        size += len(text)
+        if size > MAX_TEXT:
+            return
+        if time.thread_time() - began > PATIENCE:
+            raise SlowPdf("This PDF can't be read: its pages are too complicated.")
+
+
+class SlowPdf(ToolError):
+    """A PDF that takes too long to read."""
+
+
 class LockedPdf(ToolError):
     """A PDF that opens with a password only."""
 
@@ -124,7 +143,7 @@ def pdf_text(data: bytes) -> str:
 
 
 def read_pdf(data: bytes) -> Pdf:
-    """Return what a PDF says; raise LockedPdf, EmptyPdf, or ToolError for a damaged one."""
+    """Return what a PDF says; raise a ToolError that says why it can't be read."""
     try:
         import pypdf  # noqa: PLC0415 - only where there is a PDF
     except ImportError as error:
@@ -133,9 +152,11 @@ def read_pdf(data: bytes) -> Pdf:
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
-        texts = [page.extract_text() for page in pages[:MAX_PAGES]]
+        texts = [*_within_reason(page.extract_text() for page in pages[:MAX_PAGES])]
     except pypdf.errors.FileNotDecryptedError as error:
         raise LockedPdf("This PDF can't be read: it is locked with a password.") from error
+    except ToolError:
+        raise
     except Exception as error:
         raise ToolError("This PDF can't be read: it is damaged.") from error
     if not any(text.strip() for text in texts):

@@ -19,6 +19,7 @@ import condense
 from chatapp import services
 from chatapp.models import Attachment, Conversation, Profile, store
 from chatapp.services import attachments as module
+from chatapp.tools import media
 from tests.chatapp.claude import answered_by
 from tests.chatapp.pictures import make_gif, make_jpeg, make_png, make_webp
 from tests.chatapp.tools.test_read_media import make_pdf
@@ -166,6 +167,22 @@ def test_a_file_that_is_too_large_is_refused_unread(put: Put, settings: Settings
         answer = put("a.txt", b"x" * size)
         assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
         assert "a file can have up to 1 MB." in answer.content.decode()
+
+
+def test_a_file_that_no_window_could_hold_is_refused(
+    put: Put, conversation: Conversation, talk: Conversation
+) -> None:
+    """Before it is sent, by what it takes; a model with a larger window reads it."""
+    long = b"One word after another. " * 4_000
+    answer = put("a.txt", long, to=conversation).content.decode()
+    assert "“a.txt” is too long for Offline: it takes about 20,0" in answer
+    assert put("a.txt", long, to=talk).status_code == HTTPStatus.OK
+
+
+def test_a_pdf_that_takes_too_long_is_refused(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may have made it so on purpose."""
+    monkeypatch.setattr(media, "PATIENCE", -1)
+    assert "takes too long to read" in put("a.pdf", make_pdf("One", "Two")).content.decode()
 
 
 def test_an_image_is_refused_where_the_model_sees_none(
