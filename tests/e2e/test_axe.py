@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from tests.e2e.conftest import OpenPage
+from tests.e2e.conftest import OpenPage, Server
 
 pytestmark = pytest.mark.browser
 
@@ -20,6 +20,22 @@ PAGES = [
 ]
 THEMES = ["light", "dark"]
 WIDTHS = [1280, 360]
+
+# Prints the address of a conversation in which a picture and a program were attached.
+ATTACHED = """
+import condense
+from django.contrib.auth.models import User
+from chatapp import services
+from chatapp.models import store
+from tests.chatapp.pictures import make_png
+
+talk = services.start_conversation(owner=User.objects.get())
+files = (("photo.png", make_png(300, 200)), ("a.py", b"print(1)"))
+blocks = [services.block_for(name, data) for name, data in files]
+message = condense.Message("user", (condense.TextBlock("Look"), *blocks))
+store.append_message(talk.pk, message, tokens=1)
+print(f"/c/{talk.pk}/")
+"""
 
 
 def complaints(page: Page) -> list[str]:
@@ -124,3 +140,19 @@ def test_a_link_into_the_settings_leaves_the_page_where_it_is(open_page: OpenPag
     page = open_page("/settings/#commands")
     assert page.get_by_role("heading", name="Commands").is_visible()
     assert page.evaluate("[document.documentElement.scrollTop, document.body.scrollTop]") == [0, 0]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_is_attached_is_accessible(open_page: OpenPage, server: Server, theme: str) -> None:
+    """As chips on the first page, and as rows of a message, opened."""
+    page = open_page("/", theme=theme, width=360)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Attach files").click()
+    chooser.value.set_files([{"name": "a.py", "mimeType": "text/plain", "buffer": b"print(1)\n"}])
+    page.get_by_role("button", name="Remove a.py").wait_for()
+    assert complaints(page) == []
+    chat = server.run(ATTACHED)
+    page = open_page(chat, theme=theme, width=360)
+    page.get_by_text("a.py").click()
+    assert page.get_by_role("img", name="photo.png").get_attribute("alt") == "photo.png"
+    assert complaints(page) == []
