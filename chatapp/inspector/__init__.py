@@ -2,14 +2,17 @@
 
 ``pieces``    messages taken apart, whoever wrote their parts
 ``cards``     pieces of one kind together, measured against the window
-``upcoming``  the next request, and what is hidden from it
-``past``      a call's request, put together again from its stored bytes
+``upcoming``  the next request
+``hiding``    the records that hide something from a request
+``sent``      a call's request, put together again from its stored bytes
+``past``      what the model saw in a call
 ``comparing`` a call's request beside that of the call before
 ``chart``     what the latest requests were made of
 """
 
 from chatapp.inspector.chart import Chart, draw_chart
-from chatapp.inspector.past import PastCall, SeenCall, read_body, read_call
+from chatapp.inspector.past import PastCall, read_call
+from chatapp.inspector.sent import SeenCall, read_body
 from chatapp.inspector.upcoming import Upcoming, read_upcoming
 
 __all__ = [

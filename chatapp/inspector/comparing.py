@@ -2,29 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
+from chatapp.inspector.sent import Told
 from chatapp.models import ModelCall
 from chatapp.providers import wire
-from chatapp.providers.formats import Frame
 from chatapp.rendering.numbers import number
 from chatapp.transcript import labels
 
 # A cache holds a prompt in blocks: what is read of it may end a little before what is the same.
 NEARLY_ALL = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a request says: its frame, and its messages with those that each is made of."""
-
-    frame: Frame = field(default_factory=Frame)
-    messages: Sequence[tuple[condense.Message, tuple[int, ...]]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,47 +1,29 @@
-"""What the model was sent in a call: its stored bytes, checked, and read again."""
+"""What the model saw in a call, beside what it saw in the call before."""
 
-import hashlib
 import json
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import condense
 from chatapp.context import budgets
 from chatapp.context.requests.log import LONGEST_CHAIN
-from chatapp.context.requests.reader import Parts, RequestReader
+from chatapp.context.requests.reader import RequestReader
 from chatapp.inspector.cards import Card, cards_of
-from chatapp.inspector.comparing import Comparison, Told, compare, why_missed
+from chatapp.inspector.comparing import Comparison, compare, why_missed
+from chatapp.inspector.hiding import Hider, Recognition, hiders_in, made_seqs
 from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
-from chatapp.models import Manifest, Message, ModelCall, Profile
-from chatapp.providers import request_format
-from chatapp.providers.formats import read_frame, read_messages
+from chatapp.inspector.sent import SeenCall, see
+from chatapp.models import Manifest, ModelCall, Profile
 
 # The same messages come in every call of a conversation.
 _counter = condense.CachedCounter(budgets.COUNTER)
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCall:
-    """A call with the bytes of its request; they ``match`` the hash that was stored with it."""
-
-    call: ModelCall
-    parts: Parts
-    digest: str
-    matches: bool
-    told: Told = field(repr=False)
-
-    @property
-    def size(self) -> int:
-        """How many bytes were sent."""
-        return len(self.parts.body)
-
-
-@dataclass(frozen=True, slots=True)
 class PastCall:
     """What the model saw in a call, in cards, beside what it saw in the call before.
 
+    ``hiders`` are the records whose summary or marker it was sent.
     ``seen`` is None where no request is on record or its parts are lost. Its size is the
     provider's measure or our estimate, and 0 where nobody knows the window.
     """
@@ -54,6 +36,7 @@ class PastCall:
     window: int = 0
     comparison: Comparison | None = None
     missed: str = ""
+    hiders: Sequence[Hider] = ()
     earlier: ModelCall | None = None
     later: ModelCall | None = None
 
@@ -63,22 +46,17 @@ class PastCall:
         return 100 * self.tokens / self.window if self.window else None
 
 
-def read_body(call: ModelCall) -> bytes | None:
-    """Return the bytes of a call's request, None where they are not on record any more."""
-    parts = _read(RequestReader(call.conversation_id), call)
-    return parts.body if parts else None
-
-
 def read_call(call: ModelCall) -> PastCall:
     """Return what the model saw in a call; costs what it saw, whatever else is stored."""
     reader = RequestReader(call.conversation_id)
     earlier, later = _neighbours(call)
     reader.learn(_manifests(call))
-    before = _see(reader, earlier) if earlier else None
-    seen = _see(reader, call)
+    before = see(reader, earlier) if earlier else None
+    seen = see(reader, call)
     if seen is None:
         return PastCall(call, None, earlier=earlier, later=later)
-    pieces = [*_pieces(seen)]
+    stood = _stood(seen)
+    pieces = [*_pieces(seen, stood)]
     measured = bool(call.tokens_prompt)
     tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
     cached = call.tokens_cache_read if measured else None
@@ -93,6 +71,7 @@ def read_call(call: ModelCall) -> PastCall:
         window=window,
         comparison=comparison,
         missed=why_missed(call, earlier, comparison),
+        hiders=hiders_in(call, {made for _, _, made in stood if made}),
         earlier=earlier,
         later=later,
     )
@@ -115,70 +94,38 @@ def _manifests(call: ModelCall) -> Iterator[Manifest]:
     return known.order_by("-pk")[: 2 * LONGEST_CHAIN].iterator()
 
 
-def _read(reader: RequestReader, call: ModelCall) -> Parts | None:
-    manifest = getattr(call, "manifest", None)
-    if manifest is None:
-        return None
-    try:
-        return reader.parts(manifest)
-    except (LookupError, ValueError, Manifest.DoesNotExist, zlib.error):
-        return None
-
-
-def _see(reader: RequestReader, call: ModelCall) -> SeenCall | None:
-    parts = _read(reader, call)
-    if parts is None:
-        return None
-    digest = hashlib.sha256(parts.body).digest()
-    matches = digest == bytes(call.manifest.digest)
-    return SeenCall(call, parts, digest.hex(), matches, _told(call, parts))
-
-
-def _told(call: ModelCall, parts: Parts) -> Told:
-    """Return what a request says, in neutral words; of what nobody can read, nothing."""
-    own = request_format(call.provider)
-    try:
-        frame = read_frame(own, parts.head, parts.tail)
-        messages = [
-            (message, sources)
-            for fragment, sources in zip(parts.fragments, parts.sources, strict=True)
-            for message in read_messages(own, fragment)
-        ]
-    except (ValueError, condense.InvalidMessage):
-        return Told()
-    return Told(frame, messages)
-
-
-def _pieces(seen: SeenCall) -> Iterator[Piece]:
+def _pieces(seen: SeenCall, stood: Sequence[tuple[condense.Message, int, int]]) -> Iterator[Piece]:
     frame = seen.told.frame
     tools = [(name, json.dumps(tool, indent=1)) for name, tool in frame.tools.items()]
     for kind, name, text in frame_pieces(frame.system, tools):
         weight = _counter.count(text) if kind == SYSTEM else _tool_weight(text)
         yield Piece(kind, text, weight, name=name)
-    made = _made(seen)
     yield from message_pieces(
         [
-            Sized(
-                message,
-                condense.count_message(message, _counter),
-                any(made[seq] for seq in sources if seq in made) if sources else None,
-                sources[0] if sources else 0,
-            )
-            for message, sources in seen.told.messages
+            Sized(message, condense.count_message(message, _counter), bool(made), seq)
+            for message, seq, made in stood
         ]
     )
 
 
+def _stood(seen: SeenCall) -> Sequence[tuple[condense.Message, int, int]]:
+    """Return the messages with their numbers, and those of the summaries among them, or 0."""
+    told, recognition = seen.told.messages, Recognition(seen.call)
+    made = made_seqs(seen.call, (seq for _, sources in told for seq in sources))
+    return [
+        (
+            message,
+            min(sources, default=0),
+            next((seq for seq in sources if seq in made), 0)
+            if sources
+            else recognition.seq_of(message),
+        )
+        for message, sources in told
+    ]
+
+
 def _tool_weight(text: str) -> int:
     return _counter.count(json.dumps(json.loads(text), separators=(",", ":")))
-
-
-def _made(seen: SeenCall) -> Mapping[int, bool]:
-    """Return of the stored messages that were sent whether the engine wrote them."""
-    seqs = {seq for _, sources in seen.told.messages for seq in sources}
-    rows = Message.objects.filter(conversation=seen.call.conversation_id, seq__in=seqs)
-    names: Any = ("seq", "condense_id", "truncation_id", "clear_id")
-    return {seq: any(ids) for seq, *ids in rows.values_list(*names)}
 
 
 def _window(call: ModelCall) -> int:

@@ -30,11 +30,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A message with its tokens; ``made`` says that the engine wrote it, None that nobody knows."""
+    """A message with its tokens; ``made`` says that the engine wrote it, or part of it."""
 
     message: condense.Message
     tokens: int
-    made: bool | None
+    made: bool
     seq: int = 0
 
 
@@ -111,21 +111,14 @@ def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Blo
 
     Only what the engine wrote is looked into for its parts: words that begin like one are words.
     """
-    blocks = one.message.blocks
-    made = _begins_made(blocks) if one.made is None else one.made
-    for block in blocks:
+    for block in one.message.blocks:
         match block:
             case condense.TextBlock(text) if one.message.role == "user":
-                yield from _text_parts(block, text, made=made)
+                yield from _text_parts(block, text, made=one.made)
             case condense.OpaqueBlock() if block.said is not None:
                 yield condense.PartKind.SUMMARY, block
             case _:
                 yield None, block
-
-
-def _begins_made(blocks: Sequence[condense.Block]) -> bool:
-    first = blocks[0] if blocks else None
-    return isinstance(first, condense.TextBlock) and any(condense.split_parts(first.text))
 
 
 def _text_parts(

@@ -1,7 +1,6 @@
 """The next request of a conversation, as it would be sent now, and what is hidden from it."""
 
 import json
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,21 +10,11 @@ import condense
 from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.instructions import system_of
 from chatapp.inspector.cards import Card, cards_of
+from chatapp.inspector.hiding import Hider, hiders
 from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
 from chatapp.models import Condensation, Conversation, Profile, Rewind, store
 from chatapp.models.turns import Hiding
 from chatapp.transcript import labels
-
-
-@dataclass(frozen=True, slots=True)
-class Hider:
-    """A record in force, and how much it hides; ``at`` is the place of its row."""
-
-    pk: uuid.UUID
-    name: str
-    icon: str
-    words: str
-    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +48,16 @@ def read_upcoming(conversation: Conversation) -> Upcoming | None:
     history = store.read_effective(conversation.pk)
     size = sizes.Scale.read(conversation, profile, system).weigh(history)
     found = (*_frame(conversation, profile, system), *_messages(history))
+    standing = conversation.condensations.filter(
+        status=Condensation.Status.SUCCEEDED, message__hidden=False
+    )
     return Upcoming(
         cards=cards_of(found, size.value, profile.context_window),
         tokens=size.value,
         measured=size.measured,
         window=profile.context_window,
         model=profile.model,
-        hiders=tuple(_hiders(conversation)),
+        hiders=tuple(hiders(standing)),
         rewound=_rewound(conversation),
     )
 
@@ -92,17 +84,6 @@ def _messages(history: Sequence[condense.Message]) -> Iterator[Piece]:
             for one in history
         ]
     )
-
-
-def _hiders(conversation: Conversation) -> Iterator[Hider]:
-    """Yield the condensations whose summary or marker the model reads."""
-    rows = conversation.condensations.filter(
-        status=Condensation.Status.SUCCEEDED, message__hidden=False
-    )
-    for row in rows.brief().select_related("message").order_by("message__position", "message__seq"):
-        words, made = labels.kind_words(row.kind), row.message
-        at = f"{made.position}.{made.seq}" if made else ""
-        yield Hider(row.pk, words.name, words.icon, labels.hidden_text(row), at)
 
 
 def _rewound(conversation: Conversation) -> str:

@@ -134,7 +134,7 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     session.writer = FORMATS[provider](MODEL)
     session.say("user", condense.TextBlock("Begin"))
     session.use_tool(1, "A result. " * 20)
-    condense_all(session)
+    attempt = condense_all(session)
     session.say("user", condense.TextBlock("And now the parser"))
     session.use_tool(2, "Another result. " * 20)
     past = inspector.read_call(answered(session, provider, tokens_cache_read=500))
@@ -144,8 +144,21 @@ def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     assert [piece.name for piece in past.cards[1].pieces] == ["read_file"]
     assert past.cards[7].pieces[0].text == "And now the parser"
     assert sum(card.cached or 0 for card in past.cards) == pytest.approx(500, abs=8)
+    assert [hider.pk for hider in past.hiders] == [attempt.pk]
     assert past.seen is not None
     assert past.seen.matches
+
+
+@pytest.mark.parametrize("provider", FORMATS)
+def test_words_that_begin_like_a_summary_are_words_in_a_past_call_too(
+    session: Session, provider: str
+) -> None:
+    """Whatever its API: a summary is one that is stored as such."""
+    session.writer = FORMATS[provider](MODEL)
+    session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
+    past = inspector.read_call(answered(session, provider))
+    assert kinds(past.cards) == ["system", "tools", "newest"]
+    assert past.hiders == ()
 
 
 def test_a_call_is_what_was_sent_byte_for_byte(session: Session, browser: Client) -> None:

@@ -1,0 +1,77 @@
+"""A call's request: its stored bytes, checked against their hash, and what they say."""
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import condense
+from chatapp.context.requests.reader import Parts, RequestReader
+from chatapp.models import Manifest, ModelCall
+from chatapp.providers import request_format
+from chatapp.providers.formats import Frame, read_frame, read_messages
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a request says: its frame, and its messages with those that each is made of."""
+
+    frame: Frame = field(default_factory=Frame)
+    messages: Sequence[tuple[condense.Message, tuple[int, ...]]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCall:
+    """A call with the bytes of its request; they ``match`` the hash that was stored with it."""
+
+    call: ModelCall
+    parts: Parts
+    digest: str
+    matches: bool
+    told: Told = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """How many bytes were sent."""
+        return len(self.parts.body)
+
+
+def read_body(call: ModelCall) -> bytes | None:
+    """Return the bytes of a call's request, None where they are not on record any more."""
+    parts = _read(RequestReader(call.conversation_id), call)
+    return parts.body if parts else None
+
+
+def _read(reader: RequestReader, call: ModelCall) -> Parts | None:
+    manifest = getattr(call, "manifest", None)
+    if manifest is None:
+        return None
+    try:
+        return reader.parts(manifest)
+    except (LookupError, ValueError, Manifest.DoesNotExist, zlib.error):
+        return None
+
+
+def see(reader: RequestReader, call: ModelCall) -> SeenCall | None:
+    """Return a call's request, None where it is not on record or its parts are lost."""
+    parts = _read(reader, call)
+    if parts is None:
+        return None
+    digest = hashlib.sha256(parts.body).digest()
+    matches = digest == bytes(call.manifest.digest)
+    return SeenCall(call, parts, digest.hex(), matches, _told(call, parts))
+
+
+def _told(call: ModelCall, parts: Parts) -> Told:
+    """Return what a request says, in neutral words; of what nobody can read, nothing."""
+    own = request_format(call.provider)
+    try:
+        frame = read_frame(own, parts.head, parts.tail)
+        messages = [
+            (message, sources)
+            for fragment, sources in zip(parts.fragments, parts.sources, strict=True)
+            for message in read_messages(own, fragment)
+        ]
+    except (ValueError, condense.InvalidMessage):
+        return Told()
+    return Told(frame, messages)
