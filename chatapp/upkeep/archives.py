@@ -1,7 +1,7 @@
 """Backups: what a server keeps, in one file that is made while the server runs.
 
 A backup is a gzipped tar archive: ``palimpsest.sqlite3`` (as it was at one moment), the workspaces
-below ``workspaces/``, the secret key where it was asked for, and at the end ``backup.json``, which
+below ``workspaces/``, the keys where they were asked for, and at the end ``backup.json``, which
 names the SHA-256 of every other file.
 """
 
@@ -23,6 +23,7 @@ from pathlib import Path
 # The newest form of archive that can be read.
 FORMAT = 1
 DATABASE, KEY, WORKSPACES = "palimpsest.sqlite3", "secret-key", "workspaces"
+SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
 
 
@@ -32,11 +33,15 @@ class BadArchive(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the parts of a backup lie; ``key`` is None where it stays out."""
+    """Where the parts of a backup lie; a key is None where it stays out.
+
+    There may be no file of the ``seal_key``: it is made with the first seal.
+    """
 
     database: Path
     workspaces: Path
     key: Path | None = None
+    seal_key: Path | None = None
 
 
 @dataclass(slots=True)
@@ -82,6 +87,8 @@ def _fill(writer: "_Writer", source: Source, room: Path) -> None:
         writer.add(snapshot, DATABASE)
     if source.key:
         writer.add(source.key, KEY)
+    if source.seal_key and source.seal_key.exists():
+        writer.add(source.seal_key, SEAL_KEY)
     for file in _files_below(source.workspaces):
         writer.add(file, f"{WORKSPACES}/{file.relative_to(source.workspaces)}")
     writer.close()
@@ -197,9 +204,11 @@ def put_in_place(folder: Path, target: Source, aside: Path) -> None:
     A key that the backup does not hold stays as it is.
     """
     aside.mkdir(mode=0o700)
-    moves = ((DATABASE, target.database), (WORKSPACES, target.workspaces), (KEY, target.key))
+    keys = ((KEY, target.key), (SEAL_KEY, target.seal_key))
+    held = [(name, place) for name, place in keys if (folder / name).exists()]
+    moves = ((DATABASE, target.database), (WORKSPACES, target.workspaces), *held)
     for name, place in moves:
-        if place is None or (name == KEY and not (folder / KEY).exists()):
+        if place is None:
             continue
         for old in (place, *(place.with_name(place.name + end) for end in ("-wal", "-shm"))):
             if old.exists():

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from chatapp.upkeep.archives import KEY, BadArchive, Source
+from chatapp.upkeep.archives import KEY, SEAL_KEY, BadArchive, Source
 
 
 def stored(*, with_key: bool) -> Source:
@@ -20,6 +20,7 @@ def stored(*, with_key: bool) -> Source:
         database=Path(str(connection.settings_dict["NAME"])),
         workspaces=Path(settings.WORKSPACES_ROOT),
         key=Path(settings.DATA_DIR) / KEY if with_key else None,
+        seal_key=Path(settings.DATA_DIR) / SEAL_KEY if with_key else None,
     )
 
 

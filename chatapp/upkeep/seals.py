@@ -19,9 +19,9 @@ from django.utils import timezone
 
 from chatapp.environment import read_or_create_secret
 from chatapp.models import AuditEntry, Conversation, audit, chain
+from chatapp.upkeep.archives import SEAL_KEY
 
 FORMAT = "palimpsest seal 1"
-KEY = "seal-key"
 
 
 class BadSeal(Exception):
@@ -48,7 +48,7 @@ def public_key() -> str:
 
 
 def _key_file() -> Path:
-    return Path(settings.DATA_DIR) / KEY
+    return Path(settings.DATA_DIR) / SEAL_KEY
 
 
 def _key() -> Ed25519PrivateKey:

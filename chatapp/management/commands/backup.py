@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--with-key",
             action="store_true",
-            help="put the secret key in: who has the archive can then read all stored API keys",
+            help="put the keys in: who has the archive can read all stored API keys, and seal",
         )
 
     @override

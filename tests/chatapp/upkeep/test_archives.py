@@ -8,6 +8,7 @@ import sqlite3
 import tarfile
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from chatapp.upkeep.archives import (
     DATABASE,
     KEY,
+    SEAL_KEY,
     WORKSPACES,
     BadArchive,
     Source,
@@ -68,6 +70,21 @@ def test_the_key_stays_out_unless_it_is_asked_for(source: Source, tmp_path: Path
     path = tmp_path / "backup.tar.gz"
     write_backup(Source(source.database, source.workspaces), path)
     assert b"secret" not in gzip.decompress(path.read_bytes())
+
+
+def test_the_key_of_seals_goes_with_the_other_one(source: Source, tmp_path: Path) -> None:
+    """Where there is one; and it comes back, in place of another."""
+    for seal_key, there in ((tmp_path / "none", False), (tmp_path / "seal", True)):
+        if there:
+            seal_key.write_text("sealing")
+        whole, path = replace(source, seal_key=seal_key), tmp_path / f"{there}.tar.gz"
+        write_backup(whole, path)
+        folder = restored(path, tmp_path / f"out-{there}")
+        assert (folder / SEAL_KEY).exists() == there
+    seal_key.write_text("another")
+    put_in_place(folder, whole, tmp_path / "aside")
+    assert seal_key.read_text() == "sealing"
+    assert (tmp_path / "aside" / "seal").read_text() == "another"
 
 
 def test_a_database_is_as_it_was_at_one_moment(source: Source, tmp_path: Path) -> None:

@@ -351,7 +351,7 @@ def test_a_seal_that_was_changed_is_refused(record: Conversation) -> None:
     for wrong in (text.replace(": 11", ": 10"), text.replace("seal 1", "seal 2"), "{}", "x", "[]"):
         with pytest.raises(seals.BadSeal):
             seals.read_seal(wrong, key)
-    (Path(seals.settings.DATA_DIR) / seals.KEY).unlink()
+    (Path(seals.settings.DATA_DIR) / seals.SEAL_KEY).unlink()
     with pytest.raises(seals.BadSeal, match="another key"):
         seals.read_seal(text, seals.public_key())
     with pytest.raises(seals.BadSeal):
@@ -364,7 +364,7 @@ def test_where_nothing_was_sealed_a_key_is_asked_for(record: Conversation, tmp_p
     file = tmp_path / "seal.json"
     file.write_text(seals.make_seal())
     key = seals.public_key()
-    (Path(seals.settings.DATA_DIR) / seals.KEY).unlink()
+    (Path(seals.settings.DATA_DIR) / seals.SEAL_KEY).unlink()
     with pytest.raises(CommandError, match="--public-key"):
         verify(against=file)
     assert not seals.has_key()
@@ -376,5 +376,5 @@ def test_where_nothing_was_sealed_a_key_is_asked_for(record: Conversation, tmp_p
 def test_the_key_is_for_its_owner_only(record: Conversation) -> None:
     """As the secret key is."""
     seals.make_seal()
-    file = Path(seals.settings.DATA_DIR) / seals.KEY
+    file = Path(seals.settings.DATA_DIR) / seals.SEAL_KEY
     assert file.stat().st_mode & 0o777 == 0o600
