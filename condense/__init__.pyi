@@ -78,7 +78,7 @@ from .prompts import (
 )
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
-from .reducing.composition import PartKind, part_kind, split_parts
+from .reducing.composition import PartKind, part_kind, split_beside, split_parts
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
     INTERRUPTED,
@@ -309,6 +309,7 @@ __all__ = [
     "rewind",
     "safe_cuts",
     "shape_request",
+    "split_beside",
     "split_parts",
     "summary_preface",
     "summary_system",

@@ -30,7 +30,7 @@ _WORDS: dict[str, tuple[Promise, Promise]] = {
 }
 # Where a kind belongs in the bar and in the chart.
 SEGMENTS = {pieces.SYSTEM: "system", pieces.TOOLS: "tools"} | dict.fromkeys(
-    (pieces.MESSAGES, pieces.NEWEST, pieces.SINCE), "messages"
+    (pieces.MESSAGES, pieces.NEWEST, pieces.SINCE, _Kind.ENVIRONMENT), "messages"
 )
 MADE = "summary"
 

@@ -10,8 +10,6 @@ SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest"
 # What an image or another block without words weighs beside text, in characters.
 _BLOCK = 200
 
-_ENVIRONMENT = condense.PartKind.ENVIRONMENT
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -114,7 +112,7 @@ def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Blo
     for block in one.message.blocks:
         match block:
             case condense.TextBlock(text) if one.message.role == "user":
-                yield from _text_parts(block, text, made=one.made)
+                yield from _text_parts(text, made=one.made)
             case condense.OpaqueBlock() if block.said is not None:
                 yield condense.PartKind.SUMMARY, block
             case _:
@@ -122,11 +120,11 @@ def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Blo
 
 
 def _text_parts(
-    block: condense.TextBlock, text: str, *, made: bool
+    text: str, *, made: bool
 ) -> Iterator[tuple[condense.PartKind | None, condense.Block]]:
-    parts = [*condense.split_parts(text)] if made else []
-    for kind, part in parts:
-        yield kind, condense.TextBlock(part)
-    if not parts:
-        found = condense.part_kind(text)
-        yield found if made or found is _ENVIRONMENT else None, block
+    kind = condense.part_kind(text) if made else None
+    found: Iterable[tuple[condense.PartKind | None, str]] = condense.split_beside(text)
+    if made and kind:
+        found = [*condense.split_parts(text)] or [(kind, text)]
+    for of, part in found:
+        yield of, condense.TextBlock(part)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from condense.facts.text import HEADING as LEDGER
 from condense.history import TRUNCATION_TEXT
+from condense.history.commands import REMINDER
 from condense.prompts import summary_preface
 from condense.reducing import carrying, layers, pinned, recap
 
@@ -22,14 +23,13 @@ class PartKind(enum.StrEnum):
     ENVIRONMENT = "environment"
 
 
-_REMINDER = "<system-reminder>\n"
 _BEGINNINGS = {
     f"{recap.HEADING}\n": PartKind.SUMMARY,
     layers.HEADING.partition("{")[0]: PartKind.SUMMARY,
     TRUNCATION_TEXT.partition("{")[0]: PartKind.SUMMARY,
     f"{LEDGER} ~": PartKind.LEDGER,
-    f"{_REMINDER}## File Context: ": PartKind.FILES,
-    f"{_REMINDER}## Active Workflows\n": PartKind.WORKFLOWS,
+    "<system-reminder>\n## File Context: ": PartKind.FILES,
+    REMINDER: PartKind.WORKFLOWS,
     f"{carrying.HEADING}\n": PartKind.REQUEST,
     f"{carrying.FIRST}\n": PartKind.REQUEST,
     f"{carrying.ANSWERED}\n": PartKind.REQUEST,
@@ -37,6 +37,10 @@ _BEGINNINGS = {
     "<environment_details>": PartKind.ENVIRONMENT,
 }
 _PART = re.compile(r"\n\n(?=" + "|".join(map(re.escape, _BEGINNINGS)) + ")")
+# What is told of the world beside somebody's words; nothing in it can end it.
+_BESIDE = re.compile(
+    r"(?:\A|\n\n)(<environment_details>\n.*?\n</environment_details>)(?=\n\n|\Z)", re.DOTALL
+)
 
 
 def part_kind(text: str) -> PartKind | None:
@@ -56,3 +60,10 @@ def split_parts(text: str) -> Iterator[tuple[PartKind, str]]:
         return
     for part in _PART.split(text):
         yield part_kind(part) or PartKind.SUMMARY, part
+
+
+def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
+    """Yield what somebody wrote, and what was put beside it, of what was sent as one text."""
+    for index, part in enumerate(_BESIDE.split(text)):
+        if said := part.strip("\n"):
+            yield PartKind.ENVIRONMENT if index % 2 else None, said

@@ -161,6 +161,17 @@ def test_words_that_begin_like_a_summary_are_words_in_a_past_call_too(
     assert past.hiders == ()
 
 
+@pytest.mark.parametrize("provider", FORMATS)
+def test_what_was_put_beside_a_message_is_no_part_of_it(session: Session, provider: str) -> None:
+    """The environment is a card of its own, whether it was sent as a block or within one text."""
+    session.writer = FORMATS[provider](MODEL)
+    beside = condense.TextBlock(SUMMARY[3], {condense.BESIDE: {"kind": "environment"}})
+    session.say("user", condense.TextBlock("Fix the parser."), beside)
+    past = inspector.read_call(answered(session, provider))
+    assert kinds(past.cards) == ["system", "tools", "newest", "environment"]
+    assert past.cards[2].pieces[0].text == "Fix the parser."
+
+
 def test_a_call_is_what_was_sent_byte_for_byte(session: Session, browser: Client) -> None:
     """The page says so and shows the hash; the file has the bytes."""
     session.say("user", condense.TextBlock("Begin"))

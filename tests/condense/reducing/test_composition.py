@@ -3,7 +3,7 @@
 import pytest
 
 import condense
-from condense.reducing.recap import WORKFLOWS
+from condense.reducing.directives import WORKFLOWS
 
 PARTS = {
     "## Conversation Summary\nThe lexer is done.": "summary",
@@ -33,6 +33,16 @@ def test_a_summary_sent_as_one_text_falls_into_the_same_parts() -> None:
     """Joined by an empty line, as a text for an API that has no blocks."""
     joined = "\n\n".join(PARTS)
     assert {text: kind for kind, text in condense.split_parts(joined)} == PARTS
+
+
+def test_what_was_put_beside_words_is_told_from_them() -> None:
+    """Before them or behind them; what they quote in a sentence is theirs."""
+    beside = "<environment_details>\n# Current time\nnoon\n\nlate\n</environment_details>"
+    for text in (f"{beside}\n\nFix it.", f"Fix it.\n\n{beside}"):
+        found = dict(condense.split_beside(text))
+        assert found == {None: "Fix it.", "environment": beside}
+    quoted = "What is <environment_details> for?"
+    assert [*condense.split_beside(quoted)] == [(None, quoted)]
 
 
 def test_a_real_summary_is_made_of_parts_the_engine_knows() -> None:
