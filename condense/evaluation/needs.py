@@ -8,6 +8,7 @@ from typing import Literal
 from condense.evaluation.reading import (
     Action,
     actions_in,
+    choices_in,
     said_in,
     said_in_results,
     text_of,
@@ -138,8 +139,9 @@ def _commands(actions: Sequence[Action]) -> frozenset[str]:
 def _wants(
     held: Shown, actions: Sequence[Action], recording: Recording, cut: Cut
 ) -> Iterator[Want]:
+    listed = {Item("identifier", word) for word in choices_in(recording.messages)}
     for action in actions:
-        items = frozenset(item for item in _items(action) if held.shows(item))
+        items = frozenset(item for item in _items(action) if held.shows(item)) - listed
         since = Shown(text_of(recording.messages[cut.at : cut.at + action.at]))
         yield Want(items, frozenset(item for item in items if since.shows(item)))
 

@@ -5,6 +5,7 @@ missing from the figures too.
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,8 @@ _IDENTIFIERS = re.compile(
     r"\b(?=\w*[^\W_]_[^\W_]|[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z])[^\W\d]\w{3,79}\b"
 )
 _WORDS = re.compile(r"\w+")
+_WORD = re.compile(r"[\w-]{1,40}")
+AGAIN = 3  # times that each value of an argument comes up where there is a choice of few
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,35 @@ def _action(at: int, call: ToolUseBlock, *, went_well: bool) -> Action:
     edits = went_well and bool(named.keys() & _CONTENT_KEYS) and bool(files)
     command = "" if files else _command(named)
     return Action(at, files, command, files | paths_in(text), identifiers_in(text), edits)
+
+
+def choices_in(messages: Iterable[Message]) -> frozenset[str]:
+    """Return the words that arguments only choose among, which a tool's specification lists.
+
+    Each value of such an argument is one word, and they come up again and again.
+    """
+    values: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for message in messages:
+        for call in message.tool_uses:
+            for key, value in _by_key(call.input, ""):
+                values[call.name, key].append(value)
+    chosen = (
+        found for found in map(Counter, values.values()) if found.total() >= AGAIN * len(found)
+    )
+    return frozenset(word for found in chosen if all(map(_WORD.fullmatch, found)) for word in found)
+
+
+def _by_key(value: Any, key: str) -> Iterator[tuple[str, str]]:
+    """Yield each text within plain data with the key that it stands under."""
+    match value:
+        case str():
+            yield key, value
+        case Mapping():
+            for inner, item in value.items():
+                yield from _by_key(item, str(inner))
+        case list():
+            for item in value:
+                yield from _by_key(item, key)
 
 
 def _plain(key: object) -> str:

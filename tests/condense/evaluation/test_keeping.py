@@ -107,3 +107,15 @@ def test_planted_facts_count_before_the_cut() -> None:
     found = kept(made, "Order 4711 在周五交付。", facts=facts)
     assert (found.facts_of_users, found.facts_of_replies) == (Share(2, 2), Share())
     assert kept(made, "Order 47110.", facts=facts).facts_of_users == Share(0, 2)
+
+
+def test_words_that_an_argument_only_chooses_among_are_none_that_a_context_must_show() -> None:
+    """A tool's specification lists them; what is named in an argument by itself is no choice."""
+    made = Session()
+    for number in range(6):
+        mode = ("files_with_matches", "only_content")[number % 2]
+        made.calls("Grep", "old_name", pattern=f"find_{number}", output_mode=mode)
+    made.is_cut().calls("Grep", pattern="old_name", output_mode="files_with_matches")
+    found = kept(made, "nothing")
+    assert found.next_identifiers == Share(0, 1)
+    assert kept(made, "old_name").actions == Share(1, 1)
