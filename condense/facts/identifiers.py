@@ -55,7 +55,7 @@ class Identifiers:
         self._told.append(_Told(self._calls, call.arguments, call.answer, path))
 
     def carry(self, names: Iterator[tuple[str, str]]) -> None:
-        """Take over names and files of an earlier ledger, as if each were named once just now."""
+        """Take over names and files of an earlier ledger, as if each were printed just now."""
         self._carried |= {name: (self._calls, path) for name, path in names}
 
     def weightiest(self) -> Iterator[tuple[str, str]]:
@@ -76,7 +76,7 @@ class Identifiers:
                 weights[name] += PRINTED * fade
                 printed.setdefault(name, told.path)
         for name, (at, path) in self._carried.items():
-            weights[name] = weights[name] or DECAY ** (self._calls - at)
+            weights[name] += PRINTED * DECAY ** (self._calls - at)
             files[name] = files.get(name, path)
         for name in sorted(weights, key=lambda name: -weights[name]):
             yield name, files.get(name) or printed.get(name, "")
