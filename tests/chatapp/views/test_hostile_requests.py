@@ -36,6 +36,8 @@ KEYS = (
     *("model", "base_url", "context_window", "max_output", "price_input", "price_output"),
     *("price_cache_read", "price_cache_write", "mode", "own_threshold", "key", "remove_key"),
     "adaptive",
+    *("commands-TOTAL_FORMS", "commands-INITIAL_FORMS", "commands-0-id", "commands-0-DELETE"),
+    *("commands-0-name", "commands-0-text"),
     *("profile-1-mode", "profile-1-own_threshold", "profile-99999999999999999999-mode"),
 )
 SOMEBODY = uuid.UUID(int=7)
@@ -123,8 +125,10 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
 
     def fill(name: str) -> str:
         [([(path, wanted)], *_)] = get_resolver().reverse_dict.getlist(name)
-        owned = conversation if path.startswith("c/") else Profile.objects.get(owner=alice)
-        return reverse(name, kwargs={one: (known | {"pk": owned.pk})[one] for one in wanted})
+        beginnings = {"c/": conversation.pk, "attachments/": SOMEBODY}
+        found = (pk for beginning, pk in beginnings.items() if path.startswith(beginning))
+        pk = next(found, Profile.objects.get(owner=alice).pk)
+        return reverse(name, kwargs={one: (known | {"pk": pk})[one] for one in wanted})
 
     return [fill(name) for name in sorted(ADDRESSES, key=lambda name: (name in LAST, name))]
 
