@@ -42,6 +42,7 @@ from chatapp.services.commands import (
     RESERVED,
     begin_again,
     directive_in,
+    is_built_in,
     mentioned_in,
     own_commands,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "import_conversation",
     "import_files",
     "is_alone",
+    "is_built_in",
     "is_known",
     "keep_alive",
     "list_hidden",

@@ -50,6 +50,12 @@ BUILT_IN = (
 RESERVED = frozenset(one.name for one in BUILT_IN)
 
 
+def is_built_in(text: str) -> bool:
+    """Whether a text is a command that a conversation's page carries out."""
+    name, arguments = called_in(text) or ("", "")
+    return name in RESERVED and (not arguments or name == "condense")
+
+
 def own_commands(conversation: Conversation) -> dict[str, Command]:
     """Return the commands of the owner and of the workspace, by name.
 
@@ -66,7 +72,7 @@ def directive_in(
 ) -> tuple[condense.Block, ...]:
     """Return what the command in a message stands for, nothing where there is none.
 
-    Where it is ``strict``, an unknown one is refused as Unclear; else it is text.
+    Where it is ``strict``, one that is not understood is refused as Unclear; else it is text.
     """
     name, arguments = called_in(text) or ("", "")
     if not name:
@@ -76,9 +82,13 @@ def directive_in(
         return (command_block(name, command.directive(arguments)),)
     if not strict:
         return ()
-    if name in RESERVED:
+    if is_built_in(text):
         raise Refused(gettext("The page itself carries out /%s. Reload it and try again.") % name)
-    raise Unclear(gettext("There is no command /%s. Send it again to send it as text.") % name)
+    if name in RESERVED:
+        words = gettext("/%s takes nothing after it. Send it again to send it as text.")
+    else:
+        words = gettext("There is no command /%s. Send it again to send it as text.")
+    raise Unclear(words % name)
 
 
 def mentioned_in(

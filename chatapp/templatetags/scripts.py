@@ -39,7 +39,6 @@ def script_texts() -> SafeString:
                 "one": _("{count} suggestion. Tab takes it, Esc closes."),
                 "other": _("{count} suggestions. Up and down choose, Tab takes, Esc closes."),
             },
-            "takesNothing": _("/{name} takes nothing after it. Change that, and send again."),
             "nothingToRewind": _("There is no message of yours to go back to yet."),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
             "stillRunning": _(

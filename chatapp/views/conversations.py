@@ -81,6 +81,8 @@ def create_conversation(request: Request) -> HttpResponse:
     prompt, attachments = form.cleaned_data["prompt"], _attached(request)
     if "prompt" in form.data:
         services.check_message(prompt, alone=not attachments)
+    if services.is_built_in(prompt):
+        return refuse(request, _("This command is for a conversation. Begin one, then type it."))
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
     if prompt or attachments:

@@ -86,7 +86,8 @@ const builtIn = {
 export function carryOut(words) {
   const [, name, rest] = /^\s*\/([\w-]+)(?:\s+([^]*))?$/.exec(words) ?? [];
   const known = name?.toLowerCase();
-  if (!Object.hasOwn(builtIn, known ?? "")) return null;
   const said = rest?.trim() ?? "";
-  return said && known !== "condense" ? text("takesNothing", { name: known }) : builtIn[known](said);
+  // Only one takes words; of any other, the server asks what is meant.
+  const isMeant = Object.hasOwn(builtIn, known ?? "") && (!said || known === "condense");
+  return isMeant ? builtIn[known](said) : null;
 }

@@ -237,7 +237,7 @@ export class Composer {
     const { nonce, attachments } = this.#form.dataset;
     const ids = attachments ? attachments.split(" ") : [];
     const words = this.#box.value;
-    if ((!ids.length && !words.trim()) || this.#excess(words) || this.#isDone(words)) return;
+    if ((!ids.length && !words.trim()) || this.#excess(words)) return;
     await this.#attachments.restore(ids);
     if (!this.#pending) this.#post({ type: "message.send", text: words, nonce, attachments: ids }, this.#box);
   }

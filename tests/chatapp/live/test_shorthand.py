@@ -143,6 +143,9 @@ async def test_an_unknown_command_is_refused_until_it_is_said_to_be_text(
         await page.say("/clear")
         refusal = await page.until("refused")
         assert (refusal["unclear"], "Reload" in refusal["reason"]) == (False, True)
+        await page.say("/help me")
+        refusal = await page.until("refused")
+        assert (refusal["unclear"], "takes nothing" in refusal["reason"]) == (True, True)
         assert not await conversation.messages.aexists()
         await tell(page, "/reveiw @../secret @a.py", literal=True, nonce=nonce)
     assert texts_of(await said(conversation)) == ["/reveiw @../secret @a.py", FILE]

@@ -170,3 +170,13 @@ def test_somebody_elses_command_can_t_be_changed(browser: Client, alice: User, b
     browser.post(reverse("settings"), sent)
     theirs.refresh_from_db()
     assert (theirs.owner, theirs.name, theirs.text) == (bob, "theirs", "Bob's")
+
+
+def test_the_first_page_begins_no_conversation_with_a_built_in_command(browser: Client) -> None:
+    """Its page would carry it out at every visit; any other text is a message."""
+    answer = browser.post(reverse("new_conversation"), {"prompt": "/clear"}, follow=True)
+    assert "This command is for a conversation." in answer.text
+    assert not Conversation.objects.exists()
+    for number, prompt in enumerate(("/help me write", "/review"), start=1):
+        browser.post(reverse("new_conversation"), {"prompt": prompt})
+        assert Conversation.objects.count() == number

@@ -116,6 +116,7 @@ def test_built_in_commands_do_what_they_say(open_chat: OpenChat, standin: Standi
     chat.ask("Hi")
     chat.type("/help me")
     expect(chat.status("/help takes nothing after it.")).to_be_visible()
+    expect(chat.box).to_have_value("/help me")
     chat.box.fill("")
     keys = chat.page.keyboard
     keys.type("/help")
