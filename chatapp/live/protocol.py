@@ -12,7 +12,7 @@ the page's own templates. What goes to all watchers is numbered by ``change``, f
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -46,7 +46,8 @@ class SendMessage:
     """``text`` starts a turn; ``nonce`` makes a repeated send harmless.
 
     ``replaces`` is the seq of an earlier message of the user that this one is an edit of, and
-    ``attachments`` are the ids of what goes with it. Where something runs already, one that may
+    ``attachments`` are the ids of what goes with it; the blocks in the places that it ``drops`` do
+    not come along from that one. Where something runs already, one that may
     wait is ``queued``. What is not understood in a ``literal`` text is text. ``zone`` is the time
     zone of whoever sends it, as their browser says.
     """
@@ -58,6 +59,7 @@ class SendMessage:
     queued: bool = False
     literal: bool = False
     zone: str = ""
+    drops: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ def _sent(frame: object) -> SendMessage | Queueing | None:
                 raise BadFrame("replaces is a number")
             queued = rest.get("queued") is True and replaces is None
             literal = rest.get("literal") is True or replaces is not None
-            return SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest), queued, literal)
+            sent = SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest), queued, literal)
+            return replace(sent, drops=_places(rest))
         case {"type": "queue.change", "nonce": str(nonce), "text": str(text)}:
             return ChangeQueued(uuid.UUID(nonce), text)
         case {"type": "queue.remove", "nonce": str(nonce)}:
@@ -180,6 +183,14 @@ def _begun(frame: object) -> Command | None:
         case {"type": "ping"}:
             return Ping()
     return None
+
+
+def _places(fields: Mapping[Any, Any]) -> tuple[int, ...]:
+    """Return the places of the blocks that an edit drops."""
+    match fields.get("drops", []):
+        case [*places] if all(type(one) is int for one in places):
+            return tuple(places)
+    raise BadFrame("drops are a list of numbers")
 
 
 def _ids(fields: Mapping[Any, Any]) -> tuple[uuid.UUID, ...]:

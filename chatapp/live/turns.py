@@ -95,6 +95,7 @@ def _start_turn(
         tokens=tokens,
         nonce=command.nonce,
         replaces=command.replaces,
+        drops=command.drops,
         attachments=command.attachments,
         brought=brought,
         surroundings=describe_surroundings(conversation, command.zone),

@@ -1,7 +1,7 @@
 """Files that people give with a message: taken in, looked through, and sent along."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import NamedTuple, Self
 
@@ -117,10 +117,17 @@ def find_attachments(
     return [rows[pk] for pk in pks]
 
 
-def attached_to(conversation: Conversation, seq: int | None) -> list[Weighed]:
-    """Return what a message of the user came with, each with its tokens; of none, nothing."""
+def attached_to(
+    conversation: Conversation, seq: int | None, drops: Collection[int] = ()
+) -> list[Weighed]:
+    """Return what a message of the user came with, each with its tokens; of none, nothing.
+
+    Without the blocks in the places that it ``drops``.
+    """
     if seq is None:
         return []
     row = conversation.messages.questions().in_force().filter(seq=seq).first()
-    blocks = attached(store.to_engine(row)) if row else ()
+    whole = store.to_engine(row).blocks if row else ()
+    kept = tuple(block for place, block in enumerate(whole) if place not in drops)
+    blocks = attached(condense.Message("user", kept))
     return [(block, budgets.COUNTER.count((block,))) for block in blocks]

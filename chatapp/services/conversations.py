@@ -111,6 +111,7 @@ def start_turn(
     tokens: int,
     nonce: uuid.UUID,
     replaces: int | None = None,
+    drops: Collection[int] = (),
     attachments: Sequence[uuid.UUID] = (),
     brought: Brought = NOTHING,
     surroundings: str = "",
@@ -119,15 +120,15 @@ def start_turn(
 
     ``tokens`` are the text's; ``attachments`` become part of the message, and so do what the text
     has ``brought`` and the ``surroundings``. ``replaces`` is the seq of an earlier message of the
-    user, which is set aside as a version, and whose attachments are kept. The title comes from the
-    first message.
+    user, which is set aside as a version, and whose attachments are kept but for the blocks that
+    the edit ``drops``, by their places. The title comes from the first message.
     """
     with one_turn(conversation) as locked:
         if is_known(locked, nonce):
             return None
         if brought.blocks:
             check_sight(locked.profile, brought.blocks)
-        beside = attached_to(locked, replaces) + take_attachments(locked, attachments)
+        beside = attached_to(locked, replaces, drops) + take_attachments(locked, attachments)
         check_message(text, alone=not beside)
         if replaces is not None:
             set_message_aside(locked, replaces)

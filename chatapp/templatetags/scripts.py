@@ -85,6 +85,8 @@ def script_texts() -> SafeString:
             "replacesAfter": _("Replaces this message; everything after it is hidden."),
             "yourEdit": _("Your edit"),
             "save": _("Save"),
+            "remove": _("Remove"),
+            "removeName": _("Remove {name}"),
             "cancel": _("Cancel"),
             "noChanges": _("No changes: this is the default."),
             "condensesAt": str(CONDENSES),

@@ -18,7 +18,8 @@ SHOWN = 10_000
 class FilePart:
     """A file that was attached: its ``text``, or the first of it; ``index`` is its block's place.
 
-    ``size`` is in bytes; ``pages`` are a PDF's.
+    ``size`` is in bytes; ``pages`` are a PDF's. One that the words have ``mentioned`` comes and
+    goes with them.
     """
 
     index: int
@@ -27,6 +28,7 @@ class FilePart:
     cut: bool
     size: int | None
     pages: int | None
+    mentioned: bool = False
     kind: ClassVar[str] = "file"
 
 
@@ -38,6 +40,7 @@ class ImagePart:
     name: str
     width: int | None
     height: int | None
+    mentioned: bool = False
     kind: ClassVar[str] = "image"
 
 
@@ -58,10 +61,11 @@ def attached_part(index: int, block: condense.Block) -> FilePart | ImagePart | C
     if isinstance(block, condense.TextBlock) and is_file(block):
         text, name = text_of(block), _name(said, _("File"))
         size, pages = _number(said, "size"), _number(said, "pages")
-        return FilePart(index, name, text[:SHOWN], len(text) > SHOWN, size, pages)
+        is_cut = len(text) > SHOWN
+        return FilePart(index, name, text[:SHOWN], is_cut, size, pages, "mention" in said)
     if isinstance(block, condense.ImageBlock) and is_image(block):
         width, height = _number(said, "width"), _number(said, "height")
-        return ImagePart(index, _name(said, _("Image")), width, height)
+        return ImagePart(index, _name(said, _("Image")), width, height, "mention" in said)
     return None
 
 

@@ -106,12 +106,12 @@ export class Composer {
   }
 
   /** Send an edit of an earlier message; unless it stands alone, it keeps what is attached to it. */
-  replace(seq, words, { alone = true } = {}) {
+  replace(seq, words, { alone, drops }) {
     if (this.#pending || !this.canSend() || (alone && !words.trim())) return false;
     const excess = this.#excess(words);
     if (excess) toast(excess, "error");
     if (excess) return false;
-    this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq }, null);
+    this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq, drops }, null);
     return true;
   }
 

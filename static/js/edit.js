@@ -21,6 +21,8 @@ export class Editing {
   #composer;
   #scroll;
   #before = [];
+  // Places of what is attached and shall not be any more.
+  #dropped = new Set();
 
   constructor(composer, scroll) {
     this.#composer = composer;
@@ -68,8 +70,9 @@ export class Editing {
     const edit = element("div", "edit");
     edit.append(area, foot);
     this.#before = [...body.childNodes];
-    // What is attached stays with the message.
-    body.replaceChildren(...body.querySelectorAll(":scope > .attached"), edit);
+    this.#dropped.clear();
+    const attached = [...body.querySelectorAll(":scope > .attached[data-block]")];
+    body.replaceChildren(...attached.map((one) => this.#kept(one, area)), edit);
     row.classList.add("is-editing");
     area.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -93,8 +96,23 @@ export class Editing {
     return true;
   }
 
+  /** What is attached stays with the message, unless it is removed. */
+  #kept(attached, area) {
+    const name = attached.querySelector("img")?.alt ?? attached.querySelector(".attached-name").textContent;
+    const kept = element("div", "edit-kept");
+    const remove = button("button", text("remove"), () => {
+      this.#dropped.add(Number(attached.dataset.block));
+      kept.remove();
+      area.focus();
+    });
+    remove.setAttribute("aria-label", text("removeName", { name }));
+    kept.append(attached, remove);
+    return kept;
+  }
+
   #save(row, area) {
-    const alone = !row.querySelector(".message-body > .attached");
-    if (this.#composer.replace(Number(row.dataset.seq), area.value, { alone })) this.cancel();
+    const alone = !row.querySelector(".edit-kept");
+    const options = { alone, drops: [...this.#dropped] };
+    if (this.#composer.replace(Number(row.dataset.seq), area.value, options)) this.cancel();
   }
 }

@@ -156,6 +156,27 @@ async def test_an_edit_keeps_what_was_attached(
     assert anthropic_standin.problems == []
 
 
+async def test_an_edit_leaves_out_what_it_drops(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """By its place in the message; without a word and all of it there is nothing to send."""
+    ids = await attach(conversation)
+    anthropic_standin.then(Reply("One."), Reply("Two."))
+    async with open_page(conversation, alice) as page:
+        await tell(page, "Look", ids)
+        first = await said(conversation)
+        kinds = [block.get("beside", {}).get("kind") for block in first.content]
+        places = {kind: place for place, kind in enumerate(kinds)}
+        both = [places["image"], places["file"]]
+        await page.say(" ", replaces=first.seq, drops=both)
+        assert "nothing to send" in (await page.until("refused"))["reason"]
+        await page.say("Look", replaces=first.seq, drops=["1"])
+        assert "out of date" in (await page.until("refused"))["reason"]
+        await tell(page, "Look", [], replaces=first.seq, drops=[places["image"]])
+    text, images = received(anthropic_standin)
+    assert (FILE in text, images) == (True, 0)
+
+
 async def test_what_is_gone_or_another_user_s_is_refused(
     conversation: Conversation, alice: User, bob: User, anthropic_standin: Standin
 ) -> None:
