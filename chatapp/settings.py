@@ -38,7 +38,7 @@ SHARED_WORKSPACES = read_names("SHARED_WORKSPACES")
 LONGEST_MESSAGE = 500_000
 
 # Files that go with one message, megabytes of each, and pixels along an image's longer side:
-# Anthropic refuses images above 8,000.
+# vendors refuse larger ones.
 ATTACHMENTS_PER_MESSAGE = read_number("ATTACHMENTS_PER_MESSAGE", 10)
 LARGEST_ATTACHMENT = read_number("LARGEST_ATTACHMENT", 20)
 LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000)

@@ -78,7 +78,7 @@ const builtIn = {
     document.getElementById("again").requestSubmit();
     return "";
   },
-  export: () => (press("[data-export]") ? "" : text("unreachable")),
+  "export": () => (press("[data-export]") ? "" : text("unreachable")),
   help: () => (press("[data-help]") ? "" : text("unreachable")),
 };
 

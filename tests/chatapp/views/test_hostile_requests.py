@@ -113,7 +113,6 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     known = {
         "attempt_pk": attempt.pk,
         "call_pk": call.pk,
-        "attachment_pk": SOMEBODY,
         "nonce": SOMEBODY,
         "index": 0,
         "rewind_pk": rewind.pk,
@@ -123,12 +122,13 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         "seq": 1,
     }
 
+    profile = Profile.objects.get(owner=alice)
+    owners = {"c": conversation.pk, "attachments": SOMEBODY}
+
     def fill(name: str) -> str:
         [([(path, wanted)], *_)] = get_resolver().reverse_dict.getlist(name)
-        beginnings = {"c/": conversation.pk, "attachments/": SOMEBODY}
-        found = (pk for beginning, pk in beginnings.items() if path.startswith(beginning))
-        pk = next(found, Profile.objects.get(owner=alice).pk)
-        return reverse(name, kwargs={one: (known | {"pk": pk})[one] for one in wanted})
+        owned = known | {"pk": owners.get(path.partition("/")[0], profile.pk)}
+        return reverse(name, kwargs={one: owned[one] for one in wanted})
 
     return [fill(name) for name in sorted(ADDRESSES, key=lambda name: (name in LAST, name))]
 
