@@ -23,6 +23,8 @@ LONGEST, TO_END = 86_400, 2.0
 # Bytes of the end of what it writes to its standard error, where it says what is wrong.
 LAST_WORDS = 1_000
 
+_CHUNK = 65_536
+
 # Its variables and its command come first on its input: no list of processes shows them there, and
 # nothing of them has a say outside of the sandbox.
 _BEGIN = 'IFS= read -r line; eval "$line"'
@@ -122,7 +124,7 @@ class CommandTransport:
                     await self._pass_on(line, inbound)
         self.ended.set()
         # Its end is not noticed while something is left to be read.
-        while await process.stdout.read(MAX_MESSAGE):
+        while await process.stdout.read(_CHUNK):
             pass
 
     async def _pass_on(self, line: bytes, inbound: Any) -> None:

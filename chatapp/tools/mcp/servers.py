@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from chatapp.agent.errors import ToolError
 
-# Bytes of one message of a server, and of all that it sends before it is asked again.
-MAX_MESSAGE = 8 * 1024 * 1024
-MAX_ANSWER = 32 * 1024 * 1024
+# Bytes of one message of a server, which is parsed while nothing else runs and may be the largest
+# image; and of all that it sends before it is asked again.
+MAX_MESSAGE = 5 * 1024 * 1024
+MAX_ANSWER = 16 * 1024 * 1024
 TOO_MUCH = "It sends more than this server takes. Ask it for less at once."
 
 HIDDEN = "[hidden]"

@@ -92,7 +92,10 @@ class _Limited(httpx2.AsyncBaseTransport):
             await response.aclose()
             raise self._refuse(problem)
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an answer
-        response.stream = _Counted(response.stream, self._refuse)
+        # A stream is many messages, anything else one, which is read at once.
+        kind = response.headers.get("content-type", "").lower()
+        most = MAX_ANSWER if kind.startswith("text/event-stream") else MAX_MESSAGE
+        response.stream = _Counted(response.stream, most, self._refuse)
         return response
 
     async def aclose(self) -> None:
@@ -102,15 +105,16 @@ class _Limited(httpx2.AsyncBaseTransport):
 class _Counted(httpx2.AsyncByteStream):
     """A body up to the most that a server may send."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, refuse: _Refuse) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, most: int, refuse: _Refuse) -> None:
         self._inner = inner
+        self._most = most
         self._refuse = refuse
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._inner:
             size += len(chunk)
-            if size > MAX_ANSWER:
+            if size > self._most:
                 raise self._refuse(TOO_MUCH)
             yield chunk
 
