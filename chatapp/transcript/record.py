@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 import condense
 from chatapp.models import Condensation, ModelCall, Profile
@@ -30,13 +31,15 @@ class Record:
     """An attempt with what decided, what was tried, what was called for it, and what came of it.
 
     ``rungs`` are all attempts of the same moment, this one among them. ``decision`` has the
-    numbers, and ``spent`` tells input, cache and output apart.
+    numbers, ``distance`` says what came since the condensation before, and ``spent`` tells input,
+    cache and output apart.
     """
 
     attempt: Condensation
     name: str
     icon: str
     decision: str
+    distance: str
     trigger_text: str
     hidden_text: str
     saved_percent: int | None
@@ -62,6 +65,7 @@ def read_record(attempt: Condensation) -> Record:
         name=labels.outcome_name(attempt.kind, attempt.status),
         icon="alert" if failed else labels.kind_words(attempt.kind).icon,
         decision=_decision(attempt),
+        distance=_distance(attempt),
         trigger_text=labels.trigger_text(attempt),
         hidden_text=labels.hidden_text(attempt),
         saved_percent=labels.saved_percent(attempt),
@@ -85,6 +89,27 @@ def _decision(attempt: Condensation) -> str:
         "allowed": number(attempt.allowed),
         "percent": number(100 * attempt.tokens_before / max(1, attempt.allowed)),
     }
+
+
+def _distance(attempt: Condensation) -> str:
+    """Say how much came since the condensation before, "" where this is the first."""
+    whole = attempt.conversation
+    made = whole.condensations.filter(started_at__lt=attempt.started_at, message__isnull=False)
+    before = made.brief().select_related("message").newest_first().first()
+    if before is None or before.message is None or before.tokens_after is None:
+        return ""
+    since = whole.messages.written().filter(
+        seq__gt=before.message.seq, seq__lte=attempt.at_seq, holds_results=False
+    )
+    grown = attempt.tokens_before - before.tokens_after
+    count = since.count()
+    said = ngettext(
+        "%(count)s message since the condensation before, %(percent)s %% of the window",
+        "%(count)s messages since the condensation before, %(percent)s %% of the window",
+        count,
+    )
+    percent = 100 * max(0, grown) / max(1, attempt.context_window)
+    return said % {"count": number(count), "percent": number(percent)}
 
 
 def _rungs(attempt: Condensation) -> Sequence[AttemptLine]:

@@ -1,0 +1,125 @@
+"""A condensation's own page: what decided, what was tried, called and paid, and what came of it."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+import condense
+from chatapp import transcript
+from chatapp.models import Condensation, Conversation, ModelCall, Profile
+from tests.chatapp.conftest import Say, summarise
+
+pytestmark = pytest.mark.django_db
+
+
+def attempt_in(conversation: Conversation, **columns: Any) -> Condensation:
+    """Put an attempt on record."""
+    row = {
+        "conversation": conversation,
+        "status": Condensation.Status.SUCCEEDED,
+        "kind": Condensation.Kind.CONDENSED,
+        "strategy": "fresh_start",
+        "trigger": Condensation.Trigger.AUTO,
+        "at_seq": Conversation.objects.get(pk=conversation.pk).last_seq,
+        "threshold": 90,
+        "threshold_source": "global",
+        "context_window": 200_000,
+        "allowed": 171_808,
+        "tokens_before": 172_340,
+        "tokens_before_measured": True,
+        "tokens_after": 9_120,
+        "finished_at": timezone.now(),
+    }
+    return Condensation.objects.create(**row | columns)
+
+
+def page_of(browser: Client, attempt: Condensation) -> str:
+    """Return an attempt's page."""
+    address = reverse("condensation", args=[attempt.conversation_id, attempt.pk])
+    return browser.get(address).content.decode()
+
+
+def test_the_decision_is_told_with_its_numbers(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """How much of what was allowed, and how far it is from the condensation before."""
+    say("user", "Begin")
+    first = attempt_in(conversation, message=summarise(conversation))
+    for number in range(12):
+        say("user", f"Message {number}.")
+    second = attempt_in(conversation, tokens_before=23_120)
+    assert "172,340 of 171,808 tokens allowed" in page_of(browser, first)
+    assert "since the condensation before" not in page_of(browser, first)
+    told = "12 messages since the condensation before, 7 % of the window"
+    assert told in page_of(browser, second)
+
+
+def test_every_rung_is_told_with_its_outcome(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """What failed first, and what was made instead, each leading to its own page."""
+    say("user", "Begin")
+    failed = attempt_in(
+        conversation,
+        status=Condensation.Status.FAILED,
+        tokens_after=None,
+        error="The model gave no summary.",
+        fell_back_to="ledger",
+    )
+    made = attempt_in(conversation, strategy="ledger", message=summarise(conversation), at_seq=1)
+    for one in (failed, made):
+        page = page_of(browser, one)
+        assert "The model gave no summary." in page
+        for other in (failed, made):
+            assert reverse("condensation", args=[conversation.pk, other.pk]) in page
+
+
+def test_its_cost_is_told_by_part(conversation: Conversation, browser: Client) -> None:
+    """Where today's prices give what was billed; else only the whole is known."""
+    profile = Profile.objects.get(pk=conversation.profile_id)
+    profile.price_input, profile.price_output = Decimal(4), Decimal(20)
+    profile.save()
+    usage = condense.Usage(input=100_000, output=1_000)
+    names = {"profile_name": profile.name, "model": profile.model}
+    attempt = attempt_in(conversation, cost=profile.cost_of(usage), **names)
+    ModelCall.objects.create(
+        conversation=conversation,
+        condensation=attempt,
+        purpose=ModelCall.Purpose.SUMMARY,
+        tokens_input=usage.input,
+        tokens_output=usage.output,
+        seconds=8.4,
+        seconds_to_first=1.5,
+        **names,
+    )
+    parts = transcript.read_record(attempt).spent
+    assert [part.cost for part in parts] == [Decimal("0.4"), 0, 0, Decimal("0.02")]
+    page = page_of(browser, attempt)
+    for said in ("100,000", "$0.40", "$0.02", "1.5 s", "8.4 s"):
+        assert said in page
+    attempt.cost = Decimal(1)
+    assert {part.cost for part in transcript.read_record(attempt).spent} == {None}
+
+
+def test_an_attempt_that_came_to_nothing_has_a_page_too(
+    conversation: Conversation, browser: Client
+) -> None:
+    """Cancelled, declined, running: what is known of it."""
+    for status in Condensation.Status:
+        attempt = attempt_in(conversation, status=status, tokens_after=None, finished_at=None)
+        assert "No model was called" in page_of(browser, attempt)
+
+
+def test_the_list_and_the_rows_lead_to_it(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """From all condensations, and from the conversation."""
+    say("user", "Begin")
+    attempt = attempt_in(conversation, message=summarise(conversation))
+    address = f'href="{reverse("condensation", args=[conversation.pk, attempt.pk])}"'
+    assert address in browser.get(reverse("condensations")).content.decode()
+    assert address in browser.get(reverse("chat", args=[conversation.pk])).content.decode()
