@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -46,9 +47,16 @@ def unseen(servers: Iterable[McpServer]) -> set[str]:
     }
 
 
-def tools_of(servers: Iterable[McpServer], place: Place) -> Mapping[str, RemoteTool]:
-    """Return the tools of servers to be run, by name; those whose secrets are lost are left out."""
-    return {one.definition.name: one for one in _tools(servers, place)}
+def tools_of(
+    servers: Iterable[McpServer], folder: Path, outputs: Path, *, commands: bool
+) -> Mapping[str, RemoteTool]:
+    """Return the tools of servers to be run, by name; those whose secrets are lost are left out.
+
+    Unless ``commands`` may run in the folder, only servers that have an address are there.
+    """
+    place = Place(folder, outputs, guard(), note_listing)
+    usable = [one for one in servers if commands or one.way == Way.HTTP]
+    return {one.definition.name: one for one in _tools(usable, place)}
 
 
 def _tools(servers: Iterable[McpServer], place: Place) -> Iterator[RemoteTool]:

@@ -12,9 +12,7 @@ from chatapp.context import servers
 from chatapp.context.past import StoredHistory
 from chatapp.models import Conversation, McpServer, Profile
 from chatapp.network.addresses import Guard
-from chatapp.tools import WorkspaceToolbox, tool_specs
-from chatapp.tools.mcp.remote import Place, RemoteTool
-from chatapp.tools.mcp.servers import Way
+from chatapp.tools import Foreign, WorkspaceToolbox, tool_specs
 from chatapp.tools.outputs import Outputs
 from chatapp.tools.ports import History, Person
 from chatapp.tools.shell import Shell
@@ -100,14 +98,11 @@ def toolbox_for(
 
 def _foreign(
     folder: Path, conversation: Conversation | None, profile: Profile
-) -> Mapping[str, RemoteTool]:
+) -> Mapping[str, Foreign]:
     """Return the tools of MCP servers; in files that others see, none runs as a command."""
-    own = profile.mcp_servers
-    if conversation and _is_shared(conversation):
-        own = [server for server in own if server.way == Way.HTTP]
+    commands = not (conversation and _is_shared(conversation))
     outputs = outputs_of(_pk(conversation))
-    place = Place(folder, outputs, servers.guard(), servers.note_listing)
-    return servers.tools_of(own, place)
+    return servers.tools_of(profile.mcp_servers, folder, outputs, commands=commands)
 
 
 def _pk(conversation: Conversation | None) -> uuid.UUID:
