@@ -98,7 +98,7 @@ class Failures:
             for subject in [*self._open]:
                 if settles(done, self._aims.get(subject) or aims_of(subject)):
                     del self._open[subject]
-        if call.outcome == "failed" and not is_lookup(command):
+        if call.outcome == "failed":
             self._aims[head] = aims_of(command)
         if call.outcome == "ok" or not is_lookup(command):
             self.settle(head, call)

@@ -79,3 +79,19 @@ def test_a_tools_success_settles_only_its_own_kind_of_call() -> None:
     session = Session().calls("fetch", "error: 404", error=True, url="https://a.example")
     assert failing(session.calls("fetch", url="https://b.example")) == ["fetch https://a.example"]
     assert failing(session.calls("fetch", url="https://a.example")) == []
+
+
+def test_what_cannot_be_told_to_be_about_something_only_the_same_line_settles() -> None:
+    """No other success says anything of it."""
+    session = Session().runs("./run.sh", "Error: no port", error=True).runs("make test", "ok")
+    assert failing(session) == ["./run.sh"]
+    assert failing(session.runs("./run.sh", "ok")) == []
+
+
+def test_an_error_that_nobody_came_back_to_for_fifty_calls_is_settled() -> None:
+    """In another way, that no rule can tell."""
+    session = Session().runs("make docs", "Error: no sphinx", error=True)
+    for number in range(49):
+        session.reads(f"/p/{number}.py")
+    assert failing(session) == ["make docs"]
+    assert failing(session.reads("/p/last.py")) == []

@@ -372,3 +372,11 @@ def test_what_an_interpreter_or_a_database_runs_is_a_command(key: str) -> None:
     assert told(Session().calls("tool", **{key: "UPDATE t SET a = 1"})).runs == (
         Run("UPDATE t SET a = 1"),
     )
+
+
+def test_code_that_is_marked_as_such_was_written_and_stays_whole() -> None:
+    """As plans have it; what a machine printed has no marks."""
+    code = "total = price + tax\n" * 200
+    marked = f"Use this:\n```\n{code}```\nand nothing else"
+    assert gather(Session().says(marked).messages).requests[0].text == marked
+    assert "[…]" in gather(Session().says(f"It says:\n{code}").messages).requests[0].text
