@@ -106,6 +106,7 @@ export class Editing {
       area.focus();
     });
     remove.setAttribute("aria-label", text("removeName", { name }));
+    attached.removeAttribute("open");
     kept.append(attached, remove);
     return kept;
   }

@@ -16,6 +16,7 @@ from chatapp.environment import (
     read_flag,
     read_folder,
     read_list,
+    read_number,
     read_or_create_secret,
     read_origins,
     read_percent,
@@ -82,6 +83,15 @@ def test_a_percentage_is_a_whole_number_in_its_range(
     monkeypatch.setenv("X", value)
     with pytest.raises(BadEnvironment, match=r"^X must be a whole number from 0 to 50"):
         read_percent("X", 10, most=50)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "ten", "²"])
+def test_a_limit_is_a_whole_number_above_zero(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """None at all would forbid what the setting is about."""
+    assert read_number("X", 10) == 10
+    monkeypatch.setenv("X", value)
+    with pytest.raises(BadEnvironment, match=r"^X must be a whole number above 0"):
+        read_number("X", 10)
 
 
 def test_an_empty_entry_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
