@@ -12,7 +12,8 @@ from chatapp.context.requests.items import Item
 from chatapp.context.requests.log import LONGEST_CHAIN
 from chatapp.context.requests.reader import RequestReader, fragment_of, sources_of
 from chatapp.inspector.cards import MADE
-from chatapp.models import Conversation, Manifest, ModelCall
+from chatapp.inspector.sent import learn_chains
+from chatapp.models import Conversation, ModelCall
 from chatapp.providers import request_format
 from chatapp.providers.formats import read_frame, read_messages
 
@@ -120,7 +121,7 @@ class _Weights:
     def __init__(self, conversation: Conversation, calls: Sequence[ModelCall]) -> None:
         """Read the lists of all calls, and what of them is not known by number."""
         self._reader = RequestReader(conversation.pk)
-        self._reader.learn(_chains(conversation, calls))
+        learn_chains(self._reader, calls[-1], 2 * len(calls) + LONGEST_CHAIN)
         self._items = {call.pk: self._reader.items(call.manifest) for call in calls}
         items = {item for listed, _tail in self._items.values() for item in listed}
         loose = {pk for item in items if (pk := fragment_of(item))}
@@ -179,13 +180,6 @@ def _frame_weights(provider: str, head: bytes, tail: bytes) -> dict[str, float]:
         "system": len(frame.system) / CHARACTERS_PER_TOKEN,
         "tools": tools / CHARACTERS_PER_TOKEN,
     }
-
-
-def _chains(conversation: Conversation, calls: Sequence[ModelCall]) -> Iterator[Manifest]:
-    """Return the records of some calls and those that they may be differences to."""
-    known = Manifest.objects.filter(call__conversation=conversation)
-    yield from known.filter(pk__gte=calls[0].pk)
-    yield from known.filter(pk__lt=calls[0].pk).order_by("-pk")[:LONGEST_CHAIN]
 
 
 def _rows(conversation: Conversation, seqs: set[int]) -> dict[int, tuple[int, bool]]:

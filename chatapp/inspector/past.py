@@ -12,8 +12,8 @@ from chatapp.inspector.cards import Card, cards_of
 from chatapp.inspector.comparing import Comparison, compare, why_missed
 from chatapp.inspector.hiding import Hider, Recognition, hiders_in, made_seqs
 from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
-from chatapp.inspector.sent import SeenCall, see
-from chatapp.models import Manifest, ModelCall, Profile
+from chatapp.inspector.sent import SeenCall, learn_chains, see
+from chatapp.models import ModelCall, Profile
 
 # The same messages come in every call of a conversation.
 _counter = condense.CachedCounter(budgets.COUNTER)
@@ -50,7 +50,7 @@ def read_call(call: ModelCall) -> PastCall:
     """Return what the model saw in a call; costs what it saw, whatever else is stored."""
     reader = RequestReader(call.conversation_id)
     earlier, later = _neighbours(call)
-    reader.learn(_manifests(call))
+    learn_chains(reader, call, 2 * LONGEST_CHAIN)
     before = see(reader, earlier) if earlier else None
     seen = see(reader, call)
     if seen is None:
@@ -86,12 +86,6 @@ def _neighbours(call: ModelCall) -> tuple[ModelCall | None, ModelCall | None]:
     later = calls.filter(created_at__gte=call.created_at, pk__gt=call.pk)
     newest_first = earlier.select_related("manifest").order_by("-created_at", "-pk")
     return newest_first.first(), later.order_by("created_at", "pk").first()
-
-
-def _manifests(call: ModelCall) -> Iterator[Manifest]:
-    """Return the records that those of a call and the one before may be differences to."""
-    known = Manifest.objects.filter(call__conversation=call.conversation_id, pk__lte=call.pk)
-    return known.order_by("-pk")[: 2 * LONGEST_CHAIN].iterator()
 
 
 def _pieces(seen: SeenCall, stood: Sequence[tuple[condense.Message, int, int]]) -> Iterator[Piece]:

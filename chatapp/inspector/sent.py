@@ -36,6 +36,15 @@ class SeenCall:
         return len(self.parts.body)
 
 
+def learn_chains(reader: RequestReader, newest: ModelCall, count: int) -> None:
+    """Read at once the records of a conversation's last calls up to one, as an index has them."""
+    calls = ModelCall.objects.filter(
+        conversation=newest.conversation_id, created_at__lte=newest.created_at
+    )
+    latest = calls.order_by("-created_at", "-pk").values_list("pk", flat=True)[:count]
+    reader.learn(Manifest.objects.filter(pk__in=[*latest]))
+
+
 def read_body(call: ModelCall) -> bytes | None:
     """Return the bytes of a call's request, None where they are not on record any more."""
     parts = _read(RequestReader(call.conversation_id), call)
