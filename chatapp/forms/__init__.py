@@ -1,6 +1,7 @@
 """Forms: what people may enter, and in which bounds.
 
 ``conversations``  a new one, its title, a place to rewind to
+``attempts``       which condensations to list
 ``commands``       names for texts that are sent often
 ``thresholds``     a percentage, and whose it is
 ``profiles``       how a model is reached, its limits and prices
@@ -11,6 +12,7 @@
 ``sign_in``        a name and a password
 """
 
+from chatapp.forms.attempts import AttemptFilter
 from chatapp.forms.commands import CommandFormSet, command_forms
 from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
 from chatapp.forms.policies import PoliciesForm
@@ -22,6 +24,7 @@ from chatapp.forms.sign_in import SignInForm
 from chatapp.forms.thresholds import ThresholdChoice
 
 __all__ = [
+    "AttemptFilter",
     "CommandFormSet",
     "McpServerForm",
     "NewConversationForm",

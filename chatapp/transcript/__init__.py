@@ -8,6 +8,7 @@
 ``attempts`` an attempt as one line of the history
 ``record``  an attempt with all that is known of it
 ``audits``  the entries of an audit chain
+``tables``  attempts for other programs
 ``events``  what happened between messages, as rows
 ``folding`` what a rewind took along, as one row
 ``builder`` rows of some consecutive messages
@@ -54,6 +55,7 @@ from chatapp.transcript.rows import (
     TurnRow,
     VersionChoice,
 )
+from chatapp.transcript.tables import attempts_as_csv, attempts_as_json
 from chatapp.transcript.todo import read_todo
 from chatapp.transcript.whole import call_text, message_block, message_text
 
@@ -85,6 +87,8 @@ __all__ = [
     "TurnRow",
     "VersionChoice",
     "attempt_lines",
+    "attempts_as_csv",
+    "attempts_as_json",
     "audit_lines",
     "call_text",
     "find_hits",

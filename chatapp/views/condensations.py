@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import services, transcript
+from chatapp.forms import AttemptFilter
 from chatapp.models import Condensation, Message
 from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
@@ -33,17 +34,37 @@ PAGE = 30
 def show_condensations(request: Request) -> HttpResponse:
     """List every attempt of the user, newest first, with totals."""
     mine = Condensation.objects.owned_by(request.user)
-    outcome = request.GET.get("outcome", "")
-    if outcome not in Condensation.Outcome.values:
-        outcome = ""
-    context = list_attempts(mine, outcome, request.GET.get("after", ""))
+    filters = AttemptFilter(mine, request.GET)
+    found = filters.narrow(mine)
+    match request.GET.get("as"):
+        case "csv":
+            return _download(found, filters, "csv")
+        case "json":
+            return _download(found, filters, "json")
+    context = list_attempts(found, filters.outcome_chosen, request.GET.get("after", ""))
+    context |= {"filters": filters}
     if request.htmx and not request.htmx.boosted:
         return render(request, "condensations/_rows.html", context)
-    totals = mine.totals()
+    totals = found.totals()
     every = Condensation.Outcome.choices
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
     context |= {"totals": totals, "outcomes": outcomes}
     return render(request, "condensations/page.html", context)
+
+
+def _download(
+    found: CondensationQuerySet, filters: AttemptFilter, form: Literal["csv", "json"]
+) -> HttpResponse:
+    """Send all that the list shows, however many pages it has."""
+    chosen = found.with_outcome(filters.outcome_chosen).brief().select_related("conversation")
+    rows = chosen.newest_first().iterator()
+    if form == "csv":
+        text, kind = transcript.attempts_as_csv(rows), "text/csv; charset=utf-8"
+    else:
+        text, kind = transcript.attempts_as_json(rows), "application/json"
+    answer = HttpResponse(text, content_type=kind)
+    answer["Content-Disposition"] = f'attachment; filename="condensations.{form}"'
+    return answer
 
 
 @require_GET

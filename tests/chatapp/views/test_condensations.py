@@ -1,7 +1,10 @@
 """The history of condensations: its lines, its filters, and taking one back."""
 
+import csv
+import io
 import re
 import uuid
+from datetime import UTC, datetime
 from decimal import Decimal
 from html import unescape
 
@@ -13,6 +16,7 @@ from django.urls import reverse
 import condense
 from chatapp import services
 from chatapp.models import Condensation, Conversation, Message, Rewind
+from chatapp.views.condensations import PAGE
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 
@@ -61,6 +65,87 @@ def test_attempts_can_be_filtered_by_outcome(browser: Client, conversation: Conv
     assert "No answer." in browser.get(address, {"outcome": "failed"}).text
     assert "None with this outcome" in browser.get(address, {"outcome": "undone"}).text
     assert "No answer." in browser.get(address, {"outcome": "x"}).text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, "abc"),
+        ({"text": "NORTH"}, "a"),
+        ({"title": "sail"}, "c"),
+        ({"profile": "Claude"}, "b"),
+        ({"strategy": "ledger"}, "ab"),
+        ({"trigger": "auto"}, "b"),
+        ({"since": "2026-03-02"}, "bc"),
+        ({"until": "2026-03-02"}, "ab"),
+        ({"since": "2026-03-02", "until": "2026-03-02", "outcome": "failed"}, "b"),
+        ({"strategy": "ledger", "outcome": "condensed"}, "a"),
+        ({"profile": "Nobody", "trigger": "x", "since": "soon", "text": "a\0b"}, "abc"),
+    ],
+)
+def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
+    browser: Client, conversation: Conversation, query: dict[str, str], found: str
+) -> None:
+    """By words, conversation, profile, strategy, trigger, day, outcome; nonsense narrows none."""
+    other = services.start_conversation(owner=conversation.owner, title="Sailing")
+    days = {one: datetime(2026, 3, day, 12, tzinfo=UTC) for day, one in enumerate("abc", 1)}
+    attempt(
+        conversation, model="a", summary="To the north.", strategy="ledger", started_at=days["a"]
+    )
+    failed = {"status": "failed", "strategy": "ledger", "trigger": "auto"}
+    by_claude = {"model": "b", "profile_name": "Claude", "started_at": days["b"]}
+    attempt(conversation, **failed, **by_claude)
+    attempt(other, model="c", started_at=days["c"])
+    address = reverse("condensations")
+    page = browser.get(address, query)
+    assert page.text.count('<li class="attempt ') == len(found)
+    fitting = page.context["totals"]["attempts"]
+    assert fitting == len(found) or "outcome" in query
+    listed = browser.get(address, {**query, "as": "json"}).json()
+    assert "".join(sorted(one["model"] for one in listed)) == found
+    table = list(csv.DictReader(io.StringIO(browser.get(address, {**query, "as": "csv"}).text)))
+    assert [one["id"] for one in table] == [one["id"] for one in listed]
+
+
+def test_more_of_a_narrowed_list_is_narrowed_as_well(
+    browser: Client, conversation: Conversation
+) -> None:
+    """Page by page, until nothing is left."""
+    for number in range(PAGE + 5):
+        attempt(conversation, strategy="ledger" if number % 7 else "fresh_start")
+    address = reverse("condensations")
+    page = browser.get(address, {"strategy": "ledger"})
+    assert "?after=" not in page.text
+    for _ in range(7):
+        attempt(conversation, strategy="ledger")
+    page = browser.get(address, {"strategy": "ledger"})
+    more = unescape(re.findall(r'hx-get="([^"]*after=[^"]*)"', page.text)[0])
+    rest = browser.get(more, headers={"HX-Request": "true"}).text
+    assert rest.count('<li class="attempt ') == 37 - PAGE
+
+
+def test_no_spreadsheet_takes_a_title_for_a_formula(
+    browser: Client, conversation: Conversation
+) -> None:
+    """Which others, or a model, may have written; as JSON it is what it is."""
+    Conversation.objects.update(title='=HYPERLINK("http://x")')
+    attempt(conversation, error="@SUM(A1)", cost=None)
+    address = reverse("condensations")
+    (line,) = csv.DictReader(io.StringIO(browser.get(address, {"as": "csv"}).text))
+    assert (line["title"][:2], line["error"], line["cost"]) == ("'=", "'@SUM(A1)", "")
+    (one,) = browser.get(address, {"as": "json"}).json()
+    assert (one["title"], one["cost"]) == ('=HYPERLINK("http://x")', None)
+
+
+def test_nothing_of_others_is_offered_or_downloaded(
+    browser: Client, conversation: Conversation, bob: User
+) -> None:
+    """Neither their profiles nor their attempts."""
+    attempt(conversation)
+    attempt(services.start_conversation(owner=bob), profile_name="Bob's own")
+    address = reverse("condensations")
+    assert "Bob&#x27;s own" not in browser.get(address).text
+    assert len(browser.get(address, {"as": "json"}).json()) == 1
 
 
 def test_what_was_rewound_is_not_in_force(

@@ -30,6 +30,7 @@ KEYS = (
         "fact",
         "folder",
     ),
+    *("as", "text", "trigger", "since", "until"),
     *("next", "outcome", "password", "profile", "prompt", "q", "samples", "title", "to_seq"),
     *("username", "csrfmiddlewaretoken", "auto_condense", "threshold", "strategy", "messages_kept"),
     *("clear_tool_output", "condensing_prompt", "step_limit", "shortcuts", "name", "provider"),

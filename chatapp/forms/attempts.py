@@ -1,0 +1,85 @@
+"""Which attempts to condense somebody wants to see."""
+
+from datetime import datetime, time
+from typing import Any, cast
+
+from django import forms
+from django.db.models import Q
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models import Condensation
+from chatapp.models.records import CondensationQuerySet
+
+
+class AttemptFilter(forms.Form):
+    """Narrows a list of attempts; what can't be meant narrows nothing."""
+
+    text = forms.CharField(label=_("text in the summary"), max_length=200, required=False)
+    title = forms.CharField(label=_("conversation"), max_length=200, required=False)
+    profile = forms.ChoiceField(label=_("profile"), required=False)
+    strategy = forms.ChoiceField(label=_("strategy"), required=False)
+    trigger = forms.ChoiceField(
+        label=_("trigger"), choices=[("", _("any")), *Condensation.Trigger.choices], required=False
+    )
+    since = forms.DateField(
+        label=_("from"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d")
+    )
+    until = forms.DateField(
+        label=_("to"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d")
+    )
+    outcome = forms.ChoiceField(
+        choices=Condensation.Outcome.choices, required=False, widget=forms.HiddenInput
+    )
+
+    def __init__(self, mine: CondensationQuerySet, data: QueryDict) -> None:
+        """Offer the profiles and strategies that occur in ``mine``."""
+        super().__init__(data)
+        pairs = [*mine.order_by().values_list("profile_name", "strategy").distinct()]
+        for place, name in enumerate(("profile", "strategy")):
+            found = sorted({pair[place] for pair in pairs})
+            choices: list[tuple[str, Any]] = [("", _("any")), *((one, one) for one in found)]
+            cast("forms.ChoiceField", self.fields[name]).choices = choices
+        self.full_clean()
+        self.chosen = {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def outcome_chosen(self) -> str:
+        """The outcome that is shown alone, "" for all."""
+        return str(self.chosen.get("outcome", ""))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything but the outcome is chosen."""
+        return bool(self.chosen.keys() - {"outcome"})
+
+    @property
+    def query(self) -> str:
+        """The choices but for the outcome, as the rest of an address."""
+        query = QueryDict(mutable=True)
+        query.update({name: str(one) for name, one in self.chosen.items() if name != "outcome"})
+        return f"&{query.urlencode()}" if query else ""
+
+    def narrow(self, attempts: CondensationQuerySet) -> CondensationQuerySet:
+        """Return those that fit, whatever their outcome."""
+        wanted = Q()
+        for name, value in self.chosen.items():
+            match name:
+                case "text":
+                    wanted &= Q(summary__icontains=value)
+                case "title":
+                    wanted &= Q(conversation__title__icontains=value)
+                case "profile":
+                    wanted &= Q(profile_name=value)
+                case "strategy" | "trigger":
+                    wanted &= Q((name, value))
+                case "since":
+                    wanted &= Q(started_at__gte=_at(value, time.min))
+                case "until":
+                    wanted &= Q(started_at__lte=_at(value, time.max))
+        return attempts.filter(wanted)
+
+
+def _at(day: Any, moment: time) -> datetime:
+    return timezone.make_aware(datetime.combine(day, moment))
