@@ -66,3 +66,22 @@ def test_a_ledger_may_take_a_larger_share_of_a_small_window() -> None:
     """4 % of a large one; a tenth of a small one, or 1,000 tokens; and some of an unknown one."""
     sizes = {window: budget_in(window) for window in (0, 4_000, 8_000, 16_000, 32_000, 200_000)}
     assert sizes == {0: 8_000, 4_000: 400, 8_000: 800, 16_000: 1_000, 32_000: 1_280, 200_000: 8_000}
+
+
+def test_first_and_newest_request_stay_whole_where_others_are_cut_to_what_they_tell() -> None:
+    """Chatting is cut where a ledger takes more than a tenth of what it stands for."""
+    session = Session()
+    for number in range(40):
+        session.says(f"So here we are, part {number}. " + "We talked about this at length. " * 20)
+    newest, *between, first = gather(session.messages).requests
+    assert "[…]" not in newest.text + first.text
+    assert all("[…]" in request.text for request in between)
+
+
+def test_of_the_commands_that_come_again_as_many_older_ones_stay_as_recent_ones() -> None:
+    """Short ones do, however old they are, up to a number of them."""
+    session = Session()
+    for number in range(80):
+        session.runs(f"make t{number}", "ok")
+    heads = [run.head for run in gather(session.messages).runs]
+    assert heads == [f"make t{number}" for number in reversed(range(10, 80))]

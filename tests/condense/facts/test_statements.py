@@ -2,6 +2,7 @@
 
 import pytest
 
+from condense import Message, TextBlock, ToolUseBlock
 from condense.facts import gather, ledger
 from condense.facts.sentences import is_rule, replaces, sentences
 from tests.condense.sessions import Session
@@ -90,3 +91,11 @@ def test_rules_are_told_in_many_languages(rule: str) -> None:
 def test_replacements_are_told_in_many_languages(words: str) -> None:
     """By the words that say so."""
     assert replaces(words)
+
+
+def test_what_a_reply_says_before_it_calls_a_tool_is_no_statement() -> None:
+    """It is a note on the way; the answer comes later."""
+    said = TextBlock("In total that comes to 4,711 euros.")
+    on_the_way = Message("assistant", (said, ToolUseBlock("t1", "look", {})))
+    assert gather([on_the_way]).statements == ()
+    assert gather([Message("assistant", (said,))]).statements == (said.text,)
