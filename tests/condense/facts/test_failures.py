@@ -95,3 +95,10 @@ def test_an_error_that_nobody_came_back_to_for_fifty_calls_is_settled() -> None:
         session.reads(f"/p/{number}.py")
     assert failing(session) == ["make docs"]
     assert failing(session.reads("/p/last.py")) == []
+
+
+def test_where_the_shell_lets_no_failure_pass_the_end_of_a_line_tells_of_all_of_it() -> None:
+    """What it prints need not say so."""
+    session = Session().runs("make test", "Error", error=True)
+    assert failing(session.runs("make test | tail -1", "31 files")) == ["make test"]
+    assert failing(session.runs("set -o pipefail; make test | tail -1", "31 files")) == []
