@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from condense.facts import FileUse, Ledger, ledger, render
 from condense.messages import Message, TextBlock
-from condense.receipts import KINDS, Receipt, receipt
+from condense.receipts import KINDS, Receipt, probes_of, receipt
 from condense.receipts.plain import plain
 from tests.condense.sessions import WORDS, Session, sessions, summary
 
@@ -85,6 +85,8 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders() -> None:
     found = states(receipt(made.messages, "Edited web/index.js, and something in api."))
     assert found["/app/web/index.js"] == "named"
     assert found["/app/api/index.js"] in ("recoverable", "missing")
+    unclear = states(receipt(made.messages, "Edited index.js.", searchable=False))
+    assert set(unclear.values()) == {"missing"}
 
 
 def test_a_file_that_was_named_by_two_paths_is_one() -> None:
@@ -321,3 +323,19 @@ def test_counts_add_up_and_nothing_is_kept_that_does_not_stand_there(
     assert total.total == len(found.findings) == sum(t.total for t in found.tallies.values())
     assert total.kept == sum(tally.kept for tally in found.tallies.values())
     assert all(plain(probe.needle) in plain(text) for probe in found.of("kept"))
+
+
+def test_a_date_is_a_fact_though_more_than_two_numbers_joined_by_dashes_are_none() -> None:
+    """Those are parts of an id that nobody would repeat."""
+    talk = Session().says("It is due on 2026-10-12. The log says 4711-12-0815-3 there.").messages
+    assert [probe.text for probe in probes_of(talk)] == ["2026-10-12"]
+    assert states(receipt(talk, "Due on 2026-10-12.")) == {"2026-10-12": "named"}
+
+
+def test_a_sentence_in_the_middle_of_a_pasted_log_is_nobodys_rule() -> None:
+    """What stands before a log and after it is the user's."""
+    log = [f"| {number} | state = {{1: 'open'}} |" for number in range(20)]
+    pasted = [*log[:10], "The value must never be empty here.", *log[10:]]
+    said = "\n".join(["Look at this.", *pasted, "And never touch that table."])
+    rules = [p.text for p in probes_of(Session().says(said).messages) if p.kind == "constraints"]
+    assert rules == ["And never touch that table."]
