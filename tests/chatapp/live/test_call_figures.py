@@ -33,6 +33,7 @@ async def test_a_call_s_row_has_the_provider_s_names_and_how_fast_it_was(
         await page.until_idle()
     (call,) = await calls_of(conversation)
     assert (call.request_id, call.reply_id) == ("req_000001", "msg_000001")
+    assert call.provider == "anthropic"
     assert call.seconds_to_first is not None
     assert 0 <= call.seconds_to_first <= call.seconds
 

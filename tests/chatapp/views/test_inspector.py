@@ -2,9 +2,11 @@
 
 import hashlib
 import time
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -254,6 +256,22 @@ def test_why_the_cache_was_missed_is_said(session: Session, browser: Client) -> 
     expired = answered(session)
     ModelCall.objects.filter(pk=told.pk).update(tokens_cache_write=900)
     assert "had probably expired" in browser.get(call_address(expired)).content.decode()
+
+
+def test_calls_of_an_older_version_are_read_as_their_profile_s_provider_writes(
+    session: Session, alice: User
+) -> None:
+    """The name of their provider is filled in, where a profile has the name they were made by."""
+    profile = alice.profiles.get(pk=session.conversation.profile_id)
+    profile.provider = "openai"
+    profile.save()
+    session.writer = ChatWriter(MODEL)
+    session.say("user", condense.TextBlock("Begin"))
+    call = answered(session, "", profile_name=profile.name)
+    import_module("chatapp.migrations.0017_call_provider").name_providers(apps, None)
+    past = inspector.read_call(ModelCall.objects.get(pk=call.pk))
+    assert past.call.provider == "openai"
+    assert kinds(past.cards) == ["system", "tools", "newest"]
 
 
 def test_the_system_prompt_and_the_tools_are_compared_too(session: Session) -> None:
