@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import transaction
+from django.db import connection, transaction
 
 from chatapp import services
 from chatapp.models import (
@@ -23,6 +23,7 @@ from chatapp.models import (
     audit,
     chain,
 )
+from chatapp.upkeep import audit as check
 from chatapp.upkeep import seals
 from chatapp.upkeep.integrity import find_problems
 from tests.chatapp.audited import entries, live_through, problems, raw, talk
@@ -283,6 +284,21 @@ def test_a_sentence_says_where_a_chain_breaks(record: Conversation) -> None:
         assert problems(record) == [
             f"What condensation {attempt.pk} says is not what entry 3 has on record."
         ]
+
+
+def test_what_is_written_while_somebody_looks_is_no_problem(record: Conversation) -> None:
+    """A chain that grew between two looks at it holds, and so does one that was read before."""
+    written = []
+
+    def write(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        if "auditentry" in sql and not written:
+            written.append(sql)
+            services.rewind_conversation(conversation=record, to_seq=3)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(write):
+        verdict = check.verify(record)
+    assert (verdict.problems, verdict.entries) == ([], 12)
 
 
 def verify(*words: str, **options: Any) -> str:
