@@ -44,11 +44,11 @@ def chips(frame: dict[str, Any]) -> list[str]:
     return re.findall(r'<span class="queued-text"[^>]*>(.*?)</span>', frame["html"])
 
 
-async def shown(page: Page) -> list[str]:
-    """Return the messages that a page shows as waiting, now that it has them all."""
-    await page.send("ping")
-    await page.until("pong")
-    return chips(next(f for f in reversed(page.frames) if f["type"] == "queue.changed"))
+async def shows(page: Page, *texts: str) -> None:
+    """Wait until a page shows these messages as waiting, and no others."""
+    latest = next(f for f in reversed(page.frames) if f["type"] == "queue.changed")
+    while chips(latest) != [*texts]:
+        latest = await page.until("queue.changed")
 
 
 async def questions() -> list[str]:
@@ -72,7 +72,7 @@ async def test_what_waits_is_sent_by_itself_once_the_turn_ended_well(
         gate.open()
         for _ in range(3):
             await page.until_idle()
-        assert await shown(page) == []
+        await shows(page)
     assert await questions() == ["First", "Second", "Third"]
     turns = [turn.status async for turn in Turn.objects.all()]
     assert turns == [Turn.Status.SUCCEEDED] * 3
@@ -93,13 +93,13 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
             await page.send("turn.stop")
         gate.open()
         await page.until_idle()
-        assert await shown(page) == ["Second"]
+        await shows(page, "Second")
     assert await Turn.objects.acount() == 1
     async with open_page(conversation, alice) as page:
         assert chips(await page.until("queue.changed")) == ["Second"]
         await page.send("queue.send", nonce=nonce)
         await page.until_idle()
-        assert await shown(page) == []
+        await shows(page)
     assert await questions() == ["First", "Second"]
 
 
@@ -117,7 +117,7 @@ async def test_send_now_stops_what_runs_first(
         await page.send("queue.send", nonce=third)
         for _ in range(3):
             await page.until_idle()
-        assert await shown(page) == []
+        await shows(page)
     assert await questions() == ["First", "Third", "Second"]
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED, Turn.Status.SUCCEEDED]
@@ -144,7 +144,7 @@ async def test_what_waits_can_be_changed_and_removed(
         await page.send("queue.remove", nonce=third)
         await page.until("message.accepted", nonce=third)
         await page.until("message.accepted", nonce=third)
-        assert await shown(page) == ["Second &lt;b&gt;"]
+        await shows(page, "Second &lt;b&gt;")
         await page.send("queue.change", nonce=third, text="x")
         assert GONE in (await page.until("refused"))["reason"]
         gate.open()
@@ -168,7 +168,7 @@ async def test_a_message_that_is_queued_twice_waits_once_and_is_sent_once(
         (nonce,) = await queue(page, "Second")
         await page.say("Second", nonce=nonce, queued=True)
         await page.until("message.accepted", nonce=nonce)
-        assert await shown(page) == ["Second"]
+        await shows(page, "Second")
         gate.open()
         await page.until_idle()
         await page.until_idle()
