@@ -19,6 +19,7 @@ from chatapp.views import (
     search,
     servers,
     settings,
+    shelves,
     sign_in,
     whole,
 )
@@ -51,6 +52,7 @@ one_conversation = [
     path("profile/", chat.choose_profile, name="choose_profile"),
     path("profile/choice/", chat.show_choice, name="profile_choice"),
     path("workspace/", chat.choose_workspace, name="choose_workspace"),
+    path("shelve/", shelves.shelve_conversation, name="shelve"),
     path("rename/", conversations.rename_conversation, name="rename"),
     path("delete/", conversations.delete_conversation, name="delete"),
     path("restore/", conversations.restore_conversation, name="restore"),
@@ -79,6 +81,7 @@ urlpatterns = [
     path("c/<uuid:pk>/", include(one_conversation)),
     path("c/<uuid:pk>/condensations/<uuid:attempt_pk>/", include(one_condensation)),
     path("condensations/audit/", audits.show_audits, name="audits"),
+    path("folders/<int:pk>/", shelves.change_folder, name="change_folder"),
     path("condensations/", condensations.show_condensations, name="condensations"),
     path("profiles/", profiles.list_profiles, name="profiles"),
     path("profiles/new/", profiles.create_profile, name="new_profile"),

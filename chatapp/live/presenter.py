@@ -75,8 +75,8 @@ class LiveView:
                 articles=articles,
                 streamed=scene.streaming.snapshot() if scene.streaming else None,
                 panel=panel,
-            ),
-            await scene.queue(),
+                queue=await scene.queue(),
+            )
         ]
 
     async def show_change(self) -> None:

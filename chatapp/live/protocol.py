@@ -214,12 +214,14 @@ def snapshot(
     articles: Sequence[tuple[str, str]],
     streamed: Frame | None,
     panel: Frame,
+    queue: str = "",
 ) -> Frame:
     """Everything a page needs to show the present: sent first to one that has nothing of it.
 
     ``articles`` are (element id, HTML) of what is being written, ``streamed`` and ``panel`` frames
     of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether it does so
-    for a person. A page whose transcript has another ``revision`` fetches it again.
+    for a person; ``queue`` shows the messages that wait. A page whose transcript has another
+    ``revision`` fetches it again.
     """
     return {
         "type": "snapshot",
@@ -232,6 +234,7 @@ def snapshot(
         "articles": [{"id": id_, "html": html} for id_, html in articles],
         "streamed": streamed,
         "panel": panel,
+        "queue": queue,
     }
 
 

@@ -139,6 +139,10 @@ class Room:
         if sent or nonce:
             await self.view.show_queue()
 
+    def show_list(self) -> None:
+        """Have all watchers fetch their list of conversations again."""
+        self.watchers.send(protocol.list_changed())
+
     def show_queue(self) -> None:
         """Show all watchers the messages that wait, which have changed."""
         self.view.scene.note_queue()

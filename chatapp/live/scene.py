@@ -113,14 +113,14 @@ class Scene:
             log.exception("the context could not be shown")
             return render_panel(None, self.band, self.notice)
 
-    async def queue(self) -> protocol.Frame:
-        """Return the frame of the messages that wait."""
+    async def queue(self) -> str:
+        """Return the messages that wait, as HTML."""
         changes = self._queue_changes
         queued = await reading(services.list_queued)(self.conversation_id)
         if changes == self._queue_changes:
             self.may_wait = bool(queued)
         context = {"queued": queued, "conversation": self.conversation_id}
-        return protocol.queue_changed(render_to_string("chat/_queue.html", context))
+        return render_to_string("chat/_queue.html", context)
 
     def note_queue(self) -> None:
         """Take note that the queue has changed; what is being read of it may be older."""
@@ -131,7 +131,7 @@ class Scene:
         """Show the messages that wait; what is shown last is what was read last."""
         async with self._queue_in_hand:
             if self.watchers:
-                self.watchers.send(await self.queue())
+                self.watchers.send(protocol.queue_changed(await self.queue()))
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""

@@ -226,6 +226,12 @@ def announce_changes(user_pk: int) -> None:
         announce_change(conversation_id)
 
 
+def announce_list(user_pk: int) -> None:
+    """Have all open pages of a user's fetch their list of conversations again."""
+    for conversation_id in _watched(user_pk):
+        _tell(conversation_id, Room.show_list)
+
+
 def _watched(user_pk: int) -> Iterable[uuid.UUID]:
     watched = Conversation.objects.filter(owner=user_pk, pk__in=[*hub.rooms])
     return watched.values_list("pk", flat=True)

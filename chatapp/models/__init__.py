@@ -2,6 +2,7 @@
 
 ``accounts``       who signs in, and how they want things: SignInToken, Profile, Preferences
 ``commands``       texts that people keep under a name: SavedCommand
+``folders``        where conversations are found together: Folder
 ``conversations``  what was said: Conversation, Message
 ``attachments``    what will be sent with a message: Attachment
 ``turns``          what happened: Turn, Rewind
@@ -22,6 +23,7 @@ from chatapp.models.audit import AuditEntry
 from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.commands import SavedCommand
 from chatapp.models.conversations import Conversation, Message
+from chatapp.models.folders import Folder
 from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation
@@ -35,6 +37,7 @@ __all__ = [
     "Checkpoint",
     "Condensation",
     "Conversation",
+    "Folder",
     "Fragment",
     "Manifest",
     "McpServer",

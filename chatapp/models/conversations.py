@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
 from chatapp.models.accounts import Profile
+from chatapp.models.folders import Folder
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
@@ -31,6 +32,18 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     def present(self) -> Self:
         """Return conversations that were not deleted, the latest first."""
         return self.filter(deleted_at=None).order_by("-updated_at", "-pk")
+
+    def loose(self) -> Self:
+        """Return what is neither pinned nor put away."""
+        return self.filter(archived_at=None, pinned_at=None, folder=None)
+
+    def pinned(self) -> Self:
+        """Return what is pinned, and not in the archive."""
+        return self.filter(archived_at=None, pinned_at__isnull=False)
+
+    def archived(self) -> Self:
+        """Return what is in the archive."""
+        return self.filter(archived_at__isnull=False)
 
     def titled(self, text: str) -> Self:
         """Return conversations whose title contains ``text``, whatever the case."""
@@ -60,6 +73,9 @@ class Conversation(models.Model):
     )
     title = fields.CharField(_("title"), max_length=200, blank=True)
     profile = models.ForeignKey(Profile, models.SET_NULL, null=True, related_name="+")
+    folder = models.ForeignKey(Folder, models.SET_NULL, null=True, related_name="conversations")
+    pinned_at = models.DateTimeField(null=True)
+    archived_at = models.DateTimeField(null=True)
     workspace = models.CharField(max_length=400, blank=True)
     last_seq = models.PositiveIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0)
@@ -80,6 +96,11 @@ class Conversation(models.Model):
         indexes = (
             models.Index(fields=("owner", "-updated_at"), name="conversation_recent"),
             models.Index("owner", Lower("title"), name="conversation_title"),
+            models.Index(
+                fields=("owner", "folder", "-updated_at"),
+                condition=Q(archived_at=None, pinned_at=None),
+                name="conversation_shelf",
+            ),
         )
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@
 ``queue``          messages that wait for what runs
 ``questions``      what a person says to a question
 ``servers``        MCP servers: saved, tried, removed
+``shelves``        pinning, folders and the archive
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
 ``versions``       what an edit or another answer sets aside, and showing it again
@@ -91,6 +92,7 @@ from chatapp.services.queue import (
 )
 from chatapp.services.samples import SAMPLES
 from chatapp.services.servers import remove_server, save_server, try_server
+from chatapp.services.shelves import move_conversation, place_conversation, rename_folder
 from chatapp.services.uploads import block_for, clean_name
 from chatapp.services.workspaces import choose_workspace
 
@@ -142,10 +144,12 @@ __all__ = [
     "list_workspace",
     "may_look_around",
     "mentioned_in",
+    "move_conversation",
     "name_conversation",
     "note_look_around",
     "own_commands",
     "pack_workspace",
+    "place_conversation",
     "preferences_of",
     "prepare_owner",
     "preview_rewind",
@@ -156,6 +160,7 @@ __all__ = [
     "remove_queued",
     "remove_server",
     "rename_conversation",
+    "rename_folder",
     "restore_conversation",
     "retry_turn",
     "rewind_conversation",

@@ -35,5 +35,5 @@ def _icon(name: str, storage: Storage) -> SafeString:
 def conversation_list(context: Context) -> dict[str, Any]:
     """Show the reader's latest conversations, or what they search for; the current one marked."""
     request, current = context["request"], context.get("conversation")
-    found = search_conversations(request, request.GET.get("q", ""))
+    found = search_conversations(request, request.GET.get("q", ""), current=current or None)
     return found | {"current": current and current.pk, "at": request.GET.get("at")}

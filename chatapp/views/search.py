@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.models import message_index
+from chatapp.models import Conversation, message_index
 from chatapp.search.queries import Query
 from chatapp.views.common import Request, as_uuid, own_conversation, signed_in
 from chatapp.views.sidebar import list_conversations, search_conversations
@@ -22,12 +22,19 @@ PLACES = 1_000
 def search(request: Request) -> HttpResponse:
     """Return what the sidebar shows for a search, or the next page of its conversations."""
     text, after = request.GET.get("q", ""), request.GET.get("after", "")
+    shelf = request.GET.get("shelf", "")
     current = {"current": as_uuid(request.GET.get("current", ""))}
-    if after:
-        listed = list_conversations(request, text=text, after=after)
+    if after or shelf:
+        listed = list_conversations(request, text=text, after=after, shelf=shelf)
         return render(request, "conversations/_list.html", listed | current)
-    found = search_conversations(request, text)
+    found = search_conversations(request, text, current=_open_one(request))
     return render(request, "search/_results.html", found | current | {"announced": True})
+
+
+def _open_one(request: Request) -> Conversation | None:
+    """Return the conversation that the page shows, None where it shows none."""
+    pk = as_uuid(request.GET.get("current", ""))
+    return Conversation.objects.owned_by(request.user).filter(pk=pk).first() if pk else None
 
 
 @require_GET

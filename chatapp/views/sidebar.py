@@ -5,43 +5,82 @@ import uuid
 from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp import transcript
-from chatapp.models import Conversation
+from chatapp.models import Conversation, Folder
+from chatapp.models.conversations import ConversationQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.search.queries import LONGEST
-from chatapp.views.common import Request
-from chatapp.views.days import group_by_day, name_day, zone_of
+from chatapp.views.common import Request, read_number
+from chatapp.views.days import Day, group_by_day, name_day, zone_of
 
 PAGE = 40
 SEPARATOR = "_"
+ARCHIVE = "archive"
+# What is pinned is to be seen at a glance.
+MOST_PINNED = 100
 
 
-def list_conversations(request: Request, *, text: str = "", after: str = "") -> dict[str, Any]:
-    """Return one page of conversations by day, those with ``text`` in their title, and a cursor."""
+def list_conversations(
+    request: Request, *, text: str = "", after: str = "", shelf: str = ""
+) -> dict[str, Any]:
+    """Return one page of conversations by day, and a cursor: those with ``text`` in their title.
+
+    Without a text, those of a ``shelf``, which is a folder's number or ARCHIVE; or else those that
+    are on none.
+    """
     text = text.strip()[:LONGEST]
-    found = Conversation.objects.owned_by(request.user).present().titled(text).with_waiting()
+    found = Conversation.objects.owned_by(request.user).present().with_waiting()
+    found = found.titled(text) if text else _on(found, shelf)
     name = functools.partial(name_day, now=timezone.now(), zone=zone_of(request))
     last = ""
     if place := read_cursor(after):
         when, pk = place
         found = found.filter(Q(updated_at__lt=when) | Q(updated_at=when, pk__lt=pk))
         last = name(when)
-    rows = list(found[: PAGE + 1])
+    rows = list(found.defer("system_prompt")[: PAGE + 1])
     more = write_cursor(rows[PAGE - 1]) if len(rows) > PAGE else ""
     days = group_by_day(rows[:PAGE], lambda row: name(row.updated_at), last=last)
-    return {"days": days, "more": more, "text": text}
+    return {"days": days, "more": more, "text": text, "shelf": shelf}
 
 
-def search_conversations(request: Request, text: str) -> dict[str, Any]:
-    """Return the first page of conversations with ``text`` in their title, and who says it."""
+def _on(found: ConversationQuerySet, shelf: str) -> ConversationQuerySet:
+    if not shelf:
+        return found.loose()
+    if shelf == ARCHIVE:
+        return found.archived()
+    return found.filter(archived_at=None, folder=read_number(shelf) or 0)
+
+
+def search_conversations(
+    request: Request, text: str, *, current: Conversation | None = None
+) -> dict[str, Any]:
+    """Return the first page of conversations with ``text`` in their title, and who says it.
+
+    Without a text, those that are pinned and the folders stand before the others.
+    """
     listed = list_conversations(request, text=text)
+    if not text.strip():
+        return listed | _shelves(request) | {"open_folder": current and current.folder_id}
     found = transcript.find_hits(request.user, text)
-    return listed | {"found": found, "summary": _summary(listed, found) if text.strip() else ""}
+    return listed | {"found": found, "summary": _summary(listed, found)}
+
+
+def _shelves(request: Request) -> dict[str, Any]:
+    own = Conversation.objects.owned_by(request.user).present().with_waiting()
+    pinned = list(own.pinned().order_by("pinned_at").defer("system_prompt")[:MOST_PINNED])
+    present = Q(conversations__deleted_at=None, conversations__archived_at=None)
+    return {
+        "pinned": [Day(_("Pinned"), tuple(pinned), False)] if pinned else [],
+        "folders": Folder.objects.owned_by(request.user).annotate(
+            count=Count("conversations", present)
+        ),
+    }
 
 
 def _summary(listed: dict[str, Any], found: list[transcript.Found]) -> str:

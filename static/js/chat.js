@@ -40,6 +40,7 @@ const show = {
     composer.show(frame.status, frame.turn);
     showWaiting(frame.waits);
     showPanel(frame.panel);
+    queue.show(frame.queue);
     composer.resend();
     transcript.settle(frame.articles.map(({ id }) => id));
     if (frame.revision !== transcript.revision) {

@@ -34,7 +34,23 @@ export function refreshList() {
   if (!form.elements.q.value) window.htmx.trigger(form, "submit");
 }
 
+/** Folders that are open stay so where the list is shown anew. */
+function keepFolders() {
+  let open = [];
+  const list = document.getElementById("conversation-list");
+  const folders = () => [...list.querySelectorAll("[data-folder]")];
+  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.target === list) open = folders().filter((one) => one.open).map((one) => one.dataset.folder);
+  });
+  document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (detail.target !== list) return;
+    for (const one of folders()) one.open ||= open.includes(one.dataset.folder);
+  });
+}
+
 export function startSidebar() {
+  keepFolders();
+  document.body.addEventListener("list-changed", refreshList);
   show();
   // What was found and is shown now stays in sight in its list.
   document.querySelector(".hit[aria-current]")?.scrollIntoView({ block: "nearest" });

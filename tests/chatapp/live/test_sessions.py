@@ -110,8 +110,6 @@ async def test_a_session_that_another_process_ended_is_shown_nothing_more(
     """It is asked for from time to time, when there is something to show."""
     monkeypatch.setattr(consumers, "LOOK_AGAIN", -1)
     async with open_page(conversation, alice, browser.session) as page:
-        # The last of what a page gets when it opens.
-        await page.until("queue.changed")
         await sync_to_async(deactivate)(browser, alice)
         await sync_to_async(turns.announce_change)(conversation.pk)
         sent = await page.communicator.receive_output(PATIENCE)
