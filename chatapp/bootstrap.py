@@ -10,7 +10,8 @@ from django.utils.module_loading import import_string
 
 import condense
 from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import Audience, Model, Provider
+from chatapp.agent.ports import Audience
+from chatapp.agent.provider import Model, Provider
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.attempts import StoredLog, last_tried
 from chatapp.context.budgets import COUNTER

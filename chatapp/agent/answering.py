@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import condense
 from chatapp.agent import events
 from chatapp.agent.finishing import finish
-from chatapp.agent.ports import Asking, Audience, Gate, Journal, Toolbox, ToolOutcome
+from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.prompts import NOT_RUN_RESULT
+from chatapp.agent.toolbox import Asking, Gate, Toolbox, ToolOutcome
 
 
 class Answering:

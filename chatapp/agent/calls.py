@@ -10,16 +10,8 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.finishing import finish
-from chatapp.agent.ports import (
-    NO_FACTS,
-    CallOpening,
-    CallRecord,
-    Draft,
-    Journal,
-    ModelRequest,
-    Provider,
-    SentRequest,
-)
+from chatapp.agent.ports import CallOpening, CallRecord, Draft, Journal
+from chatapp.agent.provider import NO_FACTS, ModelRequest, Provider, SentRequest
 
 REFUSED = "The provider refused a part of the request, and was asked again without it."
 _WRITTEN = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted

@@ -8,16 +8,9 @@ from chatapp.agent.answering import Answering
 from chatapp.agent.calls import Call
 from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.agent.finishing import finish
-from chatapp.agent.ports import (
-    OPEN_GATE,
-    Audience,
-    ContextKeeper,
-    Gate,
-    Journal,
-    ModelRequest,
-    Provider,
-    Toolbox,
-)
+from chatapp.agent.ports import Audience, ContextKeeper, Journal
+from chatapp.agent.provider import ModelRequest, Provider
+from chatapp.agent.toolbox import OPEN_GATE, Gate, Toolbox
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3

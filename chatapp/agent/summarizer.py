@@ -7,7 +7,9 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.calls import Call
 from chatapp.agent.finishing import finish
-from chatapp.agent.ports import Audience, Journal, ModelRequest, Provider, Purpose, ToolSpec
+from chatapp.agent.ports import Audience, Journal
+from chatapp.agent.provider import ModelRequest, Provider, Purpose
+from chatapp.agent.toolbox import ToolSpec
 
 
 class ProviderSummarizer:

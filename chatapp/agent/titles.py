@@ -1,8 +1,8 @@
 """A conversation's name, asked of the model that answers in it."""
 
 import condense
-from chatapp.agent.ports import ModelRequest, Purpose
 from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
+from chatapp.agent.provider import ModelRequest, Purpose
 
 # Characters of the question and of the answer that are shown, and of a title.
 SHOWN, LONGEST = 2_000, 80

@@ -11,7 +11,7 @@ from pathlib import Path
 import condense
 from chatapp.agent.beside import file_block, image_block
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import ToolOutcome
+from chatapp.agent.toolbox import ToolOutcome
 from chatapp.composing.paths import ignored_in
 from chatapp.tools import list_files, read_file
 from chatapp.tools.workspace import Workspace, quote

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 import condense
-from chatapp.agent.ports import ToolSpec
+from chatapp.agent.toolbox import ToolSpec
 from chatapp.models import Preferences, Profile
 from chatapp.providers import provider_spec
 

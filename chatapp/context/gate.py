@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.errors import LeftWaiting, ToolError
-from chatapp.agent.ports import Asking, Audience, Policy, ToolOutcome
+from chatapp.agent.ports import Audience
+from chatapp.agent.toolbox import Asking, Policy, ToolOutcome
 from chatapp.context import toolboxes
 from chatapp.context.checkpoints import CheckpointFailed, Checkpoints
 from chatapp.context.runs import Run

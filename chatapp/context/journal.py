@@ -12,7 +12,9 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import CallFacts, CallOpening, CallRecord, Draft, Purpose, ToolOutcome
+from chatapp.agent.ports import CallOpening, CallRecord, Draft
+from chatapp.agent.provider import CallFacts, Purpose
+from chatapp.agent.toolbox import ToolOutcome
 from chatapp.context import budgets, drafts
 from chatapp.context.requests.log import RequestLog, Written
 from chatapp.context.runs import Run

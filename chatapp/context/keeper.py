@@ -9,8 +9,10 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.errors import AgentError
-from chatapp.agent.ports import Journal, ModelRequest, Provider, Toolbox
+from chatapp.agent.ports import Journal
 from chatapp.agent.prompts import describe_environment
+from chatapp.agent.provider import ModelRequest, Provider
+from chatapp.agent.toolbox import Toolbox
 from chatapp.context.attempts import StoredLog
 from chatapp.context.runs import Run
 from chatapp.context.sizes import Scale

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from chatapp.agent.ports import ToolSpec
+from chatapp.agent.toolbox import ToolSpec
 from chatapp.models import McpServer
 from chatapp.models.crypto import DecryptionFailed
 from chatapp.network.addresses import Guard

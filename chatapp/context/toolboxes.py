@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from chatapp.agent.ports import Access, Line, Policy, ToolSpec
+from chatapp.agent.toolbox import Access, Line, Policy, ToolSpec
 from chatapp.context import servers
 from chatapp.context.past import StoredHistory
 from chatapp.models import Conversation, McpServer, Profile

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.agent.ports import Policy, ToolSpec
+from chatapp.agent.toolbox import Policy, ToolSpec
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise

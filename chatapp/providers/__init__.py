@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from chatapp.agent.errors import UnknownProvider
-from chatapp.agent.ports import Model, Provider
+from chatapp.agent.provider import Model, Provider
 from chatapp.network.addresses import Guard
 from chatapp.providers.formats import RequestFormat
 from chatapp.providers.retrying import Retrying

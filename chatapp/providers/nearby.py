@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import Model
+from chatapp.agent.provider import Model
 from chatapp.providers import create_sealed, provider_specs
 from chatapp.providers.specs import ListedModel, Preset
 

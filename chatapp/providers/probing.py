@@ -8,7 +8,8 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import ModelRequest, SentRequest, ToolSpec
+from chatapp.agent.provider import ModelRequest, SentRequest
+from chatapp.agent.toolbox import ToolSpec
 from chatapp.providers.sealed import Sealed, closing
 from chatapp.providers.specs import ListedModel
 

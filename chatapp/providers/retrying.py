@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import Model, ModelRequest, Provider
+from chatapp.agent.provider import Model, ModelRequest, Provider
 from chatapp.providers.sealed import closing
 
 ATTEMPTS = 5

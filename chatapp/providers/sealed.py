@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import CallObserver, Model, ModelRequest, Provider, SentRequest
+from chatapp.agent.provider import CallObserver, Model, ModelRequest, Provider, SentRequest
 from chatapp.providers.specs import ListedModel
 
 UNREADABLE = "The provider's answer could not be understood. What came of it is kept."

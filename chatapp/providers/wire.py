@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 import condense
-from chatapp.agent.ports import SentRequest
+from chatapp.agent.provider import SentRequest
 
 # The names of events that say nothing.
 _SILENT = frozenset({b"", b"ping"})

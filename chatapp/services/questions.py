@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chatapp.agent.ports import Policy
+from chatapp.agent.toolbox import Policy
 from chatapp.models import Conversation, Question
 from chatapp.services.errors import Refused
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import Access, ToolSpec
+from chatapp.agent.toolbox import Access, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.differences import show_difference
 from chatapp.tools.patches import SHAPE, apply_blocks, read_blocks

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import Access, Policy, ToolOutcome, ToolSpec
+from chatapp.agent.toolbox import Access, Policy, ToolOutcome, ToolSpec
 from chatapp.network.addresses import AddressRefused, Guard
 from chatapp.network.fetching import Fetched, FetchFailed, fetch
 from chatapp.tools.arguments import argument, schema_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import ToolOutcome, ToolSpec
+from chatapp.agent.toolbox import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.media import image_of, is_pdf, pdf_text
 from chatapp.tools.workspace import Workspace, as_text, quote, show_size

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import Access, ToolOutcome, ToolSpec
+from chatapp.agent.toolbox import Access, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.outputs import cut_in_the_middle
 from chatapp.tools.shell import Ran, Shell

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from chatapp.agent.ports import Line
+from chatapp.agent.toolbox import Line
 from chatapp.tools import supervisor
 
 # Megabytes of memory, and processes, that one command may have.

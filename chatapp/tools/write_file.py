@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from chatapp.agent.ports import Access, ToolSpec
+from chatapp.agent.toolbox import Access, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.differences import show_difference
 from chatapp.tools.texts import encode_like, read_if_there

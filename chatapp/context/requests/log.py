@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from django.db import models
 
-from chatapp.agent.ports import SentRequest
+from chatapp.agent.provider import SentRequest
 from chatapp.context.requests.items import Item, item_for, pack, stored
 from chatapp.models import Fragment, Manifest, Message
 from chatapp.models.prepared import insert, prepared

@@ -7,7 +7,7 @@ import anthropic
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.ports import Model, ModelRequest, SentRequest
+from chatapp.agent.provider import Model, ModelRequest, SentRequest
 from chatapp.network.addresses import AddressRefused
 from chatapp.providers import wire
 from chatapp.providers.anthropic import compaction

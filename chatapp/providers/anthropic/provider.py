@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import Model, ModelRequest
+from chatapp.agent.provider import Model, ModelRequest
 from chatapp.network.addresses import Guard
 from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.sealed import NO_KEY

@@ -8,7 +8,7 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import UNOBSERVED
+from chatapp.agent.provider import UNOBSERVED
 from chatapp.providers import wire
 from chatapp.providers.anthropic.facts import facts_of
 from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON, MOST_TOKENS

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import condense
-from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
+from chatapp.agent.provider import Model, ModelRequest, SentRequest
+from chatapp.agent.toolbox import ToolSpec
 from chatapp.providers import wire
 from chatapp.providers.anthropic import compaction
 from chatapp.providers.anthropic import thinking as thoughts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.ports import Model, ModelRequest, Purpose, SentRequest
+from chatapp.agent.provider import Model, ModelRequest, Purpose, SentRequest
 from chatapp.providers import wire
 from chatapp.providers.offline.chat import compose
 from chatapp.providers.offline.reading import read

@@ -6,7 +6,7 @@ import openai
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.ports import ModelRequest, SentRequest
+from chatapp.agent.provider import ModelRequest, SentRequest
 from chatapp.network.addresses import AddressRefused
 from chatapp.providers import wire
 from chatapp.providers.failures import BROKE_OFF, DECLINED, Asked, no_reply

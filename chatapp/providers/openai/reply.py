@@ -9,7 +9,7 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import UNOBSERVED
+from chatapp.agent.provider import UNOBSERVED
 from chatapp.providers import wire
 from chatapp.providers.openai.facts import usage_of
 from chatapp.providers.openai.thinking import ThinkTags

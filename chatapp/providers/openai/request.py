@@ -3,7 +3,8 @@
 from typing import Any
 
 import condense
-from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
+from chatapp.agent.provider import Model, ModelRequest, SentRequest
+from chatapp.agent.toolbox import ToolSpec
 from chatapp.providers import wire
 from chatapp.providers.openai.blocks import fit_name, to_chat
 from chatapp.providers.openai.traits import Traits, adapted

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol, Self
 
 import condense
-from chatapp.agent.ports import Access, Policy, ToolSpec
+from chatapp.agent.toolbox import Access, Policy, ToolSpec
 from chatapp.tools.mcp.servers import Server, Way
 from chatapp.tools.outputs import plain
 

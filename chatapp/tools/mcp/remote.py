@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from chatapp.agent.ports import Line, ToolOutcome, ToolSpec
+from chatapp.agent.toolbox import Line, ToolOutcome, ToolSpec
 from chatapp.network.addresses import Guard
 from chatapp.tools.mcp.definitions import Definition, Listing
 from chatapp.tools.mcp.pool import load, pool

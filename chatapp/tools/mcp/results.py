@@ -11,7 +11,7 @@ import mcp_types as types
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import ToolOutcome
+from chatapp.agent.toolbox import ToolOutcome
 from chatapp.tools.mcp.servers import Server
 from chatapp.tools.media import image_of
 from chatapp.tools.outputs import HEAD, TAIL, cut_in_the_middle, plain

@@ -11,7 +11,9 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import LeftEarly
 from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import NO_LINE, CallOpening, CallRecord, Line, ModelRequest, ToolOutcome
+from chatapp.agent.ports import CallOpening, CallRecord
+from chatapp.agent.provider import ModelRequest
+from chatapp.agent.toolbox import NO_LINE, Line, ToolOutcome
 from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,

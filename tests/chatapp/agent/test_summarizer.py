@@ -9,7 +9,8 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.ports import CallRecord, Model, ModelRequest, Purpose
+from chatapp.agent.ports import CallRecord
+from chatapp.agent.provider import Model, ModelRequest, Purpose
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.providers import wire
 from chatapp.providers.anthropic.request import RequestWriter

@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp.agent.ports import CallOpening, CallRecord, Draft, Purpose
+from chatapp.agent.ports import CallOpening, CallRecord, Draft
+from chatapp.agent.provider import Purpose
 from chatapp.context import budgets, sizes
 from chatapp.context.journal import StoredJournal
 from chatapp.context.requests.reader import find_changed

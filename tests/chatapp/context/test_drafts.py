@@ -11,7 +11,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 import condense
-from chatapp.agent.ports import CallOpening, Draft, Purpose
+from chatapp.agent.ports import CallOpening, Draft
+from chatapp.agent.provider import Purpose
 from chatapp.context import sizes
 from chatapp.context.drafts import DraftWriter
 from chatapp.context.journal import StoredJournal

@@ -12,7 +12,8 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 import condense
-from chatapp.agent.ports import Model, ModelRequest, SentRequest, ToolSpec
+from chatapp.agent.provider import Model, ModelRequest, SentRequest
+from chatapp.agent.toolbox import ToolSpec
 from chatapp.context.requests.items import pack, unpack
 from chatapp.context.requests.log import LONGEST_CHAIN, RequestLog, Written
 from chatapp.context.requests.reader import RequestReader, find_changed

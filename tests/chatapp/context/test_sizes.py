@@ -13,8 +13,8 @@ from django.test import Client
 
 import condense
 from chatapp import bootstrap, services
-from chatapp.agent.ports import ModelRequest
 from chatapp.agent.prompts import SYSTEM_PROMPT
+from chatapp.agent.provider import ModelRequest
 from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.attempts import StoredLog
 from chatapp.context.journal import StoredJournal

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 import condense
 from chatapp import services
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.ports import ToolOutcome
+from chatapp.agent.toolbox import ToolOutcome
 from chatapp.context import sizes
 from chatapp.context.journal import StoredJournal
 from chatapp.context.runs import Run

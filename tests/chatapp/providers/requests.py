@@ -5,7 +5,8 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.ports import ModelRequest, Provider, Purpose, ToolSpec
+from chatapp.agent.provider import ModelRequest, Provider, Purpose
+from chatapp.agent.toolbox import ToolSpec
 
 SECRET_KEY = "sk-secret-0123456789"
 TOOLS = tuple(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import Model
+from chatapp.agent.provider import Model
 from chatapp.network.addresses import Guard
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from tests.chatapp.providers.requests import listen, request

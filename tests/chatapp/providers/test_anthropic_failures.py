@@ -4,7 +4,7 @@ import pytest
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.ports import Model
+from chatapp.agent.provider import Model
 from chatapp.providers.anthropic.provider import NO_KEY, AnthropicProvider
 from tests.chatapp.providers.requests import TOOLS, listen, request
 from tests.standin.behaviours import (

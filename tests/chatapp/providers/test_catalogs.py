@@ -7,7 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.ports import Model
+from chatapp.agent.provider import Model
 from chatapp.providers import create_sealed, nearby
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.probing import Report, probe

@@ -7,8 +7,8 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.ports import Model
 from chatapp.agent.prompts import CONTINUE
+from chatapp.agent.provider import Model
 from chatapp.providers.offline.chat import OUT_OF_SIGHT, UNABLE, WHOLE
 from chatapp.providers.offline.essay import write_essay
 from chatapp.providers.offline.gist import gist

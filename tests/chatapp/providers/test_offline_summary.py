@@ -3,7 +3,7 @@ import re
 import pytest
 
 import condense
-from chatapp.agent.ports import Model, Purpose
+from chatapp.agent.provider import Model, Purpose
 from chatapp.providers.offline.essay import write_essay
 from chatapp.providers.offline.provider import OfflineProvider
 from chatapp.providers.offline.summary import SECTIONS

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.ports import Model
+from chatapp.agent.provider import Model
 from chatapp.providers.openai.blocks import ERROR, to_chat
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply

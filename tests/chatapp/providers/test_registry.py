@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 import condense
-from chatapp.agent.ports import Model
+from chatapp.agent.provider import Model
 from chatapp.providers import UnknownProvider, create_provider, provider_spec, provider_specs
 from chatapp.providers.retrying import Retrying
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.agent.ports import Policy, ToolOutcome
+from chatapp.agent.toolbox import Policy, ToolOutcome
 from chatapp.network import addresses, fetching
 from chatapp.network.addresses import Guard
 from chatapp.tools import WorkspaceToolbox, tool_specs

@@ -7,7 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.agent.ports import ToolOutcome
+from chatapp.agent.toolbox import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.media import MAX_IMAGE, pdf_text
 

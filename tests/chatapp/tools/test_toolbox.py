@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.agent import ports
+from chatapp.agent.toolbox import Policy, Toolbox, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, list_files, tool_specs
 from chatapp.tools.ports import Person
 from chatapp.tools.workspace import Workspace
@@ -25,7 +25,7 @@ def toolbox(folder: Path) -> WorkspaceToolbox:
 
 def test_it_is_the_toolbox_that_the_loop_asks_for(toolbox: WorkspaceToolbox) -> None:
     """Checked by the type checker too."""
-    box: ports.Toolbox = toolbox
+    box: Toolbox = toolbox
     assert [spec.name for spec in box.specs] == [
         "apply_diff",
         "list_files",
@@ -38,7 +38,7 @@ def test_it_is_the_toolbox_that_the_loop_asks_for(toolbox: WorkspaceToolbox) -> 
 
 def test_a_tool_is_there_where_it_may_run_and_has_what_it_asks_for(folder: Path) -> None:
     """What is denied is not offered, and no port means no tool."""
-    denied = {"write_file": ports.Policy.DENY, "apply_diff": ports.Policy.DENY}
+    denied = {"write_file": Policy.DENY, "apply_diff": Policy.DENY}
     box = WorkspaceToolbox(folder, policies=denied, offers={Person: lambda line: line})
     assert [spec.name for spec in box.specs] == [
         "ask_user",
@@ -78,7 +78,7 @@ def test_the_model_is_told_what_each_argument_is(toolbox: WorkspaceToolbox) -> N
 async def test_a_call_gives_its_text(toolbox: WorkspaceToolbox) -> None:
     """Arguments with a default may be left out or null."""
     for arguments in ({}, {"path": "."}, {"path": None, "recursive": False}):
-        assert await toolbox.run("list_files", arguments) == ports.ToolOutcome("a.txt (8 bytes)")
+        assert await toolbox.run("list_files", arguments) == ToolOutcome("a.txt (8 bytes)")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ async def test_a_wrong_call_is_explained(
 async def test_a_whole_number_may_be_written_with_a_point(toolbox: WorkspaceToolbox) -> None:
     """JSON knows one kind of number."""
     outcome = await toolbox.run("read_file", {"path": "a.txt", "start_line": 2.0})
-    assert outcome == ports.ToolOutcome("     2\ttwo")
+    assert outcome == ToolOutcome("     2\ttwo")
 
 
 async def test_an_unexpected_error_is_logged_and_not_shown(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.agent.ports import NO_LINE, Line, ToolOutcome
+from chatapp.agent.toolbox import NO_LINE, Line, ToolOutcome
 from chatapp.network.addresses import Guard
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.mcp.definitions import Listing

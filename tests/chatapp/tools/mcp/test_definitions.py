@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.agent.ports import Access, Policy
+from chatapp.agent.toolbox import Access, Policy
 from chatapp.tools import tool_specs
 from chatapp.tools.mcp.definitions import (
     MAX_DESCRIPTION,
