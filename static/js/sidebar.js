@@ -28,10 +28,15 @@ function toggle() {
   show();
 }
 
-/** Fetch the list of conversations again, unless somebody searches in it. */
+let waiting = 0;
+
+/** Fetch the list of conversations again, once for all news of a moment, unless somebody searches in it. */
 export function refreshList() {
-  const form = document.querySelector(".sidebar-search");
-  if (!form.elements.q.value) window.htmx.trigger(form, "submit");
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    const form = document.querySelector(".sidebar-search");
+    if (!form.elements.q.value) window.htmx.trigger(form, "submit");
+  }, 100);
 }
 
 /** Folders that are open stay so where the list is shown anew. */
