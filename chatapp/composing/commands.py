@@ -66,7 +66,11 @@ def called_in(text: str) -> tuple[str, str] | None:
 
 
 def read_command(name: str, source: str) -> Command:
-    """Return the command that a text with a head of ``key: value`` lines describes."""
+    """Return the command that a text with a head of ``key: value`` lines describes.
+
+    Browsers end the lines of a form as Windows does.
+    """
+    source = source.replace("\r\n", "\n")
     head = _HEAD.match(source)
     said = dict(_entries(head[1])) if head else {}
     return Command(
