@@ -123,7 +123,7 @@ def open_chat(page: Page, desk: Desk, standin: Standin) -> OpenChat:
         threshold: str = "",
     ) -> Chat:
         limits = {"window": window, "max_output": max_output}
-        desk.use_profile(door, standin, threshold=threshold, **limits)
+        desk.use_profile(door.url(standin), door, threshold=threshold, **limits)
         return Chat(page, desk.new_conversation())
 
     return start

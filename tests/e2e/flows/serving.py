@@ -11,8 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import APIRequestContext, APIResponse
 
-from tests.chatapp.providers.doors import Door
-from tests.standin.server import Standin
+from tests.chatapp.providers.doors import DOORS, Door
 
 SETTINGS = {
     "auto_condense": "on",
@@ -99,14 +98,20 @@ class Desk:
         return answer
 
     def use_profile(
-        self, door: Door, standin: Standin, *, window: int, max_output: int, threshold: str
+        self,
+        address: str,
+        door: Door = DOORS[0],
+        *,
+        window: int,
+        max_output: int,
+        threshold: str,
     ) -> None:
-        """Point the profile "Claude" at a vendor's door, with own limits, as the default."""
+        """Point the profile "Claude" at a vendor's API, with own limits, as the default."""
         fields = {
             "name": "Claude",
             "provider": door.name,
             "model": "claude-opus-5" if door.name == "anthropic" else door.model,
-            "base_url": door.url(standin),
+            "base_url": address,
             "key": "sk-test",
             "context_window": str(window),
             "max_output": str(max_output),
