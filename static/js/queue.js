@@ -86,6 +86,8 @@ export class Queue {
     this.#edited = chip;
     area.focus();
     area.setSelectionRange(words.length, words.length);
+    // The buttons too, where several messages wait.
+    chip.scrollIntoView({ block: "nearest" });
   }
 
   #save(chip) {
