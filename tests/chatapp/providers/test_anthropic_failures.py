@@ -114,6 +114,13 @@ async def test_a_declined_reply_is_an_error(
     assert "declined" in str(error)
 
 
+async def read_on(claude: AnthropicProvider, read: Gate) -> None:
+    """Open the gate once the first words were read, and read on to the end."""
+    async for event in claude.stream(request("Hi")):
+        if isinstance(event, events.TextStreamed):
+            read.open()
+
+
 @pytest.mark.parametrize(("text", "retryable"), [("", True), ("One two three four", False)])
 @pytest.mark.parametrize(
     ("broken", "words"), [("cut", "broke off"), ("overloaded_error", "overloaded")]
@@ -128,9 +135,12 @@ async def test_a_stream_that_breaks_off_is_retryable_only_unseen(
     retryable: bool,
 ) -> None:
     """What the user has begun to read is not written a second time."""
-    error = await failure(claude, anthropic_standin, Scripted(text, broken=broken))
-    assert words in str(error)
-    assert error.retryable is retryable
+    read = Gate()
+    anthropic_standin.then(Scripted(text, broken=broken, gate=read if text else None))
+    with pytest.raises(ProviderError) as caught:
+        await read_on(claude, read)
+    assert words in str(caught.value)
+    assert caught.value.retryable is retryable
 
 
 async def test_usage_is_told_even_when_the_stream_breaks_off(
