@@ -15,14 +15,17 @@ SECONDS = 15 * 60
 
 
 class Brake:
-    """Counts the wrong passwords of those who try to sign in from an address."""
+    """Counts the wrong passwords of those who try to sign in from an address.
 
-    def __init__(self, request: HttpRequest | None, name: str) -> None:
+    Each door has a count of its own: what is wrong at one closes no other.
+    """
+
+    def __init__(self, request: HttpRequest | None, name: str, *, door: str = "sign-in") -> None:
         """Name who tries; behind a proxy all addresses are the proxy's."""
         address = request.META.get("REMOTE_ADDR", "") if request else ""
         self._limits = {
-            _key(address, name.casefold()): FOR_ONE_NAME,
-            _key(address): FROM_ONE_ADDRESS,
+            _key(door, address, name.casefold()): FOR_ONE_NAME,
+            _key(door, address): FROM_ONE_ADDRESS,
         }
 
     @property
@@ -65,4 +68,4 @@ class BrakedBackend(ModelBackend):
 
 
 def _key(*parts: str) -> str:
-    return "sign-in-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return "brake-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()

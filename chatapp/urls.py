@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from chatapp.views import (
+    api,
     attachments,
     audits,
     chat,
@@ -21,6 +22,7 @@ from chatapp.views import (
     settings,
     shelves,
     sign_in,
+    tokens,
     whole,
 )
 
@@ -98,6 +100,9 @@ urlpatterns = [
     path("mcp/<int:pk>/test/", servers.try_server, name="test_mcp_server"),
     path("mcp/<int:pk>/delete/", servers.delete_server, name="delete_mcp_server"),
     path("settings/", settings.show_settings, name="settings"),
+    path("settings/tokens/new/", tokens.create_token, name="new_token"),
+    path("settings/tokens/<int:pk>/revoke/", tokens.revoke_token, name="revoke_token"),
+    path("api/<path:rest>", api.enter_api, name="api"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/<str:token>/", sign_in.sign_in_with_token, name="sign_in_with_token"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),

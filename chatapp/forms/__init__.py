@@ -9,6 +9,7 @@
 ``prompts``        what the model is told
 ``preferences``    how condensing and the agent work for one user
 ``servers``        an MCP server, and its tools
+``tokens``         what a token for the API may do
 ``sign_in``        a name and a password
 """
 
@@ -22,6 +23,7 @@ from chatapp.forms.prompts import SystemPromptForm
 from chatapp.forms.servers import McpServerForm
 from chatapp.forms.sign_in import SignInForm
 from chatapp.forms.thresholds import ThresholdChoice
+from chatapp.forms.tokens import TokenForm
 
 __all__ = [
     "AttemptFilter",
@@ -36,6 +38,7 @@ __all__ = [
     "SignInForm",
     "SystemPromptForm",
     "ThresholdChoice",
+    "TokenForm",
     "command_forms",
     "default_prompt",
     "model_defaults",

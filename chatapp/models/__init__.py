@@ -1,6 +1,7 @@
 """Everything that is stored, by theme.
 
 ``accounts``       who signs in, and how they want things: SignInToken, Profile, Preferences
+``tokens``         what programs say to be let in: ApiToken
 ``commands``       texts that people keep under a name: SavedCommand
 ``folders``        where conversations are found together: Folder
 ``conversations``  what was said: Conversation, Message
@@ -9,6 +10,7 @@
 ``queued``         what waits for a turn's end: QueuedMessage
 ``questions``      what a turn asks a person, and how files were: Question, Checkpoint
 ``owners``         which process a turn belongs to
+``paging``         where the next page of a list begins
 ``records``        how the context was made smaller: Condensation
 ``audit``          the chain that tells of each change of a record: AuditEntry
 ``calls``          what was asked and run: ModelCall, ToolRun
@@ -29,9 +31,11 @@ from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation
 from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.servers import McpServer
+from chatapp.models.tokens import ApiToken
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [
+    "ApiToken",
     "Attachment",
     "AuditEntry",
     "Checkpoint",

@@ -13,6 +13,7 @@
 ``queue``          messages that wait for what runs
 ``questions``      what a person says to a question
 ``servers``        MCP servers: saved, tried, removed
+``tokens``         tokens for the API
 ``shelves``        pinning, folders and the archive
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
@@ -93,6 +94,7 @@ from chatapp.services.queue import (
 from chatapp.services.samples import SAMPLES
 from chatapp.services.servers import remove_server, save_server, try_server
 from chatapp.services.shelves import move_conversation, place_conversation, rename_folder
+from chatapp.services.tokens import create_api_token, holder_of_api_token
 from chatapp.services.uploads import block_for, clean_name
 from chatapp.services.workspaces import choose_workspace
 
@@ -121,6 +123,7 @@ __all__ = [
     "close_interrupted",
     "close_titles",
     "continue_turn",
+    "create_api_token",
     "create_sign_in_token",
     "decide",
     "delete_conversation",
@@ -132,6 +135,7 @@ __all__ = [
     "finish_turn",
     "has_loose_end",
     "has_unfinished",
+    "holder_of_api_token",
     "holder_of_sign_in_token",
     "import_conversation",
     "import_files",

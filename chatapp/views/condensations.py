@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp import services, transcript
 from chatapp.forms import AttemptFilter
 from chatapp.models import Condensation, Message
+from chatapp.models.paging import behind, read_cursor, write_cursor
 from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
 from chatapp.views.common import (
@@ -24,7 +25,6 @@ from chatapp.views.common import (
     resting_conversation,
     signed_in,
 )
-from chatapp.views.sidebar import read_cursor, write_cursor
 
 PAGE = 30
 
@@ -141,8 +141,7 @@ def list_attempts(mine: CondensationQuerySet, outcome: str, after: str) -> dict[
     """Return one page of attempts as lines with the place of each, and the next cursor."""
     found = mine.with_outcome(outcome).with_place().brief().select_related("conversation")
     if place := read_cursor(after):
-        when, pk = place
-        found = found.filter(Q(started_at__lt=when) | Q(started_at=when, pk__lt=pk))
+        found = found.filter(behind("started_at", place))
     rows = list(found.newest_first()[: PAGE + 1])
     last = rows[PAGE - 1] if len(rows) > PAGE else None
     return {

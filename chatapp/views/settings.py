@@ -16,6 +16,7 @@ from chatapp.forms import (
     CommandFormSet,
     PreferencesForm,
     ThresholdChoice,
+    TokenForm,
     command_forms,
     default_prompt,
 )
@@ -48,6 +49,8 @@ def show_settings(request: Request) -> HttpResponse:
         "own_commands": kept,
         "default_prompt": default_prompt(),
         "commands": describe_commands(),
+        "tokens": request.user.api_tokens.all(),
+        "token_form": TokenForm(),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
 

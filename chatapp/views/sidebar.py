@@ -1,26 +1,23 @@
 """The list of conversations beside every page, page by page."""
 
 import functools
-import uuid
-from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any
 
 from django.db.models import Count, Q
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp import transcript
 from chatapp.models import Conversation, Folder
 from chatapp.models.conversations import ConversationQuerySet
+from chatapp.models.paging import behind, read_cursor, write_cursor
 from chatapp.rendering.numbers import number
 from chatapp.search.queries import LONGEST
 from chatapp.views.common import Request, read_number
 from chatapp.views.days import Day, group_by_day, name_day, zone_of
 
 PAGE = 40
-SEPARATOR = "_"
 ARCHIVE = "archive"
 # What is pinned is to be seen at a glance.
 MOST_PINNED = 100
@@ -40,11 +37,10 @@ def list_conversations(
     name = functools.partial(name_day, now=timezone.now(), zone=zone_of(request))
     last = ""
     if place := read_cursor(after):
-        when, pk = place
-        found = found.filter(Q(updated_at__lt=when) | Q(updated_at=when, pk__lt=pk))
-        last = name(when)
+        found = found.filter(behind("updated_at", place))
+        last = name(place[0])
     rows = list(found.defer("system_prompt")[: PAGE + 1])
-    more = write_cursor(rows[PAGE - 1]) if len(rows) > PAGE else ""
+    more = write_cursor(rows[PAGE - 1], rows[PAGE - 1].updated_at) if len(rows) > PAGE else ""
     days = group_by_day(rows[:PAGE], lambda row: name(row.updated_at), last=last)
     return {"days": days, "more": more, "text": text, "shelf": shelf}
 
@@ -100,21 +96,3 @@ def _summary(listed: dict[str, Any], found: list[transcript.Found]) -> str:
 def count_words(count: int, *, more: bool) -> str:
     """Return a count, with a plus where there are more."""
     return f"{number(count)}+" if more else number(count)
-
-
-def write_cursor(row: Any, when: datetime | None = None) -> str:
-    """Return where the page after ``row`` begins."""
-    return f"{(when or row.updated_at).isoformat()}{SEPARATOR}{row.pk}"
-
-
-def read_cursor(text: str) -> tuple[datetime, str] | None:
-    """Return the moment and key in a cursor; anything else means the first page."""
-    stamp, found, pk = text.partition(SEPARATOR)
-    try:
-        when, key = parse_datetime(stamp), uuid.UUID(pk)
-    except ValueError:
-        return None
-    if not (found and when and when.tzinfo):
-        return None
-    # The first and the last year are an error in some time zone.
-    return (when, str(key)) if MINYEAR < when.year < MAXYEAR else None

@@ -1,0 +1,69 @@
+"""Conversations, their messages, and what the model sees of them."""
+
+import uuid
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from ninja import Router
+from pydantic import Field
+
+import condense
+from chatapp.api.door import Call
+from chatapp.api.paging import LONGEST_PAGE, by_moment, by_number
+from chatapp.api.shapes import ConversationShape, EffectiveShape, MessageShape, Page
+from chatapp.models import Conversation, store
+
+router = Router(tags=["Conversations"])
+
+Limit = Annotated[int, Field(ge=1, le=LONGEST_PAGE)]
+
+
+def present(call: Call) -> QuerySet[Conversation]:
+    """Return the conversations of who asks, less what was deleted."""
+    return Conversation.objects.owned_by(call.auth).present()
+
+
+def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
+    """Return a conversation of who asks; a deleted or foreign one is not found."""
+    return get_object_or_404(present(call), pk=pk)
+
+
+@router.get("/conversations", response=Page[ConversationShape], summary="List conversations")
+def list_conversations(request: Call, after: str = "", limit: Limit = 40) -> dict[str, Any]:
+    """List what is not deleted, the latest first."""
+    return by_moment(present(request), "updated_at", after, limit)
+
+
+@router.get("/conversations/{uuid:pk}", response=ConversationShape, summary="Show a conversation")
+def show_conversation(request: Call, pk: uuid.UUID) -> Conversation:
+    """Show one conversation, without its messages."""
+    return own_conversation(request, pk)
+
+
+@router.get(
+    "/conversations/{uuid:pk}/messages", response=Page[MessageShape], summary="List messages"
+)
+def list_messages(
+    request: Call, pk: uuid.UUID, after: str = "", limit: Limit = 40
+) -> dict[str, Any]:
+    """List all that was ever said, as it was written, with what hides it from the model."""
+    return by_number(own_conversation(request, pk).messages.all(), "seq", after, limit)
+
+
+@router.get(
+    "/conversations/{uuid:pk}/effective", response=EffectiveShape, summary="Show what the model sees"
+)
+def show_effective(request: Call, pk: uuid.UUID) -> dict[str, Any]:
+    """Show the effective history: what the next request is made of, in reading order."""
+    history = store.read_effective(own_conversation(request, pk).pk)
+    seen = [
+        {
+            "seq": one.seq,
+            "role": one.role,
+            "content": condense.content_to_api(one.content),
+            "tokens": one.tokens or 0,
+        }
+        for one in history
+    ]
+    return {"tokens": sum(one.tokens or 0 for one in history), "messages": seen}

@@ -1,0 +1,98 @@
+"""Who is let in, and how it is told when something can't be done: always a sentence, as JSON."""
+
+import logging
+from typing import Any, override
+
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.security import HttpBearer
+
+from chatapp import services
+from chatapp.backends import Brake
+from chatapp.models import ApiToken
+
+log = logging.getLogger(__name__)
+
+# What only reads; everything else takes a token that may write.
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+# Of what was wrong with a request, how much is told.
+TOLD = 5
+
+
+class Call(HttpRequest):
+    """A request that a token came with; ``auth`` is whose it is."""
+
+    auth: User
+
+
+class Bearer(HttpBearer):
+    """Lets in who has a token, whatever cookies they bring."""
+
+    @override
+    def authenticate(self, request: HttpRequest, token: str) -> User | None:
+        """Return whose token this is; None for nobody's."""
+        brake = Brake(request, token, door="api")
+        if brake.is_on:
+            text = _("Too many tokens were wrong. Wait a quarter of an hour, then try again.")
+            raise HttpError(429, text)
+        found = services.holder_of_api_token(token=token)
+        if found is None:
+            brake.count()
+            return None
+        if request.method not in READING and found.scope != ApiToken.Scope.WRITE:
+            raise HttpError(403, _("This token may only read."))
+        return found.owner
+
+
+api = NinjaAPI(
+    title="Palimpsest",
+    version="1",
+    description="Conversations, what the model sees of them, and the record of every change.",
+    auth=Bearer(),
+    docs_url=None,
+    openapi_url=None,
+)
+
+
+def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
+    """Return a refusal."""
+    return api.create_response(request, {"detail": sentence}, status=status)
+
+
+@api.exception_handler(AuthenticationError)
+def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
+    """Say how to be let in."""
+    answer = tell(request, 401, _("Send a valid token: “Authorization: Bearer …”."))
+    answer["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+@api.exception_handler(Http404)
+def tell_missing(request: HttpRequest, _error: Any) -> HttpResponse:
+    """Say the same of what is not there and of what is somebody else's."""
+    return tell(request, 404, _("There is nothing of yours at this address."))
+
+
+@api.exception_handler(services.Refused)
+def tell_refusal(request: HttpRequest, error: Any) -> HttpResponse:
+    """Say why something was not done."""
+    return tell(request, 409, str(error))
+
+
+@api.exception_handler(ValidationError)
+def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
+    """Say which values can't be meant."""
+    mistakes = [f"{one['loc'][-1]}: {one['msg']}" for one in error.errors[:TOLD]]
+    said = ngettext("A value can't be read.", "Values can't be read.", len(mistakes))
+    return tell(request, 422, " ".join((said, "; ".join(mistakes))))
+
+
+@api.exception_handler(Exception)
+def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
+    """Say that the server is to blame; its log says more, whoever asks."""
+    log.error("the API failed at %s", request.path, exc_info=error)
+    return tell(request, 500, _("The server failed to answer this. Its log says why."))

@@ -1,0 +1,193 @@
+"""What an answer looks like: the fields of rows that programs may read, and no others."""
+
+import uuid
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from ninja import Schema
+from pydantic import Field
+
+from chatapp.models import Condensation
+
+class Page[T](Schema):
+    """A part of a list; ``next`` is what to send as ``after`` for the next one, if there is."""
+
+    items: list[T]
+    next: str | None = None
+
+
+class Problem(Schema):
+    """Why something was not done, as a sentence."""
+
+    detail: str
+
+
+class ConversationShape(Schema):
+    """A conversation; ``last_seq`` is the number of its newest message."""
+
+    id: uuid.UUID
+    title: str
+    profile: int | None = Field(None, alias="profile_id")
+    workspace: str
+    last_seq: int
+    created_at: datetime
+    updated_at: datetime
+    pinned_at: datetime | None = None
+    archived_at: datetime | None = None
+
+
+class MessageShape(Schema):
+    """A message as it is stored, and what hides it.
+
+    ``content`` is a list of blocks as in Anthropic's Messages API. ``position`` is its place in
+    reading order.
+    """
+
+    seq: int
+    position: int
+    role: str
+    content: Any
+    tokens: int
+    stop_reason: str
+    created_at: datetime
+    hidden: bool
+    undone: bool
+    condense_id: uuid.UUID | None = None
+    condense_parent: uuid.UUID | None = None
+    truncation_id: uuid.UUID | None = None
+    truncation_parent: uuid.UUID | None = None
+    clear_id: uuid.UUID | None = None
+    rewind_parent: uuid.UUID | None = None
+
+
+class SeenShape(Schema):
+    """A message as the model sees it: what was cleared in it is one line."""
+
+    seq: int
+    role: str
+    content: Any
+    tokens: int
+
+
+class EffectiveShape(Schema):
+    """The effective history, in reading order, and what its messages take together."""
+
+    tokens: int
+    messages: list[SeenShape]
+
+
+class AttemptShape(Schema):
+    """An attempt to make the context smaller, in short."""
+
+    id: uuid.UUID
+    conversation: uuid.UUID = Field(alias="conversation_id")
+    kind: str
+    status: str
+    trigger: str
+    strategy: str
+    at_seq: int
+    profile_name: str
+    model: str
+    writer_name: str
+    writer_model: str
+    threshold: float
+    threshold_source: str
+    context_window: int
+    allowed: int
+    tokens_before: int
+    tokens_before_measured: bool
+    tokens_after: int | None = None
+    tokens_after_measured: bool
+    messages_hidden: int
+    results_hidden: int
+    condensations_hidden: int
+    cost: Decimal | None = None
+    cost_measured: bool
+    fell_back_to: str
+    error: str
+    started_at: datetime
+    finished_at: datetime | None = None
+    undone_at: datetime | None = None
+
+
+class RecordShape(AttemptShape):
+    """All that is on record of an attempt."""
+
+    prompt: str
+    focus: str
+    summary: str
+    analysis: str
+    notes: Any
+    receipt: Any
+    folded: Any
+    details: str
+
+    @staticmethod
+    def resolve_receipt(attempt: Condensation) -> list[dict[str, Any]]:
+        """Return what became of the facts in what was hidden."""
+        return attempt.receipt.to_json()
+
+
+class CallShape(Schema):
+    """A request to a model: what it was for, used and cost."""
+
+    id: int
+    turn: int | uuid.UUID | None = Field(None, alias="turn_id")
+    condensation: uuid.UUID | None = Field(None, alias="condensation_id")
+    purpose: str
+    status: str
+    profile_name: str
+    provider: str
+    model: str
+    tokens_input: int
+    tokens_output: int
+    tokens_cache_read: int
+    tokens_cache_write: int
+    usage_measured: bool
+    cost: Decimal | None = None
+    seconds: float
+    seconds_to_first: float | None = None
+    request_id: str
+    reply_id: str
+    error: str
+    created_at: datetime
+
+
+class ProfileShape(Schema):
+    """A model at a provider; of its key, only where it comes from."""
+
+    id: int
+    name: str
+    provider: str
+    model: str
+    base_url: str
+    key_source: str
+    context_window: int
+    max_output: int
+    text_only: bool
+    price_input: Decimal
+    price_output: Decimal
+    price_cache_read: Decimal
+    price_cache_write: Decimal
+    threshold: int
+    effort: str
+    temperature: Decimal | None = None
+    system_prompt: str
+
+
+class SettingsShape(Schema):
+    """How condensing and the agent work for the user; an empty strategy is the server's."""
+
+    auto_condense: bool
+    threshold: int
+    adaptive: bool
+    strategy: str
+    messages_kept: int
+    keep_first: bool
+    clear_tool_output: bool
+    condensing_prompt: str
+    step_limit: int
+    name_conversations: bool
+    environment_details: bool
+    default_profile: int | None = Field(None, alias="default_profile_id")

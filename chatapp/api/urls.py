@@ -1,0 +1,48 @@
+"""The addresses below /api/, and the description of them that programs and people read."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from chatapp.api import conversations, own, records
+from chatapp.api.door import api
+
+PREFIX = "/api/"
+
+api.add_router("", conversations.router)
+api.add_router("", records.router)
+api.add_router("", own.router)
+
+
+def describe() -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    return api.get_openapi_schema(path_prefix=PREFIX)
+
+
+@require_safe
+def show_schema(_request: HttpRequest) -> HttpResponse:
+    """Send the OpenAPI document, which says nothing about anybody."""
+    return JsonResponse(describe())
+
+
+@require_safe
+def show_docs(request: HttpRequest) -> HttpResponse:
+    """Show the same as a page, made here: it loads nothing from elsewhere."""
+    schema = describe()
+    operations = [
+        {"method": method.upper(), "path": address, **operation}
+        for address, methods in schema["paths"].items()
+        for method, operation in methods.items()
+    ]
+    shapes = schema["components"]["schemas"]
+    return render(request, "api/docs.html", {"operations": operations, "shapes": shapes})
+
+
+urlpatterns = [
+    path("openapi.json", show_schema),
+    path("docs", show_docs),
+    path("", api.urls),
+]

@@ -1,0 +1,34 @@
+"""Where the next page of a list begins: the moment and the key of the last row on this one."""
+
+import uuid
+from datetime import MAXYEAR, MINYEAR, datetime
+from typing import Any
+
+from django.db.models import Q
+from django.utils.dateparse import parse_datetime
+
+SEPARATOR = "_"
+
+
+def write_cursor(row: Any, when: datetime) -> str:
+    """Return where the page after ``row`` begins."""
+    return f"{when.isoformat()}{SEPARATOR}{row.pk}"
+
+
+def read_cursor(text: str) -> tuple[datetime, str] | None:
+    """Return the moment and key in a cursor; anything else means the first page."""
+    stamp, found, pk = text.partition(SEPARATOR)
+    try:
+        when, key = parse_datetime(stamp), uuid.UUID(pk)
+    except ValueError:
+        return None
+    if not (found and when and when.tzinfo):
+        return None
+    # The first and the last year are an error in some time zone.
+    return (when, str(key)) if MINYEAR < when.year < MAXYEAR else None
+
+
+def behind(column: str, place: tuple[datetime, str]) -> Q:
+    """Return the condition that a row is older than a place, by the moment in ``column``."""
+    when, pk = place
+    return Q(**{f"{column}__lt": when}) | Q(**{column: when, "pk__lt": pk})

@@ -1,0 +1,23 @@
+"""The door to the API: what it is built with is loaded with its first request."""
+
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+
+ROUTES = "chatapp.api.urls"
+
+
+# No cookie opens anything here, so no other site can use one.
+@csrf_exempt
+def enter_api(request: HttpRequest, rest: str) -> HttpResponseBase:
+    """Answer what a program asks."""
+    try:
+        found = resolve(f"/{rest}", ROUTES)
+    except Resolver404:
+        return JsonResponse({"detail": _("There is nothing at this address.")}, status=404)
+    answer = found.func(request, *found.args, **found.kwargs)
+    add_never_cache_headers(answer)
+    return answer
