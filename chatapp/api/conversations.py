@@ -52,7 +52,9 @@ def list_messages(
 
 
 @router.get(
-    "/conversations/{uuid:pk}/effective", response=EffectiveShape, summary="Show what the model sees"
+    "/conversations/{uuid:pk}/effective",
+    response=EffectiveShape,
+    summary="Show what the model sees",
 )
 def show_effective(request: Call, pk: uuid.UUID) -> dict[str, Any]:
     """Show the effective history: what the next request is made of, in reading order."""

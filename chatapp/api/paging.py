@@ -15,10 +15,8 @@ LONGEST_PAGE = 100
 LONGEST_NUMBER = 9
 
 
-def by_moment[M: Model](
-    rows: "QuerySet[M]", column: str, after: str, limit: int
-) -> dict[str, Any]:
-    """Return a page of rows that are in their order: the newest first, by the moment in a column."""
+def by_moment[M: Model](rows: "QuerySet[M]", column: str, after: str, limit: int) -> dict[str, Any]:
+    """Return a page of rows that are the newest first, by the moment in a column."""
     if after:
         if (place := read_cursor(after)) is None:
             raise _lost()
@@ -31,9 +29,7 @@ def by_moment[M: Model](
     return _page(rows, limit, cursor)
 
 
-def by_number[M: Model](
-    rows: "QuerySet[M]", column: str, after: str, limit: int
-) -> dict[str, Any]:
+def by_number[M: Model](rows: "QuerySet[M]", column: str, after: str, limit: int) -> dict[str, Any]:
     """Return a page of rows in the order of the numbers in a column."""
     if after:
         if not (after.isdecimal() and len(after) <= LONGEST_NUMBER):
@@ -42,9 +38,7 @@ def by_number[M: Model](
     return _page(rows.order_by(column), limit, lambda row: str(getattr(row, column)))
 
 
-def _page[M: Model](
-    rows: "QuerySet[M]", limit: int, cursor: Callable[[M], str]
-) -> dict[str, Any]:
+def _page[M: Model](rows: "QuerySet[M]", limit: int, cursor: Callable[[M], str]) -> dict[str, Any]:
     found = list(rows[: limit + 1])
     more = len(found) > limit
     return {"items": found[:limit], "next": cursor(found[limit - 1]) if more else None}

@@ -48,9 +48,7 @@ def show_condensation(request: Call, pk: uuid.UUID, attempt_pk: uuid.UUID) -> Co
 
 
 @router.get("/conversations/{uuid:pk}/calls", response=Page[CallShape], summary="List model calls")
-def list_calls(
-    request: Call, pk: uuid.UUID, after: str = "", limit: Limit = 40
-) -> dict[str, Any]:
+def list_calls(request: Call, pk: uuid.UUID, after: str = "", limit: Limit = 40) -> dict[str, Any]:
     """List every request to a model in a conversation, as they were sent."""
     own = ModelCall.objects.filter(conversation=own_conversation(request, pk)).defer("draft")
     return by_number(own, "pk", after, limit)

@@ -10,17 +10,12 @@ from pydantic import Field
 
 from chatapp.models import Condensation
 
+
 class Page[T](Schema):
     """A part of a list; ``next`` is what to send as ``after`` for the next one, if there is."""
 
     items: list[T]
     next: str | None = None
-
-
-class Problem(Schema):
-    """Why something was not done, as a sentence."""
-
-    detail: str
 
 
 class ConversationShape(Schema):

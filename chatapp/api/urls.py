@@ -11,6 +11,19 @@ from chatapp.api import conversations, own, records
 from chatapp.api.door import api
 
 PREFIX = "/api/"
+# How every refusal looks.
+PROBLEM = {
+    "description": "Why it was not done, as a sentence.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {"detail": {"type": "string"}},
+                "required": ["detail"],
+            }
+        }
+    },
+}
 
 api.add_router("", conversations.router)
 api.add_router("", records.router)
@@ -19,7 +32,11 @@ api.add_router("", own.router)
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI document."""
-    return api.get_openapi_schema(path_prefix=PREFIX)
+    schema = api.get_openapi_schema(path_prefix=PREFIX)
+    for methods in schema["paths"].values():
+        for operation in methods.values():
+            operation["responses"]["default"] = PROBLEM
+    return schema
 
 
 @require_safe

@@ -121,6 +121,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         "token": "x" * 300,
         "name": "a" * 16,
         "seq": 1,
+        "rest": "conversations",
     }
 
     profile = Profile.objects.get(owner=alice)

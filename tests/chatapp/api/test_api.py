@@ -1,0 +1,317 @@
+"""The API over HTTP: who is let in, what they read, and what nobody gets."""
+
+import hashlib
+import re
+import subprocess
+import sys
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp import inspector, services
+from chatapp.api.urls import describe
+from chatapp.models import ApiToken, Condensation, Conversation, ModelCall, Profile
+from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.context.test_receipts import finding
+from tests.chatapp.context.test_requests import Session
+from tests.chatapp.queries import statements
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = (
+    "",
+    "0",
+    "-1",
+    "9" * 20,
+    "9" * 5_000,
+    "x",
+    "\u0663",
+    "a%00b",
+    "1e999",
+    "../..",
+    "{}",
+    "%ff",
+)
+
+
+class Program:
+    """A program that asks with a token, and has no cookies."""
+
+    def __init__(self, owner: User, scope: str = "read") -> None:
+        self.token = services.create_api_token(owner=owner, name="script", scope=scope)
+        self.client = Client(headers={"Authorization": f"Bearer {self.token}"})
+
+    def get(self, path: str, **asked: Any) -> Any:
+        """Return what it is answered, as JSON."""
+        answer = self.client.get(f"/api/{path}", asked)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def pages(self, path: str, **asked: Any) -> list[Any]:
+        """Return all items of a list, page by page."""
+        found: list[Any] = []
+        after: str | None = ""
+        while after is not None:
+            page = self.get(path, after=after, **asked)
+            assert len(page["items"]) <= asked.get("limit", 40)
+            found += page["items"]
+            after = page["next"]
+        return found
+
+
+@pytest.fixture
+def program(alice: User) -> Program:
+    """A program of Alice's that may read."""
+    return Program(alice)
+
+
+@pytest.fixture
+def call(conversation: Conversation) -> ModelCall:
+    """A call whose request is on record."""
+    session = Session(conversation)
+    session.say("user", condense.TextBlock("Begin"))
+    session.send()
+    return ModelCall.objects.select_related("manifest").latest("pk")
+
+
+@pytest.fixture
+def attempt(conversation: Conversation, say: Say) -> Condensation:
+    """A condensation of four messages."""
+    for number in range(4):
+        say("user", f"Message {number}.")
+    return Condensation.objects.create(
+        conversation=conversation,
+        message=summarise(conversation, keep=1),
+        status=Condensation.Status.SUCCEEDED,
+        kind=Condensation.Kind.CONDENSED,
+        strategy="fresh_start",
+        trigger="manual",
+        at_seq=4,
+        threshold=90,
+        threshold_source="global",
+        context_window=1_000,
+        allowed=900,
+        tokens_before=100,
+        tokens_before_measured=False,
+        summary="What was said.",
+        receipt=condense.Receipt((finding("a.py", "missing", kind="read_files"),)),
+    )
+
+
+@pytest.fixture
+def addresses(call: ModelCall, attempt: Condensation) -> list[tuple[str, str]]:
+    """Every method and address of the API, each naming something of Alice's."""
+    known = {"call_pk": call.pk, "attempt_pk": attempt.pk, "pk": call.conversation_id}
+    return [
+        (method.upper(), path.format(**known))
+        for path, methods in describe()["paths"].items()
+        for method in methods
+    ]
+
+
+def test_conversations_and_messages_come_in_pages(
+    program: Program, alice: User, conversation: Conversation, say: Say
+) -> None:
+    """The latest conversation first, messages as they were written, each of them once."""
+    others = [services.start_conversation(owner=alice, title=f"No. {n}") for n in range(4)]
+    listed = program.pages("conversations", limit=2)
+    wanted = [*reversed(others), conversation]
+    assert [one["id"] for one in listed] == [str(one.pk) for one in wanted]
+    for number in range(5):
+        say("user", f"Message {number}.")
+    messages = program.pages(f"conversations/{conversation.pk}/messages", limit=2)
+    assert [one["seq"] for one in messages] == [1, 2, 3, 4, 5]
+    assert messages[0]["content"] == [{"type": "text", "text": "Message 0."}]
+    assert program.get(f"conversations/{conversation.pk}")["last_seq"] == 5
+
+
+def test_the_effective_history_is_what_the_model_sees(
+    program: Program, attempt: Condensation
+) -> None:
+    """The summary stands for what it hides, which is listed among the messages still."""
+    place = f"conversations/{attempt.conversation_id}"
+    seen = program.get(f"{place}/effective")
+    assert [one["seq"] for one in seen["messages"]] == [5, 4]
+    assert seen["tokens"] == 15
+    messages = program.get(f"{place}/messages")["items"]
+    assert [one["hidden"] for one in messages] == [True, True, True, False, False]
+
+
+def test_the_record_of_a_condensation_is_whole(program: Program, attempt: Condensation) -> None:
+    """In short in the lists, with its texts and its receipt on its own."""
+    place = f"conversations/{attempt.conversation_id}/condensations"
+    [short] = program.get(place)["items"]
+    assert program.get("condensations")["items"] == [short]
+    assert "summary" not in short
+    record = program.get(f"{place}/{attempt.pk}")
+    assert record["summary"] == "What was said."
+    assert record["receipt"] == attempt.receipt.to_json()
+    assert short.items() <= record.items()
+
+
+def test_a_calls_request_is_the_bytes_that_were_sent(program: Program, call: ModelCall) -> None:
+    """Their hash is the one on record."""
+    place = f"conversations/{call.conversation_id}/calls"
+    [listed] = program.get(place)["items"]
+    assert program.get(f"{place}/{call.pk}") == listed
+    answer = program.client.get(f"/api/{place}/{call.pk}/request")
+    assert answer.content == inspector.read_body(call)
+    assert hashlib.sha256(answer.content).digest() == bytes(call.manifest.digest)
+
+
+def test_profiles_and_settings_tell_no_secret(
+    program: Program, alice: User, conversation: Conversation
+) -> None:
+    """Of a key, only where it comes from."""
+    profile = Profile.objects.get(owner=alice)
+    profile.set_key("sk-very-secret")
+    profile.save()
+    text = program.client.get("/api/profiles").text
+    assert "secret" not in text
+    assert profile.encrypted_key not in text
+    [shown] = program.get("profiles")
+    assert shown["key_source"] in {"own", "not needed"}
+    assert program.get("settings")["step_limit"] == 50
+
+
+def test_nobody_else_gets_anything(
+    addresses: list[tuple[str, str]], conversation: Conversation, bob: User
+) -> None:
+    """Neither without a token, nor with a session, nor with another user's token."""
+    session = Client()
+    session.force_login(conversation.owner)
+    other = Program(bob, "write").client
+    for method, path in addresses:
+        for stranger in (Client(), session, Client(headers={"Authorization": "Bearer nothing"})):
+            answer = stranger.generic(method, path, "{}", "application/json")
+            assert answer.status_code in {401, 429}, path
+            assert set(answer.json()) == {"detail"}
+        answer = other.generic(method, path, "{}", "application/json")
+        if str(conversation.pk) in path:
+            assert answer.status_code in {404, 422}, path
+        for owned in (str(conversation.pk), "Message 0", "Begin", "What was said"):
+            assert owned not in answer.text, path
+
+
+def test_what_was_deleted_is_gone(program: Program, conversation: Conversation) -> None:
+    """Also from the list of all condensations."""
+    services.delete_conversation(conversation=conversation)
+    assert program.get("conversations") == {"items": [], "next": None}
+    answer = program.client.get(f"/api/conversations/{conversation.pk}/messages")
+    assert answer.status_code == 404
+
+
+def test_no_value_is_an_error_of_the_server(
+    addresses: list[tuple[str, str]], program: Program
+) -> None:
+    """Each is answered, or refused in a sentence."""
+    for method, path in addresses:
+        for value in HOSTILE:
+            asked = {"after": value, "limit": value}
+            for place in (path, f"{path}/{value}", re.sub(r"\d[^/]*$", value, path)):
+                answer = program.client.generic(method, quote(place, safe="/%"))
+                assert answer.status_code < 500, (place, answer.text)
+                assert answer["Content-Type"].startswith(("application/json", "text/plain")), place
+            assert program.client.get(path, asked).status_code < 500, (path, value)
+
+
+def test_a_mistake_is_told_in_a_sentence(program: Program) -> None:
+    """It names the value."""
+    answer = program.client.get("/api/conversations", {"limit": 1_000})
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith("A value can't be read. limit: Input should be less")
+    answer = program.client.get("/api/conversations", {"after": "here"})
+    assert (answer.status_code, "last page" in answer.text) == (422, True)
+
+
+def test_a_failure_of_the_server_tells_nothing_of_it(
+    program: Program, conversation: Conversation, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even with DEBUG."""
+    settings.DEBUG = True
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("chatapp.models.store.read_effective", fail)
+    answer = program.client.get(f"/api/conversations/{conversation.pk}/effective")
+    assert answer.status_code == 500
+    assert answer.json() == {"detail": "The server failed to answer this. Its log says why."}
+
+
+def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: User) -> None:
+    """At most once a minute, so that reading seldom writes."""
+    row = ApiToken.objects.get()
+    assert program.token not in str(vars(row))
+    assert row.used_at is None
+    program.get("settings")
+    assert ApiToken.objects.exclude(used_at=None).exists()
+    with statements() as ran:
+        program.get("settings")
+    assert not [sql for sql in ran if sql.startswith("UPDATE")]
+
+
+def test_guessing_is_braked_and_signing_in_is_not(alice: User, browser: Client) -> None:
+    """After so many wrong tokens from an address no token is looked at."""
+    program = Program(alice)
+    guesser = Client()
+    answers = [
+        guesser.get("/api/settings", headers={"Authorization": f"Bearer guess-{n}"}).status_code
+        for n in range(51)
+    ]
+    assert answers == [401] * 50 + [429]
+    assert program.client.get("/api/settings").status_code == 429
+    signed = Client().post(reverse("sign_in"), {"username": "alice", "password": "correct horse"})
+    assert signed.status_code == 302
+
+
+def test_a_token_is_made_shown_once_and_revoked_in_settings(browser: Client, alice: User) -> None:
+    """Whoever has it is let in until then."""
+    page = browser.post(reverse("new_token"), {"name": "My script", "scope": "read"}).text
+    [token] = re.findall(r"palimpsest_[\w-]+", page)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert Client().get("/api/settings", headers=headers).status_code == 200
+    shown = browser.get(reverse("settings")).text
+    assert "My script" in shown
+    assert token not in shown
+    [pk] = ApiToken.objects.values_list("pk", flat=True)
+    browser.post(reverse("revoke_token", args=[pk]))
+    assert Client().get("/api/settings", headers=headers).status_code == 401
+
+
+def test_a_token_of_somebody_else_is_not_revoked(browser: Client, bob: User) -> None:
+    """It is not found."""
+    Program(bob)
+    answer = browser.post(reverse("revoke_token", args=[ApiToken.objects.get().pk]))
+    assert (answer.status_code, ApiToken.objects.count()) == (404, 1)
+
+
+def test_a_closed_account_has_no_tokens(program: Program, alice: User) -> None:
+    """They open nothing as long as it is closed."""
+    alice.is_active = False
+    alice.save()
+    assert program.client.get("/api/settings").status_code == 401
+
+
+def test_the_description_loads_nothing_from_elsewhere(conversation: Conversation) -> None:
+    """It names every address, and is open to everybody."""
+    page = Client().get("/api/docs")
+    for path in describe()["paths"]:
+        assert path in page.text
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', page.text)
+    assert Client().get("/api/openapi.json").json()["paths"].keys() == describe()["paths"].keys()
+    assert Client().get("/api/nothing").json() == {"detail": "There is nothing at this address."}
+
+
+def test_a_start_loads_nothing_of_it() -> None:
+    """What it is built with takes as long to load as a good part of the application."""
+    code = (
+        "import django, sys; django.setup(); import chatapp.urls;"
+        "sys.exit(bool({'ninja', 'pydantic'} & {*sys.modules}))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
