@@ -8,6 +8,7 @@ from typing import Any
 from ninja import Schema
 from pydantic import Field
 
+import condense
 from chatapp.models import Condensation
 
 
@@ -121,7 +122,8 @@ class RecordShape(AttemptShape):
     @staticmethod
     def resolve_receipt(attempt: Condensation) -> list[dict[str, Any]]:
         """Return what became of the facts in what was hidden."""
-        return attempt.receipt.to_json()
+        receipt: condense.Receipt = attempt.receipt
+        return receipt.to_json()
 
 
 class CallShape(Schema):

@@ -18,6 +18,6 @@ def enter_api(request: HttpRequest, rest: str) -> HttpResponseBase:
         found = resolve(f"/{rest}", ROUTES)
     except Resolver404:
         return JsonResponse({"detail": _("There is nothing at this address.")}, status=404)
-    answer = found.func(request, *found.args, **found.kwargs)
+    answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
     add_never_cache_headers(answer)
     return answer
