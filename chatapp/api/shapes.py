@@ -130,7 +130,7 @@ class CallShape(Schema):
     """A request to a model: what it was for, used and cost."""
 
     id: int
-    turn: int | uuid.UUID | None = Field(None, alias="turn_id")
+    turn: uuid.UUID | None = Field(None, alias="turn_id")
     condensation: uuid.UUID | None = Field(None, alias="condensation_id")
     purpose: str
     status: str
