@@ -1,5 +1,6 @@
 """Which attempts to condense somebody wants to see."""
 
+import uuid
 from datetime import datetime, time
 from typing import Any, cast
 
@@ -33,6 +34,18 @@ class AttemptFilter(forms.Form):
         choices=Condensation.Outcome.choices, required=False, widget=forms.HiddenInput
     )
 
+    conversation = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    sort = forms.ChoiceField(
+        choices=[
+            ("", _("newest first")),
+            ("saved", _("tokens saved")),
+            ("cost", _("cost")),
+            ("duration", _("duration")),
+        ],
+        required=False,
+        widget=forms.HiddenInput,
+    )
+
     def __init__(self, mine: CondensationQuerySet, data: QueryDict) -> None:
         """Offer the profiles and strategies that occur in ``mine``."""
         super().__init__(data)
@@ -50,15 +63,41 @@ class AttemptFilter(forms.Form):
         return str(self.chosen.get("outcome", ""))
 
     @property
+    def sort_chosen(self) -> str:
+        """What the list is sorted by, "" for the newest first."""
+        return str(self.chosen.get("sort", ""))
+
+    @property
+    def conversation_chosen(self) -> uuid.UUID | None:
+        """The one conversation whose attempts are shown, None for all."""
+        return self.chosen.get("conversation")
+
+    @property
+    def kept(self) -> list[tuple[str, Any]]:
+        """What is chosen without a field to see, by name, for the form to send along."""
+        hidden = (field.name for field in self.hidden_fields())
+        return [(name, self.chosen[name]) for name in hidden if name in self.chosen]
+
+    @property
     def narrows(self) -> bool:
-        """Whether anything but the outcome is chosen."""
-        return bool(self.chosen.keys() - {"outcome"})
+        """Whether anything but the outcome and the order is chosen."""
+        return bool(self.chosen.keys() - {"outcome", "sort"})
 
     @property
     def query(self) -> str:
         """The choices but for the outcome, as the rest of an address."""
+        return self._rest_without("outcome")
+
+    @property
+    def sorts(self) -> list[tuple[str, Any, str]]:
+        """The orders to choose from, each with its name and the rest of its address."""
+        choices: Any = cast("forms.ChoiceField", self.fields["sort"]).choices
+        rest = self._rest_without("sort")
+        return [(value, label, f"sort={value}{rest}") for value, label in choices]
+
+    def _rest_without(self, left_out: str) -> str:
         query = QueryDict(mutable=True)
-        query.update({name: str(one) for name, one in self.chosen.items() if name != "outcome"})
+        query.update({name: str(one) for name, one in self.chosen.items() if name != left_out})
         return f"&{query.urlencode()}" if query else ""
 
     def narrow(self, attempts: CondensationQuerySet) -> CondensationQuerySet:
@@ -72,7 +111,7 @@ class AttemptFilter(forms.Form):
                     wanted &= Q(conversation__title__icontains=value)
                 case "profile":
                     wanted &= Q(profile_name=value)
-                case "strategy" | "trigger":
+                case "strategy" | "trigger" | "conversation":
                     wanted &= Q((name, value))
                 case "since":
                     wanted &= Q(started_at__gte=_at(value, time.min))

@@ -12,7 +12,8 @@ from typing import Any, Self
 from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Coalesce
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -21,6 +22,21 @@ from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.turns import Hiding, Turn
+
+
+class JulianDay(models.Func):
+    """A moment as a number of days, which SQLite makes of it itself."""
+
+    function = "julianday"
+    output_field = models.FloatField()
+
+
+# What a list is sorted by, as numbers, and what stands for one that is not known.
+_RANKS: dict[str, tuple[Combinable, float]] = {
+    "saved": (models.F("tokens_before") - models.F("tokens_after"), 0.0),
+    "cost": (models.F("cost"), -1.0),
+    "duration": (JulianDay("finished_at") - JulianDay("started_at"), -1.0),
+}
 
 
 class CondensationQuerySet(RecordedQuerySet["Condensation"]):
@@ -33,6 +49,14 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
     def newest_first(self) -> Self:
         """Return attempts as the history page lists them."""
         return self.order_by("-started_at", "-pk")
+
+    def sorted_by(self, name: str) -> Self:
+        """Return those with the largest ``rank`` first: by name; newest first without one."""
+        if not name:
+            return self.newest_first()
+        number, unknown = _RANKS[name]
+        rank = Coalesce(Cast(number, models.FloatField()), models.Value(unknown))
+        return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
 
     def brief(self) -> Self:
         """Leave out the long texts of the record, which a list does not show."""
@@ -61,23 +85,31 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         )
 
     def totals(self) -> dict[str, Any]:
-        """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts."""
+        """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts.
+
+        And ``saved_by``: the tokens saved by the name of the profile that has to read less.
+        """
         in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
         saved = models.F("tokens_before") - models.F("tokens_after")
         sums = {
             "attempts": models.Count("pk"),
             "in_force": models.Count("pk", filter=in_force),
+            # Before the sum, which has the column's name.
+            "cost_unknown": models.Count("pk", filter=Q(cost=None)),
             "cost": models.Sum("cost", default=Decimal(0)),
             "cost_guesses": models.Count("pk", filter=Q(cost_measured=False)),
             "tokens_saved": models.Sum(saved, filter=in_force, default=0),
         }
         # One look at the rows: of a hundred thousand, each takes its time.
-        kinds: list[Any] = [*self.order_by().values("kind", "status").annotate(**sums)]
+        columns = self.order_by().values("kind", "status", "profile_name")
+        kinds: list[Any] = [*columns.annotate(**sums)]
         totals = {name: sum(one[name] for one in kinds) for name in sums}
-        counts = Counter[Condensation.Outcome]()
+        counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()
         for one in kinds:
             counts[Condensation.Outcome.of(one["kind"], one["status"])] += one["attempts"]
-        return totals | {"outcomes": counts, "cost_measured": not totals["cost_guesses"]}
+            saved_by[one["profile_name"]] += one["tokens_saved"]
+        measured = not totals["cost_guesses"]
+        return totals | {"outcomes": counts, "saved_by": saved_by, "cost_measured": measured}
 
 
 class Condensation(Recorded, Hiding):
@@ -218,6 +250,26 @@ class Condensation(Recorded, Hiding):
         indexes = (
             models.Index(fields=("conversation", "at_seq"), name="condensation_place"),
             models.Index(fields=("-started_at",), name="condensation_recent"),
+            # All that is summed, sorted and chosen by, apart from the long texts in the rows.
+            models.Index(
+                fields=(
+                    "conversation",
+                    "kind",
+                    "status",
+                    "profile_name",
+                    "strategy",
+                    "trigger",
+                    "message",
+                    "tokens_before",
+                    "tokens_after",
+                    "cost",
+                    "cost_measured",
+                    "started_at",
+                    "finished_at",
+                    "id",
+                ),
+                name="condensation_figures",
+            ),
         )
 
     def __str__(self) -> str:

@@ -48,7 +48,9 @@ def usd(amount: Decimal | float | None, measured: bool = True) -> str:
 def _usd(value: Decimal) -> str:
     if not value:
         return "$0"
-    if abs(value) >= 1:
+    if value < 0:
+        return f"\N{MINUS SIGN}{_usd(-value)}"
+    if value >= 1:
         return f"${number(value, 2)}"
     places = SIGNIFICANT_DIGITS - 1 - value.adjusted()
     digits = f"{value:.{places}f}".rstrip("0").partition(".")[2]

@@ -8,6 +8,7 @@
 ``attempts`` an attempt as one line of the history
 ``record``  an attempt with all that is known of it
 ``audits``  the entries of an audit chain
+``net``     what condensing saved, against its cost
 ``tables``  attempts for other programs
 ``events``  what happened between messages, as rows
 ``folding`` what a rewind took along, as one row
@@ -24,6 +25,7 @@ from chatapp.transcript.attempts import AttemptLine, attempt_lines
 from chatapp.transcript.audits import audit_lines
 from chatapp.transcript.hits import BEST, Found, Hit, find_hits
 from chatapp.transcript.labels import outcome_name, seen_words
+from chatapp.transcript.net import Net, net_of
 from chatapp.transcript.page import (
     live_row,
     page,
@@ -75,6 +77,7 @@ __all__ = [
     "Hit",
     "ImagePart",
     "MessageRow",
+    "Net",
     "NotePart",
     "Page",
     "Part",
@@ -96,6 +99,7 @@ __all__ = [
     "live_row",
     "message_block",
     "message_text",
+    "net_of",
     "outcome_name",
     "page",
     "page_after",

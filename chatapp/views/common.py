@@ -1,5 +1,6 @@
 """What the pages share: who is asking, what is theirs, and how a refusal is told."""
 
+import math
 import uuid
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -61,6 +62,15 @@ def signed_in[**P](
 def read_number(text: str) -> int | None:
     """Return the whole number that a part of an address or a form spells, if one can be meant."""
     return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
+
+
+def read_float(text: str) -> float | None:
+    """Return the number that a part of an address spells, if one can be meant."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def send_to_sign_in(request: HttpRequest) -> HttpResponse:

@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Literal
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -13,13 +14,14 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp import services, transcript
 from chatapp.forms import AttemptFilter
 from chatapp.models import Condensation, Message
-from chatapp.models.paging import behind, read_cursor, write_cursor
+from chatapp.models.paging import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
 from chatapp.views.common import (
     Request,
     as_uuid,
     own_conversation,
+    read_float,
     read_number,
     refuse,
     resting_conversation,
@@ -41,14 +43,15 @@ def show_condensations(request: Request) -> HttpResponse:
             return _download(found, filters, "csv")
         case "json":
             return _download(found, filters, "json")
-    context = list_attempts(found, filters.outcome_chosen, request.GET.get("after", ""))
-    context |= {"filters": filters}
+    context = list_attempts(found, filters, request.GET.get("after", ""))
+    context |= {"filters": filters, "outcome": filters.outcome_chosen}
     if request.htmx and not request.htmx.boosted:
         return render(request, "condensations/_rows.html", context)
     totals = found.totals()
     every = Condensation.Outcome.choices
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
-    context |= {"totals": totals, "outcomes": outcomes}
+    net = transcript.net_of(request.user, totals)
+    context |= {"totals": totals, "outcomes": outcomes, "net": net}
     return render(request, "condensations/page.html", context)
 
 
@@ -57,7 +60,7 @@ def _download(
 ) -> HttpResponse:
     """Send all that the list shows, however many pages it has."""
     chosen = found.with_outcome(filters.outcome_chosen).brief().select_related("conversation")
-    rows = chosen.newest_first().iterator()
+    rows = chosen.sorted_by(filters.sort_chosen).iterator()
     if form == "csv":
         text, kind = transcript.attempts_as_csv(rows), "text/csv; charset=utf-8"
     else:
@@ -137,15 +140,30 @@ def with_rows(found: QuerySet[Message]) -> Iterator[tuple[Message, str]]:
         yield message, row_id
 
 
-def list_attempts(mine: CondensationQuerySet, outcome: str, after: str) -> dict[str, Any]:
+def list_attempts(mine: CondensationQuerySet, filters: AttemptFilter, after: str) -> dict[str, Any]:
     """Return one page of attempts as lines with the place of each, and the next cursor."""
-    found = mine.with_outcome(outcome).with_place().brief().select_related("conversation")
-    if place := read_cursor(after):
-        found = found.filter(behind("started_at", place))
-    rows = list(found.newest_first()[: PAGE + 1])
-    last = rows[PAGE - 1] if len(rows) > PAGE else None
+    sort = filters.sort_chosen
+    found = mine.with_outcome(filters.outcome_chosen).sorted_by(sort)
+    # Which they are, the index tells without the rows.
+    columns = ("pk", "started_at", *(("rank",) if sort else ()))
+    places = list(_after(found, sort, after).values_list(*columns)[: PAGE + 1])
+    rows = mine.with_place().brief().select_related("conversation")
+    shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
     return {
-        "lines": transcript.attempt_lines(rows[:PAGE]),
-        "more": write_cursor(last, last.started_at) if last else "",
-        "outcome": outcome,
+        "lines": transcript.attempt_lines(shown[pk] for pk, *_place in places if pk in shown),
+        "more": _write_place(*places[PAGE - 1]) if len(places) > PAGE else "",
     }
+
+
+def _write_place(pk: uuid.UUID, when: datetime, *rank: float) -> str:
+    return SEPARATOR.join((*map(repr, rank), write_cursor(Condensation(pk=pk), when)))
+
+
+def _after(found: CondensationQuerySet, sort: str, cursor: str) -> CondensationQuerySet:
+    """Leave out what stands before a cursor; one that cannot be read leaves out nothing."""
+    rank, _separator, rest = cursor.partition(SEPARATOR) if sort else ("0", "", cursor)
+    place, value = read_cursor(rest), read_float(rank)
+    if place is None or value is None:
+        return found
+    later = behind("started_at", place)
+    return found.filter(Q(rank__lt=value) | Q(rank=value) & later) if sort else found.filter(later)

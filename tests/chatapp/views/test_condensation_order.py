@@ -1,0 +1,140 @@
+"""The list of condensations in another order, its net total, and how much of it is read."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from html import unescape
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from chatapp.models import Condensation, Conversation, Profile
+from chatapp.views.condensations import PAGE
+from tests.chatapp.views.test_condensations import attempt
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def ids(page: str) -> list[str]:
+    """Return the attempts of a page in its order."""
+    return re.findall(r'href="/c/[^"]+#condensation-([^"]+)"', page)
+
+
+def read_all(browser: Client, query: str) -> list[str]:
+    """Return the attempts of all pages in their order."""
+    page = browser.get(f"{reverse('condensations')}?{query}").text
+    found = ids(page)
+    while more := re.findall(r'hx-get="([^"]*after=[^"]*)"', page):
+        page = browser.get(unescape(more[0]), headers={"HX-Request": "true"}).text
+        found += ids(page)
+    return found
+
+
+def taking(seconds: float, start: datetime = NOON) -> dict[str, datetime]:
+    """Return the moments of an attempt that took so long."""
+    return {"started_at": start, "finished_at": start + timedelta(seconds=seconds)}
+
+
+@pytest.mark.parametrize(
+    ("sort", "found"), [("", "cba"), ("saved", "bac"), ("cost", "acb"), ("duration", "cab")]
+)
+def test_the_list_and_its_downloads_come_in_the_order_that_was_chosen(
+    browser: Client, conversation: Conversation, sort: str, found: str
+) -> None:
+    """The largest first; what is not known comes last."""
+    attempt(conversation, model="a", cost=Decimal("0.5"), **taking(2))
+    later = NOON + timedelta(hours=1)
+    attempt(conversation, model="b", cost=None, tokens_after=9, started_at=later)
+    failed = {"status": "failed", "tokens_after": None}
+    attempt(conversation, model="c", **failed, **taking(3, NOON + timedelta(hours=2)))
+    listed = browser.get(reverse("condensations"), {"sort": sort, "as": "json"}).json()
+    assert "".join(one["model"] for one in listed) == found
+    assert read_all(browser, f"sort={sort}") == [one["id"] for one in listed]
+
+
+@pytest.mark.parametrize("sort", ["", "saved", "cost", "duration"])
+def test_pages_in_any_order_leave_no_gap_and_repeat_nothing(
+    browser: Client, conversation: Conversation, sort: str
+) -> None:
+    """However many attempts are equal in what the list is sorted by."""
+    made = [
+        attempt(
+            conversation,
+            tokens_after=number % 3,
+            cost=Decimal(number % 4) / 3,
+            **taking(number % 5 / 7, NOON + timedelta(seconds=number % 2)),
+        )
+        for number in range(2 * PAGE + 7)
+    ]
+    found = read_all(browser, f"sort={sort}")
+    assert sorted(found) == sorted(str(one.pk) for one in made)
+
+
+@pytest.mark.parametrize("cursor", ["x", "nan_", "inf_2026-03-01T12:00:00+00:00_x", "__", "1_2_3"])
+def test_a_cursor_that_cannot_be_read_means_the_first_page(
+    browser: Client, conversation: Conversation, cursor: str
+) -> None:
+    """Nobody made it."""
+    made = attempt(conversation)
+    page = browser.get(reverse("condensations"), {"sort": "cost", "after": cursor}).text
+    assert ids(page) == [str(made.pk)]
+
+
+def test_the_order_stays_when_the_list_is_narrowed(
+    browser: Client, conversation: Conversation
+) -> None:
+    """In the links of outcomes, and in the form."""
+    attempt(conversation)
+    attempt(conversation, status="failed")
+    page = browser.get(reverse("condensations"), {"sort": "cost"}).text
+    assert 'href="/condensations/?outcome=failed&amp;sort=cost"' in page
+    assert '<input type="hidden" name="sort" value="cost">' in page
+    (current,) = re.findall(r'aria-current="true">([^<]*)</a>', page)
+    assert current == "Cost"
+
+
+def test_the_net_is_what_the_tokens_saved_are_worth_less_what_was_spent(
+    browser: Client, conversation: Conversation
+) -> None:
+    """At the input price of the profile that reads less; failed attempts are paid as well."""
+    Profile.objects.update(price_input=Decimal(5))
+    attempt(conversation)
+    attempt(conversation, status="failed", tokens_after=None)
+    attempt(conversation, profile_name="Gone", cost=None)
+    page = browser.get(reverse("condensations"))
+    net = page.context["net"]
+    assert (net.worth, net.left) == (Decimal("0.04"), Decimal("0.032"))
+    assert "≈ $0.032" in page.text
+    assert "8,000 of the tokens saved count for nothing" in page.text
+    assert "1 attempt is left out of the cost" in page.text
+
+
+def test_a_loss_is_told_with_its_sign(browser: Client, conversation: Conversation) -> None:
+    """What nobody is charged for is worth nothing."""
+    attempt(conversation)
+    assert "≈ \N{MINUS SIGN}$0.004" in browser.get(reverse("condensations")).text
+
+
+@pytest.mark.parametrize("sort", ["", "saved", "cost", "duration"])
+def test_what_runs_over_all_attempts_reads_an_index_alone(
+    browser: Client, conversation: Conversation, sort: str
+) -> None:
+    """Not the rows with their long texts: of a hundred thousand, those take their time."""
+    attempt(conversation)
+    with CaptureQueriesContext(connection) as queries:
+        browser.get(reverse("condensations"), {"sort": sort})
+    table = Condensation._meta.db_table
+    whole = [one["sql"] for one in queries if f'FROM "{table}" INNER' in one["sql"]]
+    plans = [plan_of(sql) for sql in whole if f'"{table}"."id" IN' not in sql]
+    assert len(plans) == 3
+    assert all(f"{table} USING COVERING INDEX condensation_figures" in plan for plan in plans)
+
+
+def plan_of(sql: str) -> str:
+    """Return how the database would answer."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+        return "\n".join(row[3] for row in cursor.fetchall())
