@@ -79,6 +79,7 @@ from .prompts import (
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
 from .reducing.composition import PartKind, part_kind, split_beside, split_parts
+from .reducing.pinned import carried_pin_ids, shows_pin
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
     INTERRUPTED,
@@ -265,6 +266,7 @@ __all__ = [
     "beside_of",
     "block_from_api",
     "built_in_strategies",
+    "carried_pin_ids",
     "command_blocks",
     "condense",
     "condense_instruction",
@@ -309,6 +311,7 @@ __all__ = [
     "rewind",
     "safe_cuts",
     "shape_request",
+    "shows_pin",
     "split_beside",
     "split_parts",
     "summary_preface",

@@ -12,6 +12,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.finishing import finish
 from chatapp.agent.ports import Audience
+from chatapp.context.pins import find_broken
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
@@ -110,11 +111,16 @@ class StoredLog:
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
     ) -> tuple[Sequence[condense.Message], condense.TokenCount]:
-        """Return what the model sees from now on, and its size."""
+        """Return what the model sees from now on, and its size.
+
+        Raises a condense.CondenseError, and applies nothing, where a pin would not hold.
+        """
         with transaction.atomic():
             conversation_id = self.run.conversation.pk
             message = store.apply_reduction(conversation_id, reduction, turn=self.run.turn)
             history = store.read_effective(conversation_id)
+            if broken := find_broken(conversation_id, history):
+                raise condense.CondenseError(broken)
             size = self.scale.weigh(history)
             self._finish(
                 attempt,

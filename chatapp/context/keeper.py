@@ -14,6 +14,7 @@ from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider import ModelRequest, Provider
 from chatapp.agent.toolbox import Toolbox
 from chatapp.context.attempts import StoredLog
+from chatapp.context.pins import with_unpinned
 from chatapp.context.runs import Run
 from chatapp.context.sizes import Scale
 from chatapp.models import store
@@ -120,6 +121,7 @@ class Keeper:
             history,
             await self._measure(history),
             run.budget(history),
+            history=await self._history(history),
             trigger=trigger,
             system=run.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
@@ -130,6 +132,12 @@ class Keeper:
             # A summary that failed or was declined is not tried again in the same turn.
             may_ask=manual or not (self.log.asked_in_vain or self._declined),
         )
+
+    async def _history(self, effective: Sequence[condense.Message]) -> tuple[condense.Message, ...]:
+        """Return what says more about pins than what is visible; mostly there is nothing."""
+        if not condense.carried_pin_ids(effective):
+            return ()
+        return await sync_to_async(with_unpinned)(self.run.conversation.pk, effective)
 
     async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of the next request, at the vendor's word where that may matter."""

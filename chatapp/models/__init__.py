@@ -12,6 +12,7 @@
 ``owners``         which process a turn belongs to
 ``paging``         where the next page of a list begins
 ``records``        how the context was made smaller: Condensation
+``pins``           what the model keeps word for word: Pin
 ``audit``          the chain that tells of each change of a record: AuditEntry
 ``calls``          what was asked and run: ModelCall, ToolRun
 ``servers``        programs of others that have tools: McpServer
@@ -26,6 +27,7 @@ from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.commands import SavedCommand
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.folders import Folder
+from chatapp.models.pins import Pin
 from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation
@@ -47,6 +49,7 @@ __all__ = [
     "McpServer",
     "Message",
     "ModelCall",
+    "Pin",
     "Preferences",
     "Profile",
     "Question",

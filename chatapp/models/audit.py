@@ -68,6 +68,7 @@ class AuditEntry(models.Model):
         CONDENSATION = "condensation", _("Condensation")
         REWIND = "rewind", _("Rewind")
         QUESTION = "question", _("Question")
+        PIN = "pin", _("Pin")
         SEAL = "seal", _("Seal")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="audit_entries")

@@ -206,7 +206,8 @@ class Message(models.Model):
     order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
     in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
     calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
-    tool result. ``unbound`` says that thinking in it is not sent any more.
+    tool result. ``unbound`` says that thinking in it is not sent any more, ``pinned`` that the
+    model keeps it word for word.
     """
 
     class Role(models.TextChoices):
@@ -238,6 +239,7 @@ class Message(models.Model):
     undone = models.BooleanField(default=False)
     # Empty for no: a column with a default would have the table, and its triggers, made anew.
     unbound = models.BooleanField(null=True)
+    pinned = models.BooleanField(null=True)
 
     objects = MessageQuerySet.as_manager()
 

@@ -33,7 +33,13 @@ _TAG_NAMES = (
 def to_engine(row: Message) -> condense.Message:
     """Return the engine's view of a stored message."""
     ids: dict[str, Any] = {name: _text(getattr(row, name)) for name in _TAG_NAMES}
-    tags = condense.Tags(**ids, cleared=row.cleared, undone=row.undone, unbound=bool(row.unbound))
+    tags = condense.Tags(
+        **ids,
+        cleared=row.cleared,
+        undone=row.undone,
+        pinned=bool(row.pinned),
+        unbound=bool(row.unbound),
+    )
     return condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
         content=condense.content_from_api(row.content),

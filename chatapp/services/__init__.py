@@ -17,6 +17,8 @@
 ``shelves``        pinning, folders and the archive
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
+``locks``          what all that changes a context begins with
+``pins``           what the model keeps word for word
 ``versions``       what an edit or another answer sets aside, and showing it again
 """
 
@@ -81,6 +83,7 @@ from chatapp.services.history import (
 )
 from chatapp.services.imports import Imported, import_conversation
 from chatapp.services.leftovers import close_titles, has_unfinished
+from chatapp.services.pins import pin_message, unpin_message
 from chatapp.services.questions import ANSWER, answer_question
 from chatapp.services.queue import (
     change_queued,
@@ -153,6 +156,7 @@ __all__ = [
     "note_look_around",
     "own_commands",
     "pack_workspace",
+    "pin_message",
     "place_conversation",
     "preferences_of",
     "prepare_owner",
@@ -180,5 +184,6 @@ __all__ = [
     "try_server",
     "undo_condensation",
     "undo_rewind",
+    "unpin_message",
     "was_queued",
 ]

@@ -12,7 +12,7 @@ from chatapp.models import Conversation
 _FIELDS = (
     "seq", "position", "role", "content", "created_at", "hidden", "undone",
     "condense_id", "condense_parent", "truncation_id", "truncation_parent",
-    "clear_id", "rewind_parent",
+    "clear_id", "rewind_parent", "pinned",
 )  # fmt: skip
 
 

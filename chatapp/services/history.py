@@ -6,11 +6,8 @@ refusal: somebody clicked twice, or a line was lost before the answer came.
 
 import logging
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -24,6 +21,7 @@ from chatapp.models.conversations import MessageQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
 from chatapp.services.errors import Refused
+from chatapp.services.locks import lock, refuse_while_running
 from chatapp.services.versions import is_shown, show_version
 
 log = logging.getLogger(__name__)
@@ -81,13 +79,13 @@ def rewind_conversation(
 
     The record is known by the client's ``key``: for one that was here before, nothing happens.
     """
-    with _locked(conversation) as locked:
+    with lock(conversation) as locked:
         key = key or uuid.uuid4()
         if known := Rewind.objects.filter(pk=key).first():
             if known.conversation_id != locked.pk:
                 raise Refused(_("This was done in another conversation. Reload the page."))
             return known
-        _refuse_while_running(locked)
+        refuse_while_running(locked)
         if not locked.messages.filter(seq=to_seq, rewind_parent=None).exists():
             raise Refused(_("This message was rewound already. Reload the page."))
         name = _checkpoint_before(locked, to_seq) if files else ""
@@ -98,11 +96,11 @@ def rewind_conversation(
 
 def undo_rewind(*, rewind: Rewind) -> None:
     """Show again what the rewind hid; refused once something new was written."""
-    with _locked(rewind.conversation) as locked:
+    with lock(rewind.conversation) as locked:
         fresh = Rewind.objects.filter(pk=rewind.pk)
         if fresh.exclude(undone_at=None).exists():
             return
-        _refuse_while_running(locked)
+        refuse_while_running(locked)
         if not fresh.undoable().exists():
             raise Refused(_("Something new was written since, so this rewind can't be undone."))
         files = fresh.get().files_before
@@ -113,10 +111,10 @@ def undo_rewind(*, rewind: Rewind) -> None:
 
 def switch_version(*, rewind: Rewind) -> None:
     """Go to the version that a rewind set aside; refused while something runs."""
-    with _locked(rewind.conversation) as locked:
+    with lock(rewind.conversation) as locked:
         fresh = Rewind.objects.get(pk=rewind.pk)
         if not is_shown(fresh):
-            _refuse_while_running(locked)
+            refuse_while_running(locked)
             show_version(locked, fresh)
 
 
@@ -131,12 +129,12 @@ def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
 
 def undo_condensation(*, condensation: Condensation) -> None:
     """Bring the originals back into what the model sees; refused when they would not fit."""
-    with _locked(condensation.conversation) as locked:
+    with lock(condensation.conversation) as locked:
         attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
         message = attempt.message
         if attempt.status == Condensation.Status.UNDONE:
             return
-        _refuse_while_running(locked)
+        refuse_while_running(locked)
         if attempt.status != Condensation.Status.SUCCEEDED or message is None:
             raise Refused(_("Only a condensation in force can be undone."))
         if message.hidden:
@@ -150,14 +148,14 @@ def undo_condensation(*, condensation: Condensation) -> None:
 
 def put_back(*, condensation: Condensation, index: int) -> None:
     """Tell the model a fact again that a condensation lost, as a message of its own."""
-    with _locked(condensation.conversation) as locked:
+    with lock(condensation.conversation) as locked:
         row = Condensation.objects.get(pk=condensation.pk)
         receipt = row.receipt
         if index >= len(receipt.findings):
             raise Refused(_("There is no such fact in this record."))
         if receipt.findings[index].state == "kept":
             return
-        _refuse_while_running(locked)
+        refuse_while_running(locked)
         block = _put_back_block(receipt.findings[index].probe)
         message = condense.Message(role="user", content=(block,))
         tokens = condense.count_message(message, budgets.COUNTER)
@@ -171,21 +169,6 @@ def _put_back_block(fact: condense.Probe) -> condense.TextBlock:
     return condense.TextBlock(
         f"From the part of this conversation that the summary replaces ({kind}): {fact.text}"
     )
-
-
-@contextmanager
-def _locked(conversation: Conversation) -> Iterator[Conversation]:
-    """Lock a conversation for one transaction."""
-    with transaction.atomic():
-        yield Conversation.objects.select_for_update().get(pk=conversation.pk)
-
-
-def _refuse_while_running(conversation: Conversation) -> None:
-    turn = conversation.turns.unfinished().first()
-    if turn and turn.condenses:
-        raise Refused(_("The context is being condensed. Cancel that first."))
-    if turn:
-        raise Refused(_("A turn is running. Stop it first."))
 
 
 def _refuse_if_too_large(conversation: Conversation) -> None:

@@ -45,6 +45,9 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
             done = _("%s, taken back") % done if facts["undone_at"] else done
         case AuditEntry.Kind.QUESTION:
             done = f"{Question.Status(facts['status']).label}: {facts['tool']}"
+        case AuditEntry.Kind.PIN:
+            said = _("message %s, taken off") if facts["unpinned_at"] else _("message %s")
+            done = said % facts["seq"]
         case _:
             return str(entry.get_kind_display())
     return f"{entry.get_kind_display()}: {done}"

@@ -131,6 +131,10 @@ class Builder:
             versions=self._choice(message) if present and (rests or by_user) else None,
             hidden_by=self.hiders.of(message),
             rewindable=present,
+            pinned=present and bool(message.pinned),
+            pinnable=present
+            and not message.hidden
+            and not (message.is_summary or message.is_marker),
             editable=by_user and present and _has_words(engine),
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,

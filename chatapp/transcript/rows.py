@@ -146,7 +146,8 @@ class MessageRow:
     """A message of the user or the agent; an agent's row includes the results of its tools.
 
     ``turn`` is set on the last message of a turn that took more than one call. ``cut`` says that
-    an answer is not whole; where it is the last one, it is ``continuable``.
+    an answer is not whole; where it is the last one, it is ``continuable``. What is ``pinned`` the
+    model keeps word for word; ``pinnable`` is what it sees.
     """
 
     id: str
@@ -162,6 +163,8 @@ class MessageRow:
     hidden_by: HiddenBy | None = None
     editable: bool = False
     rewindable: bool = False
+    pinned: bool = False
+    pinnable: bool = False
     continuable: bool = False
     repeatable: bool = False
     template: ClassVar[str] = "chat/rows/message.html"

@@ -13,6 +13,7 @@ from chatapp.models import (
     Condensation,
     Conversation,
     Message,
+    Pin,
     Question,
     Rewind,
     audit,
@@ -20,7 +21,7 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 
-_RECORDS: tuple[type[Recorded], ...] = (Condensation, Rewind, Question)
+_RECORDS: tuple[type[Recorded], ...] = (Condensation, Rewind, Question, Pin)
 
 
 @dataclass(slots=True)

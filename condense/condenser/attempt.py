@@ -66,7 +66,11 @@ class AttemptRunner:
             if veto:
                 raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
             raise
-        await self.log.succeeded(self.attempt, reduction)
+        try:
+            await self.log.succeeded(self.attempt, reduction)
+        except CondenseError as error:
+            await self._failed(error, rest)
+            raise
         return reduction
 
     async def _reduce_or_fail(self) -> Reduction:

@@ -38,6 +38,19 @@ def loses_pins(situation: Situation, reduction: Reduction) -> bool:
     return not all(pin in carried for pin in carried_pins(situation, hidden))
 
 
+def shows_pin(effective: Sequence[Message], message: Message) -> bool:
+    """Whether the model reads a pinned message word for word: itself, or in what carries it."""
+    heading, blocks = _pin(message)
+    shown = (_pin(one)[1] for one in effective if one.id == message.id)
+    carried = (found[1] for found in _carried_by(effective) if found[0] == heading)
+    return any(one == blocks for one in (*shown, *carried))
+
+
+def carried_pin_ids(effective: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the messages that summaries and markers carry word for word."""
+    return frozenset(_id_in(heading) for heading, _blocks in _carried_by(effective))
+
+
 def _is_pinned(message: Message) -> bool:
     return message.tags.pinned and not message.taken_back
 
@@ -49,6 +62,12 @@ def _pins(messages: Iterable[Message]) -> Iterator[tuple[str, list[Block]]]:
             yield from _carried(message.blocks)
         elif _is_pinned(message):
             yield _pin(message)
+
+
+def _carried_by(messages: Iterable[Message]) -> Iterator[tuple[str, list[Block]]]:
+    for message in messages:
+        if message.is_summary or message.is_marker:
+            yield from _carried(message.blocks)
 
 
 def _pin(message: Message) -> tuple[str, list[Block]]:

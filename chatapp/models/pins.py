@@ -1,0 +1,59 @@
+"""What the model is to keep word for word, whatever hides the message."""
+
+import hashlib
+import uuid
+from typing import Self
+
+from django.db import models
+from django.utils import timezone
+
+from chatapp.models import chain, fields
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet, said
+from chatapp.models.conversations import Conversation, Message
+
+
+class PinQuerySet(RecordedQuerySet["Pin"]):
+    """Pins by whether they are in force."""
+
+    def in_force(self, conversation_id: uuid.UUID) -> Self:
+        """Return the pins of a conversation that nobody took off, on messages still part of it."""
+        return self.filter(
+            conversation=conversation_id, unpinned_at=None, message__rewind_parent=None
+        )
+
+
+class Pin(Recorded):
+    """A pin on message ``seq``, put on and taken off; a message has one at most.
+
+    ``digest`` is what the message said when it was pinned, as a hash: as much as its text, it is
+    something that can be erased. ``Message.pinned`` says the same for the engine.
+    """
+
+    KIND = AuditEntry.Kind.PIN
+    FACTS = ("seq", "tokens", "pinned_at", "unpinned_at")
+    CONTENTS = ("digest",)
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="pins")
+    message = models.OneToOneField(Message, models.CASCADE, related_name="pin")
+    seq = models.PositiveIntegerField()
+    tokens = models.PositiveIntegerField()
+    digest = fields.CharField(max_length=64, blank=True)
+    pinned_at = models.DateTimeField(default=timezone.now)
+    unpinned_at = models.DateTimeField(null=True)
+
+    objects = PinQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        """Name the pin by its message."""
+        return f"Pin on message {self.seq}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the message says, byte for byte, what it said when it was pinned."""
+        return self.digest == digest_of(self.message)
+
+
+def digest_of(message: Message) -> str:
+    """Return the hash of all that a message says."""
+    text = chain.written(said(message.role, message.content))
+    return hashlib.sha256(text.encode()).hexdigest()

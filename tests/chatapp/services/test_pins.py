@@ -1,0 +1,203 @@
+"""A pin keeps a message word for word; it is on record, and never silently lost."""
+
+import json
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+
+import condense
+from chatapp import services
+from chatapp.context.pins import find_broken
+from chatapp.models import Conversation, Message, Pin, Profile, Turn, store
+from chatapp.upkeep import audit
+from tests.chatapp.audited import entries, problems, raw
+from tests.chatapp.conftest import Say, reduction_of, summarise
+
+RULE = "Port 8080 must never change.\n\tNot even \u201con Fridays\u201d \U0001f600."
+
+
+def pins(conversation: Conversation) -> list[int]:
+    """Return the numbers of the messages that are pinned, as the engine is told."""
+    return [one.seq for one in store.read_effective(conversation.pk) if one.tags.pinned]
+
+
+def carrying(conversation: Conversation, *hidden: Message) -> Message:
+    """Return the summary behind which messages are hidden, with what is pinned among them."""
+    seen = [store.to_engine(Message.objects.get(pk=one.pk)) for one in hidden]
+    heading = "## Pinned Message, Verbatim ({0.role}, {0.id})\n{0.text}"
+    carried = [condense.TextBlock(heading.format(one)) for one in seen if one.tags.pinned]
+    summary = condense.Message(
+        role="user",
+        content=(condense.TextBlock("What was said."), *carried),
+        tags=condense.Tags(condense_id=uuid.uuid4().hex),
+    )
+    return store.apply_reduction(conversation.pk, reduction_of(summary, tuple(o.id for o in seen)))
+
+
+def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
+    conversation: Conversation, say: Say
+) -> None:
+    """Asked for twice, it is done once; each change is an entry of the chain, without a text."""
+    say("user", RULE)
+    say("assistant", "Noted.")
+    for _ in range(2):
+        services.pin_message(conversation=conversation, seq=1)
+    services.pin_message(conversation=conversation, seq=2)
+    assert pins(conversation) == [1, 2]
+    for _ in range(2):
+        services.unpin_message(conversation=conversation, seq=1)
+    assert pins(conversation) == [2]
+    services.pin_message(conversation=conversation, seq=1)
+    told = [(one.kind, json.loads(one.payload)["facts"]) for one in entries(conversation)]
+    assert [(kind, say["seq"], bool(say["unpinned_at"])) for kind, say in told] == [
+        ("pin", 1, False),
+        ("pin", 2, False),
+        ("pin", 1, True),
+        ("pin", 1, False),
+    ]
+    assert problems(conversation) == []
+    assert not any("8080" in one.payload for one in entries(conversation))
+
+
+@pytest.mark.parametrize(
+    "columns", [{"digest": "0" * 64}, {"seq": 7}, {"unpinned_at": "2026-01-01T00:00Z"}]
+)
+def test_who_changes_a_pin_is_found(
+    conversation: Conversation, say: Say, columns: dict[str, object]
+) -> None:
+    """What it says, where it is, and whether it is on."""
+    say("user", RULE)
+    services.pin_message(conversation=conversation, seq=1)
+    kept = list(raw(Pin).values())
+    raw(Pin).update(**columns)
+    assert problems(conversation)
+    raw(Pin).update(**kept[0])
+    assert problems(conversation) == []
+
+
+def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
+    conversation: Conversation, say: Say
+) -> None:
+    """Nothing that is not there, that was rewound, or that the engine wrote."""
+    say("user", RULE)
+    say("assistant", "Noted.")
+    services.rewind_conversation(conversation=conversation, to_seq=2)
+    say("assistant", "Yes.")
+    made = summarise(conversation)
+    for seq in (0, 2, made.seq, 10**30):
+        with pytest.raises(services.Refused, match="no part of the conversation"):
+            services.pin_message(conversation=conversation, seq=seq)
+    assert not Pin.objects.exists()
+
+
+def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, say: Say) -> None:
+    """A promise that could not be kept is refused, and leaves nothing behind."""
+    say("user", RULE)
+    say("assistant", "Noted.")
+    summarise(conversation)
+    with pytest.raises(services.Refused, match="would not see message 1 word for word"):
+        services.pin_message(conversation=conversation, seq=1)
+    assert not Pin.objects.exists()
+    assert not Message.objects.filter(pinned=True).exists()
+    assert entries(conversation) == []
+
+
+def test_nothing_is_pinned_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
+    """The agent knows the pins that there were when it began."""
+    say("user", RULE)
+    services.pin_message(conversation=conversation, seq=1)
+    say("assistant", "Noted.")
+    Turn.objects.create(conversation=conversation)
+    with pytest.raises(services.Refused, match="A turn is running"):
+        services.pin_message(conversation=conversation, seq=2)
+    with pytest.raises(services.Refused, match="A turn is running"):
+        services.unpin_message(conversation=conversation, seq=1)
+    assert pins(conversation) == [1]
+
+
+def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(
+    conversation: Conversation, say: Say
+) -> None:
+    """Up to a quarter of it goes to pins; what was taken off counts no more."""
+    Profile.objects.filter(pk=conversation.profile_id).update(context_window=10_000)
+    for tokens in (2_000, 500, 1):
+        say("user", RULE, tokens=tokens)
+    services.pin_message(conversation=conversation, seq=1)
+    services.pin_message(conversation=conversation, seq=2)
+    with pytest.raises(services.Refused) as caught:
+        services.pin_message(conversation=conversation, seq=3)
+    assert str(caught.value) == (
+        "This message takes about 1 tokens, and what is pinned already 2,500. "
+        "Pins may take 2,500, which is 25 % of the window of 10,000."
+    )
+    services.unpin_message(conversation=conversation, seq=2)
+    services.pin_message(conversation=conversation, seq=3)
+    assert pins(conversation) == [1, 3]
+
+
+def test_a_rewind_takes_a_pin_along_and_its_undo_brings_it_back(
+    conversation: Conversation, say: Say
+) -> None:
+    """It goes and comes with its message."""
+    say("user", "Hello.")
+    say("assistant", RULE)
+    services.pin_message(conversation=conversation, seq=2)
+    rewound = services.rewind_conversation(conversation=conversation, to_seq=2)
+    assert pins(conversation) == []
+    services.undo_rewind(rewind=rewound)
+    assert pins(conversation) == [2]
+
+
+def test_an_undo_that_would_lose_a_pin_is_refused(conversation: Conversation, say: Say) -> None:
+    """The summary that comes back knows nothing of what was pinned since."""
+    first = say("user", RULE)
+    second = say("assistant", "Noted.")
+    made = carrying(conversation, first, second)
+    rewound = services.rewind_conversation(conversation=conversation, to_seq=made.seq)
+    services.pin_message(conversation=conversation, seq=1)
+    with pytest.raises(services.Refused, match="would not see message 1"):
+        services.undo_rewind(rewind=rewound)
+    services.unpin_message(conversation=conversation, seq=1)
+    services.undo_rewind(rewind=rewound)
+    assert [one.id for one in store.read_effective(conversation.pk)] == [str(made.pk)]
+
+
+def test_what_a_summary_carries_may_be_unpinned_and_pinned_again(
+    conversation: Conversation, say: Say
+) -> None:
+    """The model still reads it."""
+    first = say("user", RULE)
+    second = say("assistant", "Noted.")
+    services.pin_message(conversation=conversation, seq=1)
+    carrying(conversation, first, second)
+    services.unpin_message(conversation=conversation, seq=1)
+    services.pin_message(conversation=conversation, seq=1)
+    assert find_broken(conversation.pk, store.read_effective(conversation.pk)) == ""
+
+
+def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say) -> None:
+    """Wherever they changed: in the message, or in what carries it."""
+    first = say("user", RULE)
+    services.pin_message(conversation=conversation, seq=1)
+    made = carrying(conversation, first)
+    kept, there = made.content, Message.objects.get(pk=first.pk).content
+    raw(Message).filter(pk=made.pk).update(content=[*kept[:1], {**kept[1], "text": "Port 80"}])
+    broken = find_broken(conversation.pk, store.read_effective(conversation.pk))
+    assert broken.startswith("The model would not see message 1 word for word")
+    raw(Message).filter(pk=made.pk).update(content=kept)
+    raw(Message).filter(pk=first.pk).update(content=[{"type": "text", "text": RULE + " "}])
+    broken = find_broken(conversation.pk, store.read_effective(conversation.pk))
+    assert broken.startswith("Message 1 is not what it was when it was pinned")
+    raw(Message).filter(pk=first.pk).update(content=there)
+
+
+def test_pins_of_others_are_their_own(conversation: Conversation, say: Say, bob: User) -> None:
+    """Those of one conversation say nothing of another."""
+    say("user", RULE)
+    services.pin_message(conversation=conversation, seq=1)
+    other = services.start_conversation(owner=bob)
+    with pytest.raises(services.Refused):
+        services.unpin_message(conversation=other, seq=1)
+    assert pins(conversation) == [1]
+    assert audit.verify(other).holds

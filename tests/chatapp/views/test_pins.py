@@ -1,0 +1,80 @@
+"""Pinning over HTTP: from a message's actions, by its owner."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services
+from chatapp.models import Conversation, Message, Profile
+from tests.chatapp.conftest import Say, summarise
+
+HTMX = {"HX-Request": "true"}
+MARK = "Pinned: the model keeps this word for word"
+
+
+def press(browser: Client, conversation: Conversation, name: str, seq: int = 1) -> tuple[int, str]:
+    """Press a button of a message; return status and what is said."""
+    answer = browser.post(reverse(name, args=[conversation.pk, seq]), headers=HTMX)
+    return answer.status_code, answer.text
+
+
+def test_a_message_is_pinned_and_unpinned_from_its_actions(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Of the user and of the agent alike; the page shows it, and so does the record."""
+    say("user", "Never push.")
+    say("assistant", "Understood.")
+    page = reverse("chat", args=[conversation.pk])
+    assert MARK not in browser.get(page).text
+    for seq in (1, 2):
+        assert press(browser, conversation, "pin_message", seq) == (204, "")
+    assert browser.get(page).text.count(MARK) == 2
+    assert press(browser, conversation, "unpin_message") == (204, "")
+    shown = browser.get(page).text
+    assert shown.count(MARK) == 1
+    assert reverse("unpin_message", args=[conversation.pk, 2]) in shown
+    record = browser.get(reverse("audit", args=[conversation.pk])).text
+    assert record.count("Pin: message 1, taken off") == record.count("Pin: message 2") == 1
+
+
+def test_only_what_the_model_sees_can_be_pinned(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """There is no button where it would be refused."""
+    say("user", "Never push.")
+    summarise(conversation)
+    shown = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert reverse("pin_message", args=[conversation.pk, 1]) not in shown
+    status, said = press(browser, conversation, "pin_message")
+    assert status == 422
+    assert "would not see message 1 word for word" in said
+
+
+def test_a_pin_that_cannot_fit_is_refused_with_the_numbers(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """As a sentence where the person is."""
+    say("user", "Never push.", tokens=3_000)
+    Profile.objects.filter(pk=conversation.profile_id).update(context_window=10_000)
+    status, said = press(browser, conversation, "pin_message")
+    assert status == 422
+    assert "about 3,000 tokens" in said
+    assert "2,500, which is 25 % of the window of 10,000" in said
+
+
+@pytest.mark.parametrize("name", ["pin_message", "unpin_message"])
+def test_nobody_else_pins_anything(
+    bob: User, conversation: Conversation, say: Say, name: str
+) -> None:
+    """Neither somebody else nor somebody who is not signed in, and not by a look at the address."""
+    say("user", "Never push.")
+    if name == "unpin_message":
+        services.pin_message(conversation=conversation, seq=1)
+    stranger, anybody, owner = Client(), Client(), Client()
+    stranger.force_login(bob)
+    owner.force_login(conversation.owner)
+    assert press(stranger, conversation, name)[0] == 404
+    anybody.post(reverse(name, args=[conversation.pk, 1]))
+    assert owner.get(reverse(name, args=[conversation.pk, 1])).status_code == 405
+    assert bool(Message.objects.get(seq=1).pinned) == (name == "unpin_message")
