@@ -50,7 +50,7 @@ class Pin(Recorded):
     @property
     def holds(self) -> bool:
         """Whether the message says, byte for byte, what it said when it was pinned."""
-        return self.digest == digest_of(self.message)
+        return bool(self.digest == digest_of(self.message))
 
 
 def digest_of(message: Message) -> str:

@@ -113,6 +113,11 @@ class Person:
                 conversation=self.conversation, to_seq=seq
             )
 
+    async def pin(self, place: int, on: bool) -> None:
+        if seqs := await self.places():
+            change = services.pin_message if on else services.unpin_message
+            await sync_to_async(change)(conversation=self.conversation, seq=seqs[place % len(seqs)])
+
     async def undo_rewind(self) -> None:
         if last := await self.rewinds.filter(undone_at=None, rewind_parent=None).afirst():
             await sync_to_async(services.undo_rewind)(rewind=last)

@@ -2,7 +2,7 @@
 
 Sends, tools, condensations and truncations are stopped or cancelled wherever they happen to be;
 between them people rewind, take that back, edit, ask for other answers, try again, continue, go
-from version to version, undo, switch profiles, delete and restore.
+from version to version, undo, pin, switch profiles, delete and restore.
 """
 
 from collections.abc import Awaitable, Callable
@@ -39,6 +39,7 @@ STEPS: dict[str, tuple[st.SearchStrategy[object], ...]] = {
     "switch_version": (PLACES, st.booleans()),
     "condense": (MOMENTS, st.booleans()),
     "rewind": (PLACES,),
+    "pin": (PLACES, st.booleans()),
     "undo_rewind": (),
     "undo_condensation": (),
     "switch_profile": (st.booleans(),),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import condense
 from chatapp import services, transcript
+from chatapp.context.pins import find_broken
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -64,6 +65,7 @@ class Witness:
         self.every_call_is_on_record()
         self.what_the_model_sees_is_what_the_tags_say()
         self.what_was_rewound_came_back()
+        self.what_is_pinned_is_there()
 
     def nothing_runs_on(self) -> None:
         assert not Turn.objects.filter(conversation=self.conversation, status="running").exists()
@@ -112,10 +114,18 @@ class Witness:
             elif known := self.rewound_from.pop(one.pk, ""):
                 assert self.what_was_said() == known
 
+    def what_is_pinned_is_there(self) -> None:
+        """Each pin holds: the model reads the message word for word."""
+        pk = self.conversation.pk
+        assert find_broken(pk, store.read_effective(pk)) == ""
+
     def undo_everything(self) -> None:
         """Take back what can be, the latest first: then the model sees all that was said."""
         roomy = Profile.objects.filter(owner=self.conversation.owner_id)
         roomy.update(context_window=ROOMY)
+        # What would hide a message that was pinned since is refused.
+        for row in self.messages.filter(pinned=True, rewind_parent=None):
+            services.unpin_message(conversation=self.conversation, seq=row.seq)
         while True:
             self.undo_condensations()
             assert self.what_the_model_sees_is_all_that_was_said()

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from condense import (
     BESIDE,
     ENVIRONMENT,
+    Attempt,
     CannotFit,
     CompactionChunk,
+    CondenseError,
     Kit,
     Message,
     Reduction,
@@ -21,13 +23,15 @@ from condense import (
     TextChunk,
     Trigger,
     built_in_strategies,
+    carried_pin_ids,
     effective_history,
     hide_behind,
     shape_request,
+    shows_pin,
 )
 from condense.reducing.carrying import newest_request
 from condense.reducing.pinned import carried_pins
-from condense.testing import ScriptedSummarizer
+from condense.testing import RecordingLog, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import IMAGE, call, chat, numbered, result, situation, texts, user
@@ -202,6 +206,40 @@ async def test_a_strategy_that_would_lose_a_pinned_message_fails() -> None:
     assert made.strategy == "ledger"
     (error, _) = bench.log.of("failed")[0]
     assert str(error) == "The strategy hides_all would lose what is pinned"
+
+
+class Refusing(RecordingLog):
+    """A log that does not apply what a rung made."""
+
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
+        if reduction.strategy == "ledger":
+            raise CondenseError("A pin would not hold")
+        await super().succeeded(attempt, reduction)
+
+
+async def test_what_the_log_refuses_to_apply_is_a_failure_of_its_rung() -> None:
+    """It goes on record as one, and the next rung is tried."""
+    log = Refusing()
+    bench = Bench(strategies=("ledger", "sliding_window"))
+    bench.condenser.log = log
+    made = await bench.fit(talk(12), trigger=Trigger.FORCED)
+    assert made is not None
+    assert made.strategy == "sliding_window"
+    ((error, following),) = log.of("failed")
+    assert (str(error), following) == ("A pin would not hold", "sliding_window")
+
+
+@pytest.mark.parametrize("text", [RULE, f"{RULE} ", "Port 80 may change."])
+def test_a_pin_is_shown_where_it_is_read_word_for_word(text: str) -> None:
+    """By itself, or by a summary; another text under its name does not count."""
+    pinned, other = numbered([pin(user(RULE)), user("Go on.")])
+    assert shows_pin([pinned, other], pinned)
+    assert not shows_pin([other], pinned)
+    carried = TextBlock(f"## Pinned Message, Verbatim (user, {pinned.id})\n{text}")
+    summary = Message("user", (TextBlock("S"), carried), tags=Tags(condense_id="c"))
+    assert shows_pin([summary, other], pinned) == (text == RULE)
+    assert carried_pin_ids([summary, other]) == {pinned.id}
+    assert carried_pin_ids([other]) == frozenset()
 
 
 def test_what_held_only_at_a_message_s_moment_is_not_carried() -> None:
