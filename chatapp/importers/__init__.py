@@ -19,7 +19,8 @@ class Problem:
     reason: str
 
 
-# ``{"role": …, "content": …}`` as condense.Message.from_api takes it, or what was wrong.
+# ``{"role": …, "content": …}`` as condense.Message.from_api takes it, with ``"pinned": True`` where
+# the message is, or what was wrong.
 TranscriptItem = dict[str, Any] | Problem
 
 

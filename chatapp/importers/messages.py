@@ -134,7 +134,8 @@ def _check_message(item: Any) -> dict[str, Any]:
     content = item.get("content")
     if content is not None and not isinstance(content, str | list):
         raise _Unusable(f"Content is text or a list of blocks, not {_name_of(content)}.")
-    return {"role": item["role"], "content": content}
+    pinned = {"pinned": True} if item.get("pinned") is True else {}
+    return {"role": item["role"], "content": content, **pinned}
 
 
 def _check_block(block: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -15,6 +16,7 @@ from chatapp.providers import keyless_spec
 from chatapp.services.accounts import preferences_of
 from chatapp.services.conversations import start_conversation
 from chatapp.services.errors import Refused
+from chatapp.services.pins import pin_message
 
 BATCH = 500
 
@@ -38,18 +40,24 @@ def import_conversation(
     """Store ``messages`` as a new conversation; refused when there are none.
 
     The user's default profile answers it if all of it fits there, otherwise another that is large
-    enough; where there is none, a profile without a key and with a large window is made.
+    enough; where there is none, a profile without a key and with a large window is made. What is
+    pinned stays so as long as it fits there.
     """
     conversation = start_conversation(owner=owner, title=title)
     count = tokens = 0
+    pinned: list[int] = []
     for batch in itertools.batched(messages, BATCH):
         counted = [(one, condense.count_message(one, budgets.COUNTER)) for one in batch]
+        pinned += [seq for seq, one in enumerate(batch, count + 1) if one.tags.pinned]
         tokens += sum(size for _message, size in counted)
         count += store.append_many(conversation.pk, counted)
     if not count:
         raise Refused("The file holds no message that can be used.")
     conversation.profile = profile = _find_profile(conversation, tokens)
     conversation.save(update_fields=["profile"])
+    for seq in pinned:
+        with suppress(Refused):
+            pin_message(conversation=conversation, seq=seq)
     return Imported(conversation, count, profile)
 
 

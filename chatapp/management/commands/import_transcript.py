@@ -73,4 +73,5 @@ def _usable(importer: Importer, file: Path, problems: list[Problem]) -> Iterator
         if isinstance(item, Problem):
             problems.append(item)
         else:
-            yield condense.Message.from_api(item)
+            pinned = bool(item.pop("pinned", False))
+            yield condense.Message.from_api(item).with_tags(pinned=pinned)

@@ -2,9 +2,12 @@
 
 import json
 import uuid
+from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 
 import condense
 from chatapp import services
@@ -190,6 +193,25 @@ def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say
     broken = find_broken(conversation.pk, store.read_effective(conversation.pk))
     assert broken.startswith("Message 1 is not what it was when it was pinned")
     raw(Message).filter(pk=first.pk).update(content=there)
+
+
+def test_pins_outlive_export_and_import(
+    conversation: Conversation, say: Say, tmp_path: Path, alice: User
+) -> None:
+    """Byte for byte, as often as one likes, also where a summary hides them."""
+    first, second, _third = say("user", RULE), say("assistant", "Noted."), say("user", "Go on.")
+    services.pin_message(conversation=conversation, seq=1)
+    carrying(conversation, first, second)
+    file = tmp_path / "talk.json"
+    for _ in range(2):
+        file.write_bytes(b"".join(services.export_messages(conversation)))
+        call_command("import_transcript", file, user="alice", stdout=StringIO())
+        conversation = Conversation.objects.filter(owner=alice).latest("created_at")
+        pin = conversation.pins.get()
+        assert pin.holds
+        assert pin.message.content == first.content
+        assert pins(conversation) == [1]
+        assert problems(conversation) == []
 
 
 def test_pins_of_others_are_their_own(conversation: Conversation, say: Say, bob: User) -> None:
