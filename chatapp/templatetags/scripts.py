@@ -41,6 +41,9 @@ def script_texts() -> SafeString:
             },
             "nothingToRewind": _("There is no message of yours to go back to yet."),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
+            "condenseLater": _(
+                "The answer is still being written. Stop it, or condense when it is done."
+            ),
             "stillRunning": _(
                 "The answer is still being written. Stop it, or edit when it is done."
             ),

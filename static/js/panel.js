@@ -13,8 +13,9 @@ let last = { bar: null, condensing: null, notice: null, profile: null };
 let ticking = 0;
 // Whether a condensation was asked for, and nothing is known of it yet.
 let asked = false;
-// By which a condensation is asked for.
+// By which a condensation is asked for, and which turn is in its way.
 let line = null;
+let turn = () => "";
 // Seconds from this page's clock to the server's, in which its moments are given.
 let ahead = 0;
 
@@ -114,7 +115,8 @@ export function refusePanel() {
 
 function start(focus) {
   if (!ask(line, focus)) return false;
-  keep.reset();
+  // While a turn runs it will be refused, and what was to be kept is not lost.
+  if (!turn()) keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
   return true;
@@ -123,12 +125,14 @@ function start(focus) {
 /** Condense as the button does; return why that can't be, "" where it was asked for. */
 export function condenseNow(focus) {
   if (condense.ariaDisabled === "true") return document.getElementById("condense-tip").textContent;
+  if (turn()) return text("condenseLater");
   return start(focus) ? "" : text("tryLater");
 }
 
 /** `running` says which turn runs. */
 export function startPanel(socket, running) {
   line = socket;
+  turn = running;
   condense.addEventListener("click", () => {
     if (condense.ariaDisabled !== "true") start("");
   });

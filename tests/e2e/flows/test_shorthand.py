@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 from tests.e2e.flows.chat import Chat
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.serving import Server
-from tests.standin.behaviours import Reply
+from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
 REVIEW = "---\ndescription: Look closely\nargument-hint: file\n---\nReview $1 closely."
@@ -150,3 +150,18 @@ def test_condense_takes_what_to_keep(open_chat: OpenChat, standin: Standin) -> N
     expect(chat.rows("Context condensed")).to_be_visible()
     expect(chat.box).to_have_value("")
     assert "the number" in json.dumps(standin.requests[-1].body)
+
+
+def test_what_to_keep_is_not_lost_while_the_agent_works(
+    open_chat: OpenChat, standin: Standin
+) -> None:
+    """It stays in the composer, with the reason below, until it can be done."""
+    chat = open_chat()
+    standin.then(Reply("One. " * 60), Reply("One two three.", gate=Gate()))
+    chat.ask("Remember 4711. " * 60)
+    chat.type("Count.")
+    expect(chat.rows("Agent").last).to_contain_text("One two")
+    chat.type("/condense the number")
+    expect(chat.status("condense when it is done")).to_be_visible()
+    expect(chat.box).to_have_value("/condense the number")
+    expect(chat.alert).to_have_count(0)
