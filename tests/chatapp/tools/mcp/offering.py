@@ -63,7 +63,7 @@ class Offering:
         except asyncio.CancelledError:
             self.cancelled.set()
             if self.told:
-                self.told.touch()  # noqa: ASYNC240 - it is about to end
+                self.told.touch()
             raise
         return ""
 
