@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp import services, transcript
+from chatapp import inspector, services, transcript
 from chatapp.forms import AttemptFilter
-from chatapp.models import Condensation, Message
+from chatapp.models import Condensation, Conversation, Message
 from chatapp.models.paging import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
@@ -52,7 +52,16 @@ def show_condensations(request: Request) -> HttpResponse:
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
     net = transcript.net_of(request.user, totals)
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
+    context |= _draw(request, filters.conversation_chosen)
     return render(request, "condensations/page.html", context)
+
+
+def _draw(request: Request, pk: uuid.UUID | None) -> dict[str, Any]:
+    """Return the one conversation that is shown, and its chart."""
+    own = Conversation.objects.owned_by(request.user).present()
+    if pk is None or (conversation := own.filter(pk=pk).first()) is None:
+        return {}
+    return {"conversation_shown": conversation, "course": inspector.draw_course(conversation)}
 
 
 def _download(

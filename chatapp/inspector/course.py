@@ -1,0 +1,137 @@
+"""How large a conversation's context was over its turns, every condensation as a drop."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F
+
+from chatapp.models import Condensation, Conversation, ModelCall
+
+# The latest, each the end of a turn or a drop.
+STEPS = 200
+WIDTH, HEIGHT = 400, 120
+# Numbers closer to each other than this would lie on each other.
+APART = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The size of the context when a turn's latest call was made, or around a condensation."""
+
+    when: datetime
+    before: int
+    tokens: int
+    turn: object = None
+    call: int | None = None
+    drop: Condensation | None = None
+
+    @property
+    def saved(self) -> int:
+        """By how many tokens it made the context smaller."""
+        return self.before - self.tokens
+
+    @property
+    def measured(self) -> bool:
+        """Whether none of its sizes is an estimate."""
+        one = self.drop
+        return one is None or (one.tokens_before_measured and one.tokens_after_measured)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A moment's place in the chart; turns and drops are numbered, each on their own.
+
+    The number of a drop is ``shown`` in the chart where there is room for it.
+    """
+
+    moment: Moment
+    number: int
+    x: float
+    top: float
+    y: float
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The latest steps, oldest first, of which the largest context was ``most`` tokens.
+
+    ``cut`` says that there were more before them.
+    """
+
+    steps: Sequence[Step]
+    most: int
+    cut: bool
+    width: int = WIDTH
+    height: int = HEIGHT
+
+    @property
+    def drops(self) -> Sequence[Step]:
+        """The condensations among the steps."""
+        return [one for one in self.steps if one.moment.drop]
+
+    @property
+    def turns(self) -> Sequence[Step]:
+        """The other steps."""
+        return [one for one in self.steps if not one.moment.drop]
+
+    @property
+    def line(self) -> str:
+        """The path through all steps, as SVG has it."""
+        return "M" + "L".join(f"{one.x:.1f} {y:.1f}" for one in self.steps for y in _ends(one))
+
+
+def draw_course(conversation: Conversation) -> Course | None:
+    """Return how large the context was, None where nothing made it smaller."""
+    moments = sorted([*_calls(conversation), *_drops(conversation)], key=lambda one: one.when)
+    # Of a turn's calls in a row, the last stands for all.
+    rows = itertools.groupby(moments, lambda one: one.drop or one.turn)
+    steps = [[*row][-1] for _key, row in rows]
+    numbers = [*_number(steps)]
+    latest = steps[-STEPS:]
+    if not any(one.drop for one in latest):
+        return None
+    most = max(max(one.before, one.tokens) for one in latest) or 1
+    places = _place(latest, numbers[-STEPS:], most)
+    return Course([*places], most, len(steps) > len(latest))
+
+
+def _calls(conversation: Conversation) -> Iterator[Moment]:
+    """Yield the calls for an answer of which the provider told how much it read."""
+    prompt = F("tokens_input") + F("tokens_cache_read") + F("tokens_cache_write")
+    calls = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
+    found = calls.annotate(prompt=prompt).filter(prompt__gt=0)
+    for pk, turn, when, tokens in found.values_list("pk", "turn", "created_at", "prompt"):
+        yield Moment(when, tokens, tokens, turn=turn or f"call {pk}", call=pk)
+
+
+def _drops(conversation: Conversation) -> Iterator[Moment]:
+    made = conversation.condensations.filter(tokens_after__isnull=False)
+    for one in made.brief():
+        yield Moment(one.started_at, one.tokens_before, one.tokens_after or 0, drop=one)
+
+
+def _number(moments: Sequence[Moment]) -> Iterator[int]:
+    """Yield the number of each: of its turn, or of its drop."""
+    turns, drops = dict[object, int](), itertools.count(1)
+    for one in moments:
+        yield next(drops) if one.drop else turns.setdefault(one.turn, len(turns) + 1)
+
+
+def _place(moments: Sequence[Moment], numbers: Sequence[int], most: int) -> Iterator[Step]:
+    width, taken = WIDTH / len(moments), -float(APART)
+    for index, (one, number) in enumerate(zip(moments, numbers, strict=True)):
+        x = (index + 0.5) * width
+        shown = one.drop is not None and x - taken >= APART
+        taken = x if shown else taken
+        yield Step(one, number, x, _height(one.before, most), _height(one.tokens, most), shown)
+
+
+def _height(tokens: int, most: int) -> float:
+    return HEIGHT * (1 - tokens / most)
+
+
+def _ends(step: Step) -> tuple[float, ...]:
+    return (step.top, step.y) if step.moment.drop else (step.y,)

@@ -1,0 +1,102 @@
+"""The chart of a conversation's context over its turns, on its list of condensations."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from chatapp import inspector, services
+from chatapp.inspector.course import STEPS, Course
+from chatapp.models import Conversation, ModelCall, Turn
+from tests.chatapp.views.test_condensations import attempt
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def call(turn: Turn, minute: int, tokens: int, *, purpose: str = "chat") -> ModelCall:
+    """Store the record of a call."""
+    return ModelCall.objects.create(
+        conversation=turn.conversation,
+        turn=turn,
+        purpose=purpose,
+        tokens_input=tokens - 100 if tokens else 0,
+        tokens_cache_read=100 if tokens else 0,
+        created_at=NOON + timedelta(minutes=minute),
+    )
+
+
+def turn_of(conversation: Conversation) -> Turn:
+    """Store the record of a turn that is over."""
+    return Turn.objects.create(conversation=conversation, finished_at=NOON)
+
+
+def course_of(conversation: Conversation) -> Course:
+    """Return the chart that there is."""
+    course = inspector.draw_course(conversation)
+    assert course
+    return course
+
+
+def test_each_turn_is_a_step_and_each_condensation_a_drop(conversation: Conversation) -> None:
+    """Also within a turn; calls that no provider measured, titles and summaries are none."""
+    first, second = turn_of(conversation), turn_of(conversation)
+    call(first, 0, 1_000)
+    call(first, 1, 6_000)
+    call(first, 2, 0)
+    call(first, 2, 9_999, purpose="summary")
+    call(second, 3, 9_000)
+    attempt(conversation, started_at=NOON + timedelta(minutes=4))
+    attempt(conversation, status="failed", tokens_after=None)
+    call(second, 5, 2_000)
+    course = course_of(conversation)
+    sizes = [(one.number, one.moment.before, one.moment.tokens) for one in course.steps]
+    assert sizes == [(1, 6_000, 6_000), (2, 9_000, 9_000), (1, 9_000, 1_000), (2, 2_000, 2_000)]
+    assert (course.most, course.drops) == (9_000, [course.steps[2]])
+    assert course.drops[0].moment.saved == 8_000
+    assert (course.drops[0].top, round(course.drops[0].y)) == (0, 107)
+
+
+def test_a_long_conversation_shows_its_latest_steps(conversation: Conversation) -> None:
+    """And says so; numbers that would lie on each other are left to the table."""
+    for minute in range(STEPS + 5):
+        attempt(conversation, started_at=NOON + timedelta(minutes=minute))
+    course = course_of(conversation)
+    assert (len(course.steps), course.cut, course.steps[-1].number) == (STEPS, True, STEPS + 5)
+    assert 10 < sum(one.shown for one in course.steps) < 40
+
+
+def test_the_chart_stands_over_the_list_of_one_conversation(
+    browser: Client, conversation: Conversation
+) -> None:
+    """With cost and saving of each drop in a table, in as many queries however long it is."""
+    address, query = reverse("condensations"), {"conversation": str(conversation.pk)}
+    other = services.start_conversation(owner=conversation.owner)
+    attempt(other)
+    made = attempt(conversation, cost=Decimal("0.0123"))
+    call(turn_of(conversation), 0, 5_000)
+    with CaptureQueriesContext(connection) as few:
+        page = browser.get(address, query).text
+    assert page.count('<li class="attempt ') == 1
+    assert page.count('class="course-drop"') == 1
+    for cell in ("≈ 8,000" if not made.tokens_after_measured else "8,000", "$0.0123", "5,000"):
+        assert f"<td>{cell}</td>" in page
+    for minute in range(20):
+        call(turn_of(conversation), minute, 3_000)
+        attempt(conversation)
+    with CaptureQueriesContext(connection) as many:
+        browser.get(address, query)
+    assert len(many) == len(few)
+    assert 'class="course"' not in browser.get(address).text
+
+
+def test_nothing_of_another_persons_conversation_is_drawn(browser: Client, bob: User) -> None:
+    """Whoever knows its number."""
+    foreign = services.start_conversation(owner=bob, title="Bob's plans")
+    attempt(foreign)
+    page = browser.get(reverse("condensations"), {"conversation": str(foreign.pk)}).text
+    assert "plans" not in page
+    assert 'class="course"' not in page
