@@ -1,9 +1,10 @@
 """How large a conversation's context was over its turns, every condensation as a drop."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import F
 
@@ -103,7 +104,8 @@ def _calls(conversation: Conversation) -> Iterator[Moment]:
     prompt = F("tokens_input") + F("tokens_cache_read") + F("tokens_cache_write")
     calls = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT)
     found = calls.annotate(prompt=prompt).filter(prompt__gt=0)
-    for pk, turn, when, tokens in found.values_list("pk", "turn", "created_at", "prompt"):
+    rows: Iterable[Any] = found.values_list("pk", "turn", "created_at", "prompt")
+    for pk, turn, when, tokens in rows:
         yield Moment(when, tokens, tokens, turn=turn or f"call {pk}", call=pk)
 
 

@@ -12,8 +12,7 @@ from typing import Any, Self
 from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, Coalesce
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -21,22 +20,8 @@ import condense
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation, Message
+from chatapp.models.ranks import rank_by
 from chatapp.models.turns import Hiding, Turn
-
-
-class JulianDay(models.Func):
-    """A moment as a number of days, which SQLite makes of it itself."""
-
-    function = "julianday"
-    output_field = models.FloatField()
-
-
-# What a list is sorted by, as numbers, and what stands for one that is not known.
-_RANKS: dict[str, tuple[Combinable, float]] = {
-    "saved": (models.F("tokens_before") - models.F("tokens_after"), 0.0),
-    "cost": (models.F("cost"), -1.0),
-    "duration": (JulianDay("finished_at") - JulianDay("started_at"), -1.0),
-}
 
 
 class CondensationQuerySet(RecordedQuerySet["Condensation"]):
@@ -54,9 +39,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         """Return those with the largest ``rank`` first: by name; newest first without one."""
         if not name:
             return self.newest_first()
-        number, unknown = _RANKS[name]
-        rank = Coalesce(Cast(number, models.FloatField()), models.Value(unknown))
-        return self.annotate(rank=rank).order_by("-rank", "-started_at", "-pk")
+        return self.annotate(rank=rank_by(name)).order_by("-rank", "-started_at", "-pk")
 
     def brief(self) -> Self:
         """Leave out the long texts of the record, which a list does not show."""
