@@ -1,0 +1,84 @@
+"""What is pinned goes through the condensations of real turns, or they are not applied."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from chatapp import services
+from chatapp.models import Condensation, Conversation, Pin, store
+from tests.chatapp.audited import raw
+from tests.chatapp.claude import converse
+from tests.chatapp.live.test_manual_condensing import LONG, SUMMARY
+from tests.chatapp.sockets import open_page
+from tests.chatapp.turns import ask, end
+from tests.standin.behaviours import Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CARRIED = "\n## Pinned Message, Verbatim (assistant, "
+RULE = "Port 8080 must never change."
+
+
+@sync_to_async
+def talk(conversation: Conversation) -> None:
+    """Say enough to be condensed."""
+    for text in (RULE, "The second answer."):
+        end(ask(conversation, LONG), text)
+    conversation.messages.filter(role="user").update(tokens=3_750)
+
+
+@sync_to_async
+def seen(conversation: Conversation) -> str:
+    """Return all that the model sees."""
+    return "\n".join(one.text for one in store.read_effective(conversation.pk))
+
+
+async def condense(conversation: Conversation, standin: Standin) -> Condensation:
+    """Condense by hand, and return the record of the attempt."""
+    standin.then(Reply(SUMMARY))
+    async with open_page(conversation, conversation.owner) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    return await Condensation.objects.alatest("started_at")
+
+
+async def test_a_summary_carries_what_is_pinned_until_it_is_unpinned(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """Of what was unpinned since, the next one says nothing any more."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    await talk(conversation)
+    await sync_to_async(services.pin_message)(conversation=conversation, seq=2)
+    for _ in range(2):
+        attempt = await condense(conversation, anthropic_standin)
+        assert attempt.status == "succeeded", attempt.error
+        assert (await seen(conversation)).count(CARRIED) == 1
+        assert RULE in await seen(conversation)
+        await talk(conversation)
+    await sync_to_async(services.unpin_message)(conversation=conversation, seq=2)
+    await condense(conversation, anthropic_standin)
+    assert CARRIED not in await seen(conversation)
+
+
+async def test_a_pin_whose_bytes_changed_stops_the_condensation(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """The attempt is on record as failed, with the reason, and nothing is hidden."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    await talk(conversation)
+    await sync_to_async(services.pin_message)(conversation=conversation, seq=2)
+    pin = await Pin.objects.aget()
+    # Were it the message that somebody changed, its requests could not be shown as they were sent.
+    await raw(Pin).aupdate(digest="0" * 64)
+    before = await seen(conversation)
+    attempt = await condense(conversation, anthropic_standin)
+    assert attempt.status == "failed"
+    assert attempt.error == (
+        "Message 2 is not what it was when it was pinned. Take its pin off first."
+    )
+    assert await seen(conversation) == before
+    await raw(Pin).aupdate(digest=pin.digest)
