@@ -58,6 +58,7 @@ async def test_a_person_allows_a_tool_of_a_server(
         assert question.tool == "tools__add"
         html = next(f["html"] for f in reversed(page.frames) if f["type"] == "article.upserted")
         assert "May the agent use this tool?" in html
+        assert html.index('class="tool-input"') < html.index("Allow once")
         assert "tools__add" in html
         await answer(browser, question, "once")
         await page.until_idle()
