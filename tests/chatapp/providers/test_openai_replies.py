@@ -245,6 +245,22 @@ async def test_an_error_in_the_stream_is_the_one_it_is(
         await listen(gpt, request("Hi"))
 
 
+@pytest.mark.parametrize("ending", ["refusal", "cut"])
+async def test_what_was_shown_is_not_asked_for_again(
+    gpt: OpenAIProvider, anthropic_standin: Standin, ending: str
+) -> None:
+    """Neither at once, without what was refused, nor later: the words would come twice."""
+    said = {"code": 400, "type": "invalid_request_error", "message": "temperature: unsupported"}
+    raw = Raw(f"data: {json.dumps({'error': said})}\n\n")
+    broken = Scripted("One two three four", broken="cut")
+    refused = Scripted("One two three four", extra=(raw,))
+    anthropic_standin.then(broken if ending == "cut" else refused)
+    with pytest.raises(ProviderError) as raised:
+        await listen(gpt, request("Hi"))
+    assert not raised.value.retryable
+    assert len(anthropic_standin.requests) == 1
+
+
 async def test_comments_and_empty_events_say_nothing(
     gpt: OpenAIProvider, anthropic_standin: Standin
 ) -> None:

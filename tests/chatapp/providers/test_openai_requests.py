@@ -324,3 +324,13 @@ async def test_the_profile_s_wishes_are_told_and_dropped_where_they_are_refused(
     assert (first["temperature"], first["reasoning_effort"]) == (0.5, "none")
     assert ("temperature" in second, "reasoning_effort" in second) == (False, True)
     assert ("temperature" in third, "reasoning_effort" in third) == (False, False)
+
+
+def test_a_signature_that_a_server_refuses_is_left_out() -> None:
+    """Servers that know nothing of it take no field that they do not know."""
+    signed = condense.ToolUseBlock("a", "read_file", {}, {"extra_content": {"google": "x"}})
+    history = (user("Go"), assistant(signed), user(result("ok", "a")))
+    writer = RequestWriter(Model("m", 9_000, 50))
+    assert b"extra_content" in writer.write(request(*history)).body
+    assert writer.adapt("Unknown field: messages[1].tool_calls[0].extra_content")
+    assert b"extra_content" not in writer.write(request(*history)).body
