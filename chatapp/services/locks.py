@@ -12,11 +12,14 @@ from chatapp.services.errors import Refused
 
 
 @contextmanager
-def lock(conversation: Conversation) -> Iterator[Conversation]:
-    """Lock a conversation for one transaction; refused where a pin would not hold after it."""
+def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Conversation]:
+    """Lock a conversation for one transaction; refused where a pin would not hold after it.
+
+    Without ``keeps_pins`` nobody looks: what only takes pins off is open however many are broken.
+    """
     with transaction.atomic():
         yield Conversation.objects.select_for_update().get(pk=conversation.pk)
-        if conversation.pins.exists():
+        if keeps_pins and conversation.pins.exists():
             broken = find_broken(conversation.pk, store.read_effective(conversation.pk))
             if broken:
                 raise Refused(broken)

@@ -32,7 +32,7 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
 
 def unpin_message(*, conversation: Conversation, seq: int) -> None:
     """Take a pin off: what is condensed from now on need not carry the message any more."""
-    with lock(conversation) as own:
+    with lock(conversation, keeps_pins=False) as own:
         message = _find(own, seq)
         if not message.pinned:
             return

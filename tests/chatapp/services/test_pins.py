@@ -195,6 +195,24 @@ def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say
     raw(Message).filter(pk=first.pk).update(content=there)
 
 
+def test_broken_pins_can_all_be_taken_off(conversation: Conversation, say: Say) -> None:
+    """One after the other: none is in the way of another."""
+    for seq in (1, 2):
+        say("user", RULE)
+        services.pin_message(conversation=conversation, seq=seq)
+    kept = list(raw(Pin).values_list("digest", flat=True))
+    raw(Pin).update(digest="0" * 64)
+    with pytest.raises(services.Refused, match="Message 1 is not what it was"):
+        services.rewind_conversation(conversation=conversation, to_seq=2)
+    raw(Pin).update(digest=kept[0])
+    said = raw(Message).first().content
+    raw(Message).update(content=[{"type": "text", "text": "Port 80 may change."}])
+    for seq in (1, 2):
+        services.unpin_message(conversation=conversation, seq=seq)
+    assert pins(conversation) == []
+    raw(Message).update(content=said)
+
+
 def test_pins_outlive_export_and_import(
     conversation: Conversation, say: Say, tmp_path: Path, alice: User
 ) -> None:
