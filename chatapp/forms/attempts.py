@@ -84,6 +84,11 @@ class AttemptFilter(forms.Form):
         return bool(self.chosen.keys() - {"outcome", "sort"})
 
     @property
+    def fills_fields(self) -> bool:
+        """Whether something is chosen in a field that can be seen."""
+        return any(field.name in self.chosen for field in self.visible_fields())
+
+    @property
     def query(self) -> str:
         """The choices but for the outcome, as the rest of an address."""
         return self._rest_without("outcome")

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Any, Self
 
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -29,6 +30,29 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
             "guesses": models.Count("pk", filter=Q(usage_measured=False)),
         }
         return self.values("turn").annotate(**sums).values_list("turn", *sums)
+
+    def owned_by(self, user: User) -> Self:
+        """Return calls in the conversations of ``user`` that were not deleted."""
+        return self.filter(conversation__owner=user, conversation__deleted_at=None)
+
+    def costs_by(self, *columns: str) -> "models.QuerySet[Any, Any]":
+        """Return calls, tokens and cost in USD for each value of ``columns``.
+
+        What was measured is told apart from what was estimated, and ``unpriced`` are the calls
+        whose cost nobody knows.
+        """
+        prompt = models.F("tokens_input") + models.F("tokens_cache_read")
+        measured = Q(usage_measured=True)
+        sums = {
+            "calls": models.Count("pk"),
+            "tokens_in": models.Sum(prompt + models.F("tokens_cache_write")),
+            "tokens_out": models.Sum("tokens_output"),
+            "measured": models.Sum("cost", filter=measured, default=Decimal(0)),
+            "estimated": models.Sum("cost", filter=~measured, default=Decimal(0)),
+            "unpriced": models.Count("pk", filter=Q(cost=None)),
+        }
+        rows: models.QuerySet[Any, Any] = self.order_by().values(*columns).annotate(**sums)
+        return rows
 
     def spent(self) -> dict[str, Any]:
         """Return what these calls cost, in the columns of an attempt."""

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.browser
 PAGES = [
     "/",
     "/condensations/",
+    "/costs/",
     "/profiles/",
     "/profiles/new/",
     "/settings/",

@@ -16,7 +16,7 @@ from condense import INHERIT
 from tests.chatapp.test_forms import PROFILE
 
 PAGES = [
-    *("conversations", "condensations", "profiles", "new_profile", "settings", "search"),
+    *("conversations", "condensations", "costs", "profiles", "new_profile", "settings", "search"),
     *("mcp_servers", "new_mcp_server"),
 ]
 

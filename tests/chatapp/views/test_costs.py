@@ -1,0 +1,83 @@
+"""What calls cost, by day, profile and conversation."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from chatapp import services
+from chatapp.models import Conversation, ModelCall
+
+
+def call(conversation: Conversation, **changes: object) -> ModelCall:
+    """Store the record of a call."""
+    record = {"purpose": "chat", "profile_name": "Claude", "tokens_input": 100, "tokens_output": 5}
+    return ModelCall.objects.create(conversation=conversation, **record | changes)
+
+
+def test_costs_are_exact_and_estimates_and_unknown_ones_told_apart(
+    browser: Client, conversation: Conversation
+) -> None:
+    """By profile, in all, and by conversation, the dearest first."""
+    other = services.start_conversation(owner=conversation.owner, title="Dear")
+    call(conversation, cost=Decimal("0.1"))
+    call(conversation, cost=Decimal("0.0002"), usage_measured=False, purpose="summary")
+    call(conversation, cost=None, profile_name="Own server")
+    call(other, cost=Decimal("0.2"), profile_name="GPT")
+    page = browser.get(reverse("costs"))
+    totals = page.context["totals"]
+    sums = (totals["calls"], totals["measured"], totals["estimated"], totals["unpriced"])
+    assert sums == (4, Decimal("0.3"), Decimal("0.0002"), 1)
+    claude, gpt, own = page.context["profiles"]
+    assert (claude["measured"], claude["estimated"]) == (Decimal("0.1"), Decimal("0.0002"))
+    assert (gpt["profile_name"], own["unpriced"], own["measured"]) == ("GPT", 1, 0)
+    titles = [one["title"] for one in page.context["conversations"]]
+    assert titles == ["Dear", conversation.title]
+    for words in ("≈ $0.0002", "$0.30", "1 call<", "Own server"):
+        assert words in page.text
+
+
+def test_the_latest_days_are_listed_by_the_reader_s_date(
+    browser: Client, conversation: Conversation
+) -> None:
+    """The newest first; what is older counts in the other tables."""
+    now = timezone.now()
+    for days in (0, 1, 40):
+        call(conversation, cost=Decimal(1), created_at=now - timedelta(days=days))
+    page = browser.get(reverse("costs"))
+    days = [one["day"] for one in page.context["days"]]
+    assert days == [(now - timedelta(days=one)).date() for one in (0, 1)]
+    assert page.context["totals"]["calls"] == 3
+
+
+def test_the_page_asks_as_often_however_many_calls_there_are(
+    browser: Client, conversation: Conversation
+) -> None:
+    """One look at them for each table."""
+    call(conversation)
+    with CaptureQueriesContext(connection) as few:
+        browser.get(reverse("costs"))
+    for number in range(9):
+        call(conversation, profile_name=str(number))
+        call(services.start_conversation(owner=conversation.owner))
+    with CaptureQueriesContext(connection) as many:
+        browser.get(reverse("costs"))
+    assert sum("chatapp_modelcall" in one["sql"] for one in many) == 3
+    assert len(many) == len(few)
+
+
+def test_what_others_spent_or_what_was_deleted_is_not_told(
+    browser: Client, conversation: Conversation, bob: User
+) -> None:
+    """The page says so, and that there is nothing."""
+    call(services.start_conversation(owner=bob), profile_name="Bob's own")
+    call(conversation)
+    services.delete_conversation(conversation=conversation)
+    page = browser.get(reverse("costs")).text
+    assert "No model has been called yet." in page
+    assert "Bob" not in page
