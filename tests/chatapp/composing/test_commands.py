@@ -6,6 +6,7 @@ import pytest
 
 import condense
 from chatapp.composing import LONGEST_TEXT, Command, called_in, commands_in, read_command
+from chatapp.composing.commands import MOST
 from chatapp.tools.workspace import Workspace
 
 FOLDER = ".palimpsest/commands"
@@ -88,6 +89,13 @@ def test_a_workspace_keeps_commands_in_files(workspace: Workspace) -> None:
     (workspace.root / FOLDER / "folder.md").mkdir()
     (workspace.root / FOLDER / "linked.md").symlink_to(workspace.root.parent / "secret.txt")
     assert [*commands_in(workspace)] == [Command("review", "Review it.")]
+
+
+def test_a_workspace_has_no_more_commands_than_can_be_shown(workspace: Workspace) -> None:
+    """Each is read whenever somebody types a slash."""
+    for number in range(MOST + 1):
+        put(workspace, f"c{number}.md", "x")
+    assert len([*commands_in(workspace)]) == MOST
 
 
 def test_a_workspace_without_commands_has_none(workspace: Workspace) -> None:

@@ -44,6 +44,7 @@ LISTS: list[tuple[dict[str, Any], ListedModel]] = [
     ),
     ({"id": "m", "context_length": "many", "pricing": {"prompt": "-1"}}, ListedModel("m")),
     ({"id": "m", "pricing": {"prompt": "-1", "completion": "NaN"}}, ListedModel("m")),
+    ({"id": "auto", "pricing": {"prompt": "-1", "completion": "-1"}}, ListedModel("auto")),
     ({"id": "m", "pricing": "free", "context_length": True}, ListedModel("m")),
 ]
 
