@@ -5,5 +5,7 @@
 ``conversations``  conversations, their messages, what the model sees
 ``records``        condensations and model calls
 ``own``            profiles and settings
+``paging``         lists in parts
+``streaming``      a turn as server-sent events
 ``urls``           all of it, with its description
 """

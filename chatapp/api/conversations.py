@@ -4,15 +4,26 @@ import uuid
 from typing import Annotated, Any
 
 from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
 from pydantic import Field
 
 import condense
+from chatapp import services
 from chatapp.api.door import Call
 from chatapp.api.paging import LONGEST_PAGE, by_moment, by_number
-from chatapp.api.shapes import ConversationShape, EffectiveShape, MessageShape, Page
-from chatapp.models import Conversation, store
+from chatapp.api.shapes import (
+    ConversationShape,
+    EffectiveShape,
+    MessageShape,
+    NewConversation,
+    NewMessage,
+    Page,
+)
+from chatapp.api.streaming import stream_turn
+from chatapp.live import protocol
+from chatapp.models import Conversation, Profile, store
 
 router = Router(tags=["Conversations"])
 
@@ -33,6 +44,16 @@ def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
 def list_conversations(request: Call, after: str = "", limit: Limit = 40) -> dict[str, Any]:
     """List what is not deleted, the latest first."""
     return by_moment(present(request), "updated_at", after, limit)
+
+
+@router.post("/conversations", response={201: ConversationShape}, summary="Begin a conversation")
+def create_conversation(request: Call, new: NewConversation) -> tuple[int, Conversation]:
+    """Begin a conversation, which the default profile answers unless another one is named."""
+    own = Profile.objects.filter(owner=request.auth)
+    profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)
+    with services.saving():
+        made = services.start_conversation(owner=request.auth, profile=profile, title=new.title)
+    return 201, made
 
 
 @router.get("/conversations/{uuid:pk}", response=ConversationShape, summary="Show a conversation")
@@ -69,3 +90,20 @@ def show_effective(request: Call, pk: uuid.UUID) -> dict[str, Any]:
         for one in history
     ]
     return {"tokens": sum(one.tokens or 0 for one in history), "messages": seen}
+
+
+@router.post(
+    "/conversations/{uuid:pk}/messages",
+    summary="Send a message",
+    openapi_extra={"responses": {200: {"content": {"text/event-stream": {}}}}},
+)
+def send_message(request: Call, pk: uuid.UUID, new: NewMessage) -> StreamingHttpResponse:
+    """Send a message, and stream the turn that answers it as server-sent events.
+
+    The turn goes on when nobody listens. Sent again with the same nonce, a message starts nothing.
+    """
+    conversation = own_conversation(request, pk)
+    command = protocol.SendMessage(
+        condense.well_formed_json(new.text), new.nonce, literal=new.literal
+    )
+    return stream_turn(conversation, command)

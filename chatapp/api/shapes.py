@@ -33,6 +33,24 @@ class ConversationShape(Schema):
     archived_at: datetime | None = None
 
 
+class NewConversation(Schema):
+    """What a conversation begins with; without a title, its first message gives it one."""
+
+    title: str = Field("", max_length=200)
+    profile: int | None = None
+
+
+class NewMessage(Schema):
+    """A message; ``nonce`` makes it harmless to send it again.
+
+    In a ``literal`` text, what looks like a command or a path is text.
+    """
+
+    text: str
+    nonce: uuid.UUID = Field(default_factory=uuid.uuid4)
+    literal: bool = False
+
+
 class MessageShape(Schema):
     """A message as it is stored, and what hides it.
 

@@ -22,6 +22,8 @@ from chatapp.models.reading import reading
 
 log = logging.getLogger(__name__)
 
+Hearing = asyncio.Queue[events.TurnEvent | None]
+
 
 class LiveView:
     """The audience of one conversation: whatever it is told, its watchers see."""
@@ -38,10 +40,26 @@ class LiveView:
         self.scene = Scene(conversation_id, watchers, on_wait=on_wait)
         self._queue: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
         self._presenter: asyncio.Task[None] | None = None
+        self._hearers: set[Hearing] = set()
 
     def publish(self, event: events.TurnEvent) -> None:
         """Take an event of what runs."""
         self._queue.put_nowait(event)
+        self._tell(event)
+
+    def hear(self) -> Hearing:
+        """Return a queue of all events from now on; None in it says that what ran has ended."""
+        hearing: Hearing = asyncio.Queue()
+        self._hearers.add(hearing)
+        return hearing
+
+    def forget(self, hearing: Hearing) -> None:
+        """Put no more events into a queue."""
+        self._hearers.discard(hearing)
+
+    def _tell(self, event: events.TurnEvent | None) -> None:
+        for hearing in self._hearers:
+            hearing.put_nowait(event)
 
     def begin(self, run: Run) -> None:
         """Show that something runs, and take events from now on."""
@@ -54,6 +72,7 @@ class LiveView:
         With ``changed`` there is a row that says how it ended.
         """
         self._queue.put_nowait(None)
+        self._tell(None)
         # What was stopped before it began has no presenter, but perhaps a message to show.
         await (self._presenter or self._present())
         self._presenter = None

@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import functools
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
@@ -12,12 +12,14 @@ from django.utils import timezone
 
 import condense
 from chatapp import services
+from chatapp.agent import events
 from chatapp.context import budgets
 from chatapp.context.runs import Run
 from chatapp.live import protocol
 from chatapp.live.bringing import bring
 from chatapp.live.forecast import forecast
 from chatapp.live.ports import Front, Work
+from chatapp.live.presenter import Hearing
 from chatapp.live.rooms import Room, hub
 from chatapp.live.runs import read_run
 from chatapp.live.surroundings import describe_surroundings
@@ -44,6 +46,33 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
         tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
         start = functools.partial(_start_turn, conversation, command, tokens, brought)
         await room.begin(conversation, start, anew=command.replaces is not None)
+
+
+async def send_and_hear(
+    conversation: Conversation, command: protocol.SendMessage
+) -> AsyncIterator[events.TurnEvent]:
+    """Send a message as ``send_message`` does, and return all that happens until its turn ends.
+
+    Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
+    """
+    room = await hub.enter(conversation.pk)
+    hearing = room.view.hear()
+    try:
+        await send_message(conversation, command)
+    except BaseException:
+        room.view.forget(hearing)
+        raise
+    if not room.job or room.job.run.turn.nonce != command.nonce:
+        hearing.put_nowait(None)
+    return _listen(room, hearing)
+
+
+async def _listen(room: Room, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:
+    try:
+        while (event := await hearing.get()) is not None:
+            yield event
+    finally:
+        room.view.forget(hearing)
 
 
 async def _waits(room: Room, conversation: Conversation, command: protocol.SendMessage) -> bool:
