@@ -47,13 +47,13 @@ def list_conversations(request: Call, after: str = "", limit: Limit = 40) -> dic
 
 
 @router.post("/conversations", response={201: ConversationShape}, summary="Begin a conversation")
-def create_conversation(request: Call, new: NewConversation) -> tuple[int, Conversation]:
+def create_conversation(request: Call, new: NewConversation) -> Conversation:
     """Begin a conversation, which the default profile answers unless another one is named."""
     own = Profile.objects.filter(owner=request.auth)
     profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)
     with services.saving():
         made = services.start_conversation(owner=request.auth, profile=profile, title=new.title)
-    return 201, made
+    return made
 
 
 @router.get("/conversations/{uuid:pk}", response=ConversationShape, summary="Show a conversation")
