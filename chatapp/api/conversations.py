@@ -52,8 +52,7 @@ def create_conversation(request: Call, new: NewConversation) -> Conversation:
     own = Profile.objects.filter(owner=request.auth)
     profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)
     with services.saving():
-        made = services.start_conversation(owner=request.auth, profile=profile, title=new.title)
-    return made
+        return services.start_conversation(owner=request.auth, profile=profile, title=new.title)
 
 
 @router.get("/conversations/{uuid:pk}", response=ConversationShape, summary="Show a conversation")
