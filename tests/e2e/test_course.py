@@ -22,7 +22,8 @@ for number, tokens in enumerate([9, 60, 172, 0, 15, 90, 165, 0, 22, 40]):
     when = start + timedelta(minutes=number)
     if tokens:
         ModelCall.objects.create(
-            conversation=talk, purpose="chat", tokens_input=tokens * 1000, created_at=when
+            conversation=talk, purpose="chat", profile_name="Offline",
+            tokens_input=tokens * 1000, created_at=when,
         )
         continue
     Condensation.objects.create(
