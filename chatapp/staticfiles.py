@@ -14,6 +14,8 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.files.base import ContentFile
 from django.core.management import call_command
+from rcssmin import cssmin
+from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 SHEET = "css/site.css"
@@ -25,7 +27,6 @@ SCRIPT = "js/site.js"
 EARLY = "js/early.js"
 _NEEDED = re.compile(r'^import (?P<names>\{[^}]*\}) from "\./(?P<name>[\w.]+)";$', re.M)
 _GIVEN = re.compile(r"^export (?P<kind>(?:async )?function|class|const) (?P<name>\w+)", re.M)
-_REMARK = re.compile(r"^\s*(?://.*|/\*\*.*\*/|/\*\*\n(?:\s*\*.*\n)+?\s*\*/)\n", re.M)
 
 Paths = Mapping[str, tuple[Any, str]]
 
@@ -75,13 +76,13 @@ def _read(paths: Paths, path: str) -> str:
 
 
 def _join_sheets(paths: Paths) -> str:
-    """Return the stylesheet with each sheet that it imports in that one's place."""
+    """Return the stylesheet with each sheet that it imports in that one's place, minified."""
 
     def put_in(found: re.Match[str]) -> str:
         sheet = _read(paths, f"css/{found['name']}")
         return f"@media{found['media']} {{\n{sheet}}}\n" if found["media"] else sheet
 
-    return _IMPORT.sub(put_in, _read(paths, SHEET))
+    return str(cssmin(_IMPORT.sub(put_in, _read(paths, SHEET))))
 
 
 def _is_module(name: str) -> bool:
@@ -111,10 +112,10 @@ def _join_modules(paths: Paths) -> dict[str, str]:
 def _as_function(name: str, text: str) -> str:
     given = [found["name"] for found in _GIVEN.finditer(text)]
     body = _NEEDED.sub(lambda it: f'const {it["names"]} = need("{it["name"]}");', text)
-    body = _REMARK.sub("", _GIVEN.sub(r"\g<kind> \g<name>", body))
+    body = jsmin(_GIVEN.sub(r"\g<kind> \g<name>", body))
     # Where a page begins, it may wait for something.
     kind = "" if given else "async "
-    return f'"{name}": {kind}() => {{\n{body}return {{ {", ".join(given)} }};\n}},\n'
+    return f'"{name}": {kind}() => {{\n{body}\nreturn {{ {", ".join(given)} }};\n}},\n'
 
 
 def collect() -> None:

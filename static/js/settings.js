@@ -1,4 +1,5 @@
 // Sliders and their numbers move together; every threshold says at once what it comes to.
+import { offerCommands } from "./own_commands.js";
 import { text } from "./text.js";
 
 const form = document.querySelector("form[data-guarded]");
@@ -91,3 +92,5 @@ guard();
 form.addEventListener("input", dropComplaint);
 form.addEventListener("input", showEffects);
 showEffects();
+
+offerCommands();

@@ -9,6 +9,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 from django.test import Client
 from pytest_django import Settings
+from rcssmin import cssmin
 
 from chatapp import staticfiles
 from chatapp.staticfiles import HashedStorage
@@ -55,9 +56,10 @@ def test_the_collected_stylesheet_has_all_others_in_it(collected: LazySettings) 
     """In their order; what is for paper stays so."""
     sheet = b"".join(Client().get(static("css/site.css"))).decode()
     assert "@import" not in sheet
-    places = [sheet.index((SHEETS / name).read_text()) for name in ("variables.css", "code.css")]
-    assert places == sorted(places)
-    assert f"@media print {{\n{(SHEETS / 'print.css').read_text()}}}" in sheet
+    parts = {path.name: cssmin(path.read_text()) for path in SHEETS.glob("*.css")}
+    assert sheet.index(parts["variables.css"]) < sheet.index(parts["code.css"])
+    assert f"@media print{{{parts['print.css']}}}" in sheet
+    assert "/*" not in sheet
 
 
 def test_the_collected_script_has_all_modules_in_it(collected: LazySettings) -> None:

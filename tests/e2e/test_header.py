@@ -92,7 +92,7 @@ def test_a_new_conversation_begins_with_its_first_message(page: Page) -> None:
     """The link leads to the composer of the first page, and leaves no empty entry."""
     before = page.locator(".conversation").count()
     for _ in range(3):
-        page.get_by_role("link", name="New conversation").click()
+        page.get_by_role("link", name="New conversation").first.click()
         expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     page.reload()
     assert page.locator(".conversation").count() == before

@@ -298,9 +298,9 @@ async def test_a_question_survives_a_restart(
         await answer(browser, question, *decision)
     async with open_page(conversation, alice) as page:
         if answered == "after the start":
-            assert await sync_to_async(waiting_card)(conversation)
             if not any(frame.get("waits") for frame in page.frames):
                 await page.until("status.changed", waits=True)
+            assert await sync_to_async(waiting_card)(conversation)
             await answer(browser, question, *decision)
         await page.until_idle()
     assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
