@@ -16,7 +16,7 @@ from chatapp.context.pins import find_broken
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, hiding, store
 from chatapp.models.prepared import prepared
 
 PROGRESS_INTERVAL = 0.5  # seconds
@@ -117,7 +117,7 @@ class StoredLog:
         """
         with transaction.atomic():
             conversation_id = self.run.conversation.pk
-            message = store.apply_reduction(conversation_id, reduction, turn=self.run.turn)
+            message = hiding.apply_reduction(conversation_id, reduction, turn=self.run.turn)
             history = store.read_effective(conversation_id)
             if broken := find_broken(conversation_id, history):
                 raise condense.CondenseError(broken)
@@ -207,7 +207,7 @@ def _count_hidden(reduction: condense.Reduction, made: Message) -> dict[str, int
     """Count what was hidden as people see it; a clearing hides results, and no message."""
     if reduction.kind == "cleared":
         return {"results_hidden": reduction.count}
-    return store.hidden_by(made.conversation_id, [made]).count_seen()
+    return hiding.hidden_by(made.conversation_id, [made]).count_seen()
 
 
 def _said_by_validators(reduction: condense.Reduction) -> list[str]:

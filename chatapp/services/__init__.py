@@ -51,21 +51,13 @@ from chatapp.services.commands import (
     own_commands,
 )
 from chatapp.services.conversations import (
-    busy_with,
     check_message,
-    close_interrupted,
     decide,
     delete_conversation,
-    finish_turn,
-    is_known,
-    keep_alive,
     name_conversation,
     rename_conversation,
     restore_conversation,
-    start_condensing,
     start_conversation,
-    start_turn,
-    take_over_waiting,
 )
 from chatapp.services.errors import Refused, Unclear, saving
 from chatapp.services.exports import export_messages
@@ -98,6 +90,16 @@ from chatapp.services.samples import SAMPLES
 from chatapp.services.servers import remove_server, save_server, try_server
 from chatapp.services.shelves import move_conversation, place_conversation, rename_folder
 from chatapp.services.tokens import create_api_token, holder_of_api_token
+from chatapp.services.turns import (
+    busy_with,
+    close_interrupted,
+    finish_turn,
+    is_known,
+    keep_alive,
+    start_condensing,
+    start_turn,
+    take_over_waiting,
+)
 from chatapp.services.uploads import block_for, clean_name
 from chatapp.services.workspaces import choose_workspace
 

@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.prompts import CONTINUE
 from chatapp.context import budgets
-from chatapp.models import Conversation, Message, Rewind, Turn, store
+from chatapp.models import Conversation, Message, Rewind, Turn, hiding, store
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.models.prepared import prepared
 from chatapp.models.turns import RewindQuerySet, TurnQuerySet
-from chatapp.services.conversations import is_known, one_turn, open_turn
 from chatapp.services.errors import Refused
+from chatapp.services.turns import is_known, one_turn, open_turn
 from chatapp.services.versions import set_answer_aside
 
 
@@ -63,7 +63,7 @@ def retry_turn(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
             raise Refused(_("There is nothing to try again any more. Reload the page."))
         last = _last_message(locked)
         if last and last.is_cut and last.turn_id == failed.pk:
-            store.rewind(locked.pk, to_seq=last.seq, cause=Rewind.Cause.RETRIED)
+            hiding.rewind(locked.pk, to_seq=last.seq, cause=Rewind.Cause.RETRIED)
         return _open(locked, nonce, failed.question_seq, Turn.Origin.RETRIED)
 
 

@@ -16,7 +16,7 @@ import condense
 from chatapp.context import budgets, sizes
 from chatapp.context.checkpoints import Change, CheckpointFailed, Checkpoints
 from chatapp.context.toolboxes import workspace_of
-from chatapp.models import Checkpoint, Condensation, Conversation, Message, Rewind, store
+from chatapp.models import Checkpoint, Condensation, Conversation, Message, Rewind, hiding, store
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of
@@ -38,7 +38,7 @@ class Preview:
 
 def preview_rewind(*, conversation: Conversation, to_seq: int) -> Preview:
     """Count what a rewind to before message ``to_seq`` would hide."""
-    return Preview(**store.rewindable(conversation.pk, to_seq).count_seen())
+    return Preview(**hiding.rewindable(conversation.pk, to_seq).count_seen())
 
 
 def files_to_bring_back(*, conversation: Conversation, to_seq: int) -> tuple[list[Change], str]:
@@ -91,7 +91,7 @@ def rewind_conversation(
         name = _checkpoint_before(locked, to_seq) if files else ""
         # The last thing that can fail comes first: it takes nothing else along.
         before = _bring_back(locked, name) if name else ""
-        return store.rewind(locked.pk, to_seq=to_seq, id=key, files_before=before)
+        return hiding.rewind(locked.pk, to_seq=to_seq, id=key, files_before=before)
 
 
 def undo_rewind(*, rewind: Rewind) -> None:
@@ -106,7 +106,7 @@ def undo_rewind(*, rewind: Rewind) -> None:
         files = fresh.get().files_before
         if files:
             _bring_back(locked, files)
-        store.undo_rewind(rewind)
+        hiding.undo_rewind(rewind)
 
 
 def switch_version(*, rewind: Rewind) -> None:
@@ -124,7 +124,7 @@ def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
     messages = Message.objects.filter(conversation=condensation.conversation_id)
     if made is None:
         return messages.none()
-    return messages.filter(store.named_by([made]) | Q(pk__in=made.cleared)).in_reading_order()
+    return messages.filter(hiding.named_by([made]) | Q(pk__in=made.cleared)).in_reading_order()
 
 
 def undo_condensation(*, condensation: Condensation) -> None:
@@ -139,7 +139,7 @@ def undo_condensation(*, condensation: Condensation) -> None:
             raise Refused(_("Only a condensation in force can be undone."))
         if message.hidden:
             raise Refused(_("A later condensation or rewind hides this one. Undo that first."))
-        store.undo_reduction(message)
+        hiding.undo_reduction(message)
         _refuse_if_too_large(locked)
         Condensation.objects.filter(pk=attempt.pk).change(
             status=Condensation.Status.UNDONE, undone_at=timezone.now()

@@ -13,8 +13,9 @@ from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.prepared import prepared
 from chatapp.models.queued import QueuedMessageQuerySet
 from chatapp.services.attachments import NOTHING, Brought, find_attachments
-from chatapp.services.conversations import check_message, start_turn
+from chatapp.services.conversations import check_message
 from chatapp.services.errors import Refused
+from chatapp.services.turns import start_turn
 
 # More than anybody types while an answer is written.
 MOST_QUEUED = 20

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from chatapp.models import Conversation, Message, Rewind, store
+from chatapp.models import Conversation, Message, Rewind, hiding
 from chatapp.models.versions import read_versions
 from chatapp.services.errors import Refused
 
@@ -48,7 +48,7 @@ def _set_aside(
 ) -> None:
     """Rewind the version that is shown, which begins at ``first_seq`` where it is the only one."""
     versions = read_versions(conversation.pk).get((cause, root_seq))
-    store.rewind(
+    hiding.rewind(
         conversation.pk,
         to_seq=versions.start if versions else first_seq,
         cause=cause,
@@ -70,7 +70,7 @@ def show_version(conversation: Conversation, rewind: Rewind) -> None:
     in_force = rewind.undone_at is None and rewind.rewind_parent is None
     if versions is None or not in_force:
         raise Refused(_("This version can't be shown from here any more. Reload the page."))
-    store.rewind(
+    hiding.rewind(
         conversation.pk,
         to_seq=versions.start,
         cause=rewind.cause,
@@ -78,4 +78,4 @@ def show_version(conversation: Conversation, rewind: Rewind) -> None:
         version=versions.shown,
         brings_back=rewind,
     )
-    store.undo_rewind(rewind)
+    hiding.undo_rewind(rewind)

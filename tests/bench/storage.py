@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 import condense
 from chatapp.context import budgets, sizes
-from chatapp.models import Conversation, Message, Preferences, Profile, Rewind, store
+from chatapp.models import Conversation, Message, Preferences, Profile, Rewind, hiding, store
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
 from tests.bench.timing import beside, many
@@ -102,10 +102,10 @@ def measure_rewinding(conversation: Conversation) -> Row:
     """Go back to the middle; it is undone before the next run."""
 
     def undo() -> None:
-        store.undo_rewind(Rewind.objects.filter(conversation=conversation).latest("created_at"))
+        hiding.undo_rewind(Rewind.objects.filter(conversation=conversation).latest("created_at"))
 
     here, bare = beside(
-        partial(store.rewind, conversation.pk, to_seq=LONGEST // 2),
+        partial(hiding.rewind, conversation.pk, to_seq=LONGEST // 2),
         _update(conversation, "rewind_parent", since=LONGEST // 2),
         times=3,
         after=undo,
@@ -132,11 +132,11 @@ class Committing(condense.NullLog):
 
     async def succeeded(self, _attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         """Insert the summary, hide what it stands for, commit."""
-        self.made = await sync_to_async(store.apply_reduction)(self.conversation.pk, reduction)
+        self.made = await sync_to_async(hiding.apply_reduction)(self.conversation.pk, reduction)
 
     def undo(self) -> None:
         """Show the history again, without the summary, so that each run does the same."""
-        store.undo_reduction(self.made)
+        hiding.undo_reduction(self.made)
         self.made.delete()
 
 

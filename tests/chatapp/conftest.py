@@ -10,7 +10,7 @@ from django.test import Client
 import condense
 from chatapp import services
 from chatapp.context.requests.reader import RequestReader, find_changed
-from chatapp.models import Conversation, Manifest, Message, Preferences, Turn, store
+from chatapp.models import Conversation, Manifest, Message, Preferences, Turn, hiding, store
 from chatapp.upkeep.audit import verify_all
 from tests.standin.server import Standin
 
@@ -103,7 +103,7 @@ def summarise(conversation: Conversation, *, keep: int = 0, tokens: int = 5) -> 
         tags=condense.Tags(condense_id=uuid.uuid4().hex),
         tokens=tokens,
     )
-    return store.apply_reduction(conversation.pk, reduction_of(summary, hidden))
+    return hiding.apply_reduction(conversation.pk, reduction_of(summary, hidden))
 
 
 def reduction_of(message: condense.Message, hidden: tuple[str, ...]) -> condense.Reduction:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 import condense
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Message, ModelCall, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, hiding, store
 
 ANSWER = """The lexer copies each token **twice**:
 
@@ -80,7 +80,7 @@ def shrink(kind: str) -> Message:
     condensed = kind == "condensed"
     tags = condense.Tags(condense_id=name) if condensed else condense.Tags(truncation_id=name)
     text = condense.TextBlock("What was said.")
-    return store.apply_reduction(
+    return hiding.apply_reduction(
         conversation.pk,
         condense.Reduction(
             kind="condensed" if condensed else "truncated",

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 import condense
 from chatapp import services
-from chatapp.models import store
+from chatapp.models import hiding, store
 from tests.records import put_on_record
 
 QUESTION = "Question {number}: what is on page {number} of the logbook?"
@@ -47,7 +47,7 @@ tags = condense.Tags(condense_id=uuid.uuid4().hex)
 summary = condense.Message(
     "user", (condense.TextBlock("## Summary\nSomething was hidden on board."),), tags=tags
 )
-made = store.apply_reduction(
+made = hiding.apply_reduction(
     conversation.pk,
     condense.Reduction(
         kind="condensed",
@@ -71,7 +71,7 @@ put_on_record(
 )
 say("user", condense.TextBlock("Forget the compass."))
 say("assistant", condense.TextBlock("Nobody speaks of the astrolabe any more."))
-store.rewind(conversation.pk, to_seq=362)
+hiding.rewind(conversation.pk, to_seq=362)
 say("user", condense.TextBlock("What was the last entry?"))
 say("assistant", condense.TextBlock("It says: land in sight."))
 print(conversation.pk)

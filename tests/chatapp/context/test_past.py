@@ -12,7 +12,7 @@ import condense
 from chatapp import services
 from chatapp.context import past
 from chatapp.context.past import LOOKED_AT
-from chatapp.models import Conversation, Message, message_index, store
+from chatapp.models import Conversation, Message, hiding, message_index, store
 from chatapp.search.questions import Question, stem, words_of
 from tests.chatapp.conftest import Say, summarise, use_tools
 
@@ -127,7 +127,7 @@ def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say,
     assert [one.seq for one in past.search(conversation.pk, "Which heliotrope?", 8)] == [2, 1]
     assert [one.seq for one in past.search(other.pk, "heliotrope", 8)] == [1]
     assert past.read(conversation.pk, 2) == "Heliotrope, noted."
-    store.rewind(conversation.pk, to_seq=2)
+    hiding.rewind(conversation.pk, to_seq=2)
     assert [one.seq for one in past.search(conversation.pk, "heliotrope", 8)] == []
     assert past.read(conversation.pk, 2) is None
     assert past.search(uuid.uuid4(), "heliotrope", 8) == []

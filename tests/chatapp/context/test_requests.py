@@ -17,7 +17,7 @@ from chatapp.agent.toolbox import ToolSpec
 from chatapp.context.requests.items import pack, unpack
 from chatapp.context.requests.log import LONGEST_CHAIN, RequestLog, Written
 from chatapp.context.requests.reader import RequestReader, find_changed
-from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, store
+from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, hiding, store
 from chatapp.providers import wire
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
@@ -194,7 +194,7 @@ def test_what_is_cleared_is_shown_as_it_was_sent(
         (condense.TextBlock("Cleared."),),
         tags=condense.Tags(clear_id="0" * 32, cleared={result.id: {"call_1": "[cleared]"}}),
     )
-    store.apply_reduction(conversation.pk, reduction_of(marker, (result.id,)))
+    hiding.apply_reduction(conversation.pk, reduction_of(marker, (result.id,)))
     after = session.send()
     first, second = Manifest.objects.order_by("pk")
     reader = RequestReader(conversation.pk)

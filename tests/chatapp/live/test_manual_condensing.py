@@ -13,7 +13,7 @@ from django.test import AsyncClient
 from django.urls import reverse
 
 from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Rewind, Turn, store
+from chatapp.models import Condensation, Conversation, Rewind, Turn, hiding
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns import ask, end
@@ -107,7 +107,7 @@ async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
         )
         args, fields = [conversation.pk, attempt.pk], {}
     else:
-        made = await sync_to_async(store.rewind)(conversation.pk, to_seq=3)
+        made = await sync_to_async(hiding.rewind)(conversation.pk, to_seq=3)
         args, fields = [conversation.pk, made.pk], {}
     before = await Rewind.objects.filter(undone_at=None).acount()
     turn = await sync_to_async(services.start_condensing)(

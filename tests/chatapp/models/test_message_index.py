@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp import services
-from chatapp.models import Conversation, Message, message_index, store
+from chatapp.models import Conversation, Message, hiding, message_index, store
 from chatapp.search.queries import Query, fold
 from tests.chatapp.conftest import Say, reduction_of, summarise
 
@@ -155,7 +155,7 @@ def test_summaries_are_found_and_markers_are_not(
     text = (condense.TextBlock("Here 2 messages were cut."),)
     marker = condense.Message(role="user", content=text, tags=tags)
     visible = store.read_effective(conversation.pk)
-    store.apply_reduction(conversation.pk, reduction_of(marker, (visible[0].id,)))
+    hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[0].id,)))
     assert found(alice, "what was said") == [summary.seq]
     assert found(alice, "cut") == []
 
@@ -168,7 +168,7 @@ def test_the_index_follows_every_change(conversation: Conversation, alice: User,
     assert len(found(alice, "compass")) == 3
     Message.objects.filter(seq=1).update(content="astrolabe")
     assert (len(found(alice, "compass")), found(alice, "astrolabe")) == (2, [1])
-    store.rewind(conversation.pk, to_seq=1)
+    hiding.rewind(conversation.pk, to_seq=1)
     assert len(found(alice, "compass")) == 2
     conversation.delete()
     assert found(alice, "compass") == []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp import services
 from chatapp.context import sizes
-from chatapp.models import Conversation, Message, Rewind, store
+from chatapp.models import Conversation, Message, Rewind, hiding, store
 from chatapp.models.turns import RewindQuerySet
 from chatapp.services import versions
 from tests.chatapp.conftest import Say, reduction_of, summarise
@@ -89,7 +89,7 @@ class Twin:
         hidden = tuple(message.id for message in effective[:cut])
         tags = condense.Tags(condense_id=uuid.uuid4().hex)
         summary = condense.Message(role="user", content="summary", tags=tags)
-        row = store.apply_reduction(self.conversation.pk, reduction_of(summary, hidden))
+        row = hiding.apply_reduction(self.conversation.pk, reduction_of(summary, hidden))
         stored = store.to_engine(row)
         self.history = condense.hide_behind(self.history, hidden, stored)
 
@@ -98,7 +98,7 @@ class Twin:
         truncation = condense.truncate(self.history)
         if truncation.marker is None:
             return
-        row = store.apply_reduction(
+        row = hiding.apply_reduction(
             self.conversation.pk, reduction_of(truncation.marker, truncation.hidden)
         )
         self.history = tuple(
@@ -116,7 +116,7 @@ class Twin:
         lines = {result.tool_use_id: "cleared" for result in target.tool_results}
         tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={target.id: lines})
         marker = condense.Message(role="user", content="some were cleared", tags=tags)
-        row = store.apply_reduction(self.conversation.pk, reduction_of(marker, (target.id,)))
+        row = hiding.apply_reduction(self.conversation.pk, reduction_of(marker, (target.id,)))
         self.history = condense.hide_behind(self.history, (target.id,), store.to_engine(row))
 
     def rewind(self, place: int) -> None:
@@ -125,7 +125,7 @@ class Twin:
         if not there:
             return
         target = there[place % len(there)]
-        record = store.rewind(self.conversation.pk, to_seq=target.seq)
+        record = hiding.rewind(self.conversation.pk, to_seq=target.seq)
         self.history = condense.rewind(self.history, target.id, rewind_id=record.pk.hex)
 
     def undo_rewind(self, _argument: int) -> None:
@@ -186,7 +186,7 @@ class Twin:
         made = Message.objects.filter(conversation=self.conversation).effective()
         row = next((m for m in made.reverse() if m.is_summary or m.is_marker), None)
         if row:
-            store.undo_reduction(row)
+            hiding.undo_reduction(row)
             made = row.condense_id or row.truncation_id or row.clear_id
             assert made is not None
             self.history = condense.undo(self.history, made.hex)
@@ -242,7 +242,7 @@ def test_undo_shows_exactly_what_was_there_before(conversation: Conversation, sa
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
     before = store.read_effective(conversation.pk)
     summary = summarise(conversation)
-    store.undo_reduction(summary)
+    hiding.undo_reduction(summary)
     assert seen(store.read_effective(conversation.pk)) == seen(before)
 
 
@@ -253,7 +253,7 @@ def test_a_rewind_past_a_condensation_brings_the_originals_back(
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
     summarise(conversation)
-    store.rewind(conversation.pk, to_seq=5)
+    hiding.rewind(conversation.pk, to_seq=5)
     assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4]
 
 
@@ -266,9 +266,9 @@ def test_a_rewind_that_is_undone_hides_again_what_was_condensed(
     summarise(conversation, keep=2)
     say("user", "later")
     before = store.read_effective(conversation.pk)
-    record = store.rewind(conversation.pk, to_seq=6)
+    record = hiding.rewind(conversation.pk, to_seq=6)
     assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4, 5]
-    store.undo_rewind(record)
+    hiding.undo_rewind(record)
     assert seen(store.read_effective(conversation.pk)) == seen(before)
     assert [row.seq for row in conversation.messages.effective()] == [m.seq for m in before]
 
@@ -283,12 +283,12 @@ def test_nothing_else_is_hidden_at_the_place_where_two_messages_stand(
     first, second, *_ = store.read_effective(conversation.pk)
     tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={second.id: {}})
     marker = condense.Message(role="user", content="cleared", tags=tags)
-    store.apply_reduction(conversation.pk, reduction_of(marker, (first.id, second.id)))
+    hiding.apply_reduction(conversation.pk, reduction_of(marker, (first.id, second.id)))
     before = [one.id for one in store.read_effective(conversation.pk)]
     tags = condense.Tags(condense_id=uuid.uuid4().hex)
     summary = condense.Message(role="user", content="summary", tags=tags)
-    made = store.apply_reduction(conversation.pk, reduction_of(summary, tuple(before[part])))
-    found = store.hidden_by(conversation.pk, [made]).in_reading_order()
+    made = hiding.apply_reduction(conversation.pk, reduction_of(summary, tuple(before[part])))
+    found = hiding.hidden_by(conversation.pk, [made]).in_reading_order()
     assert [str(row.pk) for row in found] == before[part]
 
 

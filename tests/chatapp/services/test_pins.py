@@ -12,7 +12,7 @@ from django.core.management import call_command
 import condense
 from chatapp import services
 from chatapp.context.pins import find_broken
-from chatapp.models import Conversation, Message, Pin, Profile, Turn, store
+from chatapp.models import Conversation, Message, Pin, Profile, Turn, hiding, store
 from chatapp.upkeep import audit
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, reduction_of, summarise
@@ -35,7 +35,7 @@ def carrying(conversation: Conversation, *hidden: Message) -> Message:
         content=(condense.TextBlock("What was said."), *carried),
         tags=condense.Tags(condense_id=uuid.uuid4().hex),
     )
-    return store.apply_reduction(conversation.pk, reduction_of(summary, tuple(o.id for o in seen)))
+    return hiding.apply_reduction(conversation.pk, reduction_of(summary, tuple(o.id for o in seen)))
 
 
 def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(

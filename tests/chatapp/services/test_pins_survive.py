@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp import services
 from chatapp.context.pins import find_broken, with_unpinned
-from chatapp.models import Condensation, Conversation, Message, Profile, Rewind, Turn, store
+from chatapp.models import Condensation, Conversation, Message, Profile, Rewind, Turn, hiding, store
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.chatapp.conftest import use_tools
 from tests.records import put_on_record
@@ -82,7 +82,7 @@ class Somebody:
         if reduction is None:
             return
         with transaction.atomic():
-            made = store.apply_reduction(self.conversation.pk, reduction)
+            made = hiding.apply_reduction(self.conversation.pk, reduction)
             seen = store.read_effective(self.conversation.pk)
             assert find_broken(self.conversation.pk, seen) == ""
             put_on_record(self.conversation, at_seq=made.seq, message=made, kind=reduction.kind)

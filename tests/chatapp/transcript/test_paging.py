@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import condense
 from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Message, store
+from chatapp.models import Condensation, Conversation, Message, hiding, store
 from chatapp.services import versions
 from chatapp.transcript import MessageRow, Page, RewindRow, Row, ToolCard
 from tests.chatapp.conftest import Say, summarise
@@ -81,7 +81,7 @@ class Session:
         """Go back to one of the messages that were not rewound."""
         there = Message.objects.filter(conversation=self.conversation, rewind_parent=None)
         if there:
-            store.rewind(self.conversation.pk, to_seq=there[place % len(there)].seq)
+            hiding.rewind(self.conversation.pk, to_seq=there[place % len(there)].seq)
 
     def regenerate(self, place: int) -> None:
         """Answer anew, or fail to, with the answer before set aside as a version."""
@@ -103,7 +103,7 @@ class Session:
         """Take the last rewind back where nothing was written since."""
         record = self.conversation.rewinds.undoable().order_by("-created_at").first()
         if record:
-            store.undo_rewind(record)
+            hiding.undo_rewind(record)
 
 
 def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> None:

@@ -1,7 +1,7 @@
 """Rewinds as rows: what they hide is in one of them, and none ever disappears."""
 
 from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, store
+from chatapp.models import Condensation, Conversation, hiding
 from chatapp.transcript import CondensationRow, FailureRow, MessageRow, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.chatapp.services.test_services import record_for
@@ -103,7 +103,7 @@ def test_everything_counts_as_people_see_it(conversation: Conversation, say: Say
     services.undo_rewind(rewind=record)
     made = summarise(conversation)
     attempt = record_for(conversation, made)
-    hidden = store.hidden_by(conversation.pk, [made]).count_seen()
+    hidden = hiding.hidden_by(conversation.pk, [made]).count_seen()
     Condensation.objects.filter(pk=attempt.pk).change(**hidden)
     first, *_others, fold = rows(conversation)
     assert isinstance(first, MessageRow)

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 import condense
 from chatapp import transcript
-from chatapp.models import Conversation, ToolRun, Turn, store
+from chatapp.models import Conversation, ToolRun, Turn, hiding, store
 from tests.chatapp.conftest import summarise
 
 
@@ -37,7 +37,7 @@ def test_the_last_list_stands(conversation: Conversation, browser: Client) -> No
     assert (todo.done, todo.current) == (2, "Test")
     page = browser.get(f"/c/{conversation.pk}/").content.decode()
     assert "2 of 3" in page
-    store.rewind(conversation.pk, to_seq=second)
+    hiding.rewind(conversation.pk, to_seq=second)
     earlier = transcript.read_todo(conversation)
     assert earlier
     assert (earlier.done, earlier.current) == (1, "Test")

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 import condense
 from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, hiding, store
 from chatapp.transcript import (
     CondensationRow,
     FailureRow,
@@ -87,7 +87,7 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={first: {"call_0": "[cleared]"}})
     marker = condense.Message(role="user", content="1 cleared", tags=tags)
     reduction = replace(reduction_of(marker, (first,)), kind="cleared")
-    record = record_for(conversation, store.apply_reduction(conversation.pk, reduction))
+    record = record_for(conversation, hiding.apply_reduction(conversation.pk, reduction))
     Condensation.objects.filter(pk=record.pk).change(kind=Condensation.Kind.CLEARED)
     rows = transcript.page(conversation).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
@@ -219,7 +219,7 @@ def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncat
     hidden = tuple(message.id for message in store.read_effective(conversation.pk))
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message(role="user", content="4 messages hidden", tags=tags)
-    made = store.apply_reduction(conversation.pk, reduction_of(marker, hidden))
+    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, hidden))
     attempt = record_for(conversation, made)
     rows = [row for row in transcript.page(conversation).rows if isinstance(row, MessageRow)]
     found = [row.hidden_by.row_id if row.hidden_by else "" for row in rows]

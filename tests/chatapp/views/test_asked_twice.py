@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import services
-from chatapp.models import Conversation, Message, Rewind, store
+from chatapp.models import Conversation, Message, Rewind, hiding, store
 from tests.chatapp.conftest import Say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,7 +58,7 @@ def test_a_key_of_another_conversation_is_refused(
     """Nothing is changed here or there."""
     say("user", "One.")
     other = Conversation.objects.create(owner=conversation.owner)
-    form = {"to_seq": "1", "key": str(store.rewind(other.pk, to_seq=1).pk)}
+    form = {"to_seq": "1", "key": str(hiding.rewind(other.pk, to_seq=1).pk)}
     answer = browser.post(reverse("rewind", args=[conversation.pk]), form, headers=HTMX)
     assert (answer.status_code, "another conversation" in answer.text) == (422, True)
     assert not Message.objects.get(seq=1).hidden

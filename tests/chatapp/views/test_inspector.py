@@ -13,7 +13,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import inspector
-from chatapp.models import Condensation, Conversation, Message, ModelCall, store
+from chatapp.models import Condensation, Conversation, Message, ModelCall, hiding, store
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of
@@ -47,7 +47,7 @@ def condense_all(session: Session, *, keep: int = 2) -> Condensation:
     blocks = tuple(map(condense.TextBlock, SUMMARY))
     tags = condense.Tags(condense_id=condense.Message("user", "").id)
     made = condense.Message("user", blocks, tags=tags, tokens=200)
-    row = store.apply_reduction(conversation.pk, reduction_of(made, hidden))
+    row = hiding.apply_reduction(conversation.pk, reduction_of(made, hidden))
     return Condensation.objects.create(
         conversation=conversation,
         message=row,

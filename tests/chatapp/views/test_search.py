@@ -13,7 +13,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import services
-from chatapp.models import Conversation, Rewind, store
+from chatapp.models import Conversation, Rewind, hiding, store
 from chatapp.transcript.hits import BEST, PER_CONVERSATION
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.models.test_message_index import HOSTILE
@@ -68,9 +68,9 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     visible = store.read_effective(conversation.pk)
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message(role="user", content="cut", tags=tags)
-    store.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     say("user", "compass three")
-    store.rewind(conversation.pk, to_seq=5)
+    hiding.rewind(conversation.pk, to_seq=5)
     result = condense.ToolResultBlock("c1", "compass four")
     store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
     assert sorted(facts(search(browser, "compass"))) == [
@@ -80,7 +80,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
         "You · rewound",
     ]
     assert facts(search(browser, "what was said")) == ["Summary"]
-    store.undo_reduction(summary)
+    hiding.undo_reduction(summary)
     assert "You" in facts(search(browser, "compass one"))
     assert facts(search(browser, "what was said")) == ["Summary · undone"]
 
@@ -99,7 +99,7 @@ def test_what_was_set_aside_says_why(
 ) -> None:
     """Going back is not the only reason: there may be another version now."""
     say("user", "compass")
-    Rewind.objects.filter(pk=store.rewind(conversation.pk, to_seq=1).pk).change(cause=cause)
+    Rewind.objects.filter(pk=hiding.rewind(conversation.pk, to_seq=1).pk).change(cause=cause)
     assert facts(search(browser, "compass")) == [f"You · {words}"]
 
 

@@ -1,0 +1,170 @@
+"""What hides messages from the model and brings them back: tags are set and cleared, rows stay."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+import condense
+from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
+from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.store import columns_of, mark_changed, next_seq
+
+
+def apply_reduction(
+    conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
+) -> Message:
+    """Insert the summary or marker and hide what it stands for, in one transaction.
+
+    A clearing's marker touches no other row: the lines that replace results are its own.
+    """
+    tags = reduction.message.tags
+    with transaction.atomic():
+        first = Message.objects.get(pk=reduction.hidden[0])
+        last = Message.objects.get(pk=reduction.hidden[-1])
+        rows = _visible_span(first, last)
+        if tags.condense_id:
+            rows.update(hidden=True, condense_parent=tags.condense_id)
+        elif tags.truncation_id:
+            rows.update(hidden=True, truncation_parent=tags.truncation_id)
+        message = Message.objects.create(
+            **columns_of(reduction.message),
+            tokens=reduction.message.tokens or 0,
+            conversation_id=conversation_id,
+            turn=turn,
+            seq=next_seq(conversation_id),
+            position=last.position,
+            condense_id=tags.condense_id,
+            truncation_id=tags.truncation_id,
+            clear_id=tags.clear_id,
+            cleared=dict(tags.cleared),
+        )
+        _behind(first).exclude(named_by([message])).unbind()
+        mark_changed(conversation_id)
+    return message
+
+
+def _behind(first: Message) -> MessageQuerySet:
+    """Return what stands behind a message."""
+    same_place = Q(position=first.position, seq__gt=first.seq)
+    there = Message.objects.filter(conversation=first.conversation_id)
+    return there.filter(same_place | Q(position__gt=first.position))
+
+
+def _visible_span(first: Message, last: Message) -> models.QuerySet[Message]:
+    """Return the visible messages from ``first`` to ``last``, both included."""
+    before = Q(position=first.position, seq__lt=first.seq)
+    after = Q(position=last.position, seq__gt=last.seq)
+    return Message.objects.filter(
+        ~before,
+        ~after,
+        conversation=first.conversation_id,
+        position__range=(first.position, last.position),
+        hidden=False,
+    )
+
+
+def undo_reduction(message: Message) -> None:
+    """Take a summary or marker back: what it hid is visible again, unless hidden otherwise.
+
+    The hidden messages keep naming it, for the record; it hides nothing once it is undone.
+    """
+    with transaction.atomic():
+        Message.objects.filter(pk=message.pk).update(undone=True, hidden=True)
+        hidden_by(message.conversation_id, [message]).refresh_hidden()
+        since = Message.objects.filter(conversation=message.conversation_id, seq__gt=message.seq)
+        since.unbind()
+        mark_changed(message.conversation_id)
+
+
+def hidden_by(conversation_id: uuid.UUID, names: Sequence[Message]) -> MessageQuerySet:
+    """Return the messages that name any of these summaries and markers as what hides them."""
+    return Message.objects.filter(named_by(names), conversation=conversation_id)
+
+
+def named_by(names: Sequence[Message]) -> Q:
+    """Return the condition that one of these summaries and markers is named by a message."""
+    condensed = [row.condense_id for row in names if row.condense_id]
+    truncated = [row.truncation_id for row in names if row.truncation_id]
+    return Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated)
+
+
+def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind:
+    """Hide message ``to_seq`` and all written since; what was condensed since is back.
+
+    ``columns`` are those of the record that say why.
+    """
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        affected = rewindable(conversation_id, to_seq)
+        record = Rewind.objects.create(
+            conversation=conversation,
+            to_seq=to_seq,
+            last_seq=conversation.last_seq,
+            **affected.count_seen(),
+            **columns,
+        )
+        names = list(affected.made_by_engine())
+        affected.update(rewind_parent=record.pk, hidden=True)
+        _take_along(record)
+        record.enter()
+        hidden_by(conversation_id, names).refresh_hidden()
+        mark_changed(conversation_id)
+    return record
+
+
+def rewindable(conversation_id: uuid.UUID, to_seq: int) -> MessageQuerySet:
+    """Return the messages that a rewind to before message ``to_seq`` hides."""
+    return Message.objects.filter(conversation=conversation_id, seq__gte=to_seq, rewind_parent=None)
+
+
+def _take_along(record: Rewind) -> None:
+    """Have a rewind take what else began since, so that it comes back with the messages.
+
+    The other versions of the same place are no part of the one that is set aside.
+    """
+    tag = {"rewind_parent": record.pk}
+    since = {"conversation": record.conversation_id, "rewind_parent": None}
+    turns = Turn.objects.filter(**since, at_seq__gte=record.to_seq - 1)
+    turns.answering().update(**tag)
+    attempts = Condensation.objects.filter(**since, message=None)
+    in_turn = Q(turn__rewind_parent=record.pk)
+    attempts.filter(Q(at_seq__gte=record.to_seq) | in_turn).update(**tag)
+    rewinds = Rewind.objects.filter(**since).exclude(pk=record.pk)
+    if record.root_seq is not None:
+        rewinds = rewinds.exclude(cause=record.cause, root_seq=record.root_seq)
+    was_undone = Q(undone_at__isnull=False, last_seq__gte=record.to_seq)
+    rewinds.filter(Q(to_seq__gte=record.to_seq) | was_undone).update(**tag)
+
+
+def undo_rewind(record: Rewind) -> None:
+    """Show again exactly what the rewind hid, and hide again what was condensed then."""
+    with transaction.atomic():
+        Rewind.objects.filter(pk=record.pk).change(undone_at=timezone.now())
+        whole = record.conversation
+        for taken in (whole.messages, whole.turns, whole.condensations, whole.rewinds):
+            taken.filter(rewind_parent=record.pk).update(rewind_parent=None)
+        shown = whole.messages.filter(seq__range=(record.to_seq, record.last_seq))
+        made = list(shown.in_force().made_by_engine().order_by("seq"))
+        for one in made:
+            if one.clear_id is None:
+                _name_again(one)
+        shown.refresh_hidden()
+        hidden_by(record.conversation_id, made).refresh_hidden()
+        mark_changed(record.conversation_id)
+
+
+def _name_again(made: Message) -> None:
+    """Have a summary or marker that is back named by what it hid, where a later one took its place.
+
+    That one was made in another version, and is out of force.
+    """
+    name = "condense" if made.condense_id else "truncation"
+    before = Q(position__lt=made.position) | Q(position=made.position, seq__lt=made.seq)
+    earlier = Message.objects.filter(
+        before, conversation=made.conversation_id, seq__lt=made.seq
+    ).exclude(**{f"{name}_parent": None})
+    earlier.shown_by_tags().update(**{f"{name}_parent": getattr(made, f"{name}_id")})
