@@ -54,8 +54,8 @@ class NewMessage(Schema):
 class MessageShape(Schema):
     """A message as it is stored, and what hides it.
 
-    ``content`` is a list of blocks as in Anthropic's Messages API. ``position`` is its place in
-    reading order.
+    ``content`` is a list of blocks: ``text``, ``image``, ``tool_use``, ``tool_result`` and so on.
+    ``position`` is its place in reading order.
     """
 
     seq: int

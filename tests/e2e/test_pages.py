@@ -32,7 +32,9 @@ def test_a_first_visit_loads_little_and_the_next_page_hardly_anything(
     page = open_page(path)
     loaded = page.evaluate(LOADED)
     assert len(loaded) <= 9, loaded
-    assert sum(size for _, size, _ in loaded) <= 60_000, loaded
+    # A page lists what its owner has, which says nothing of what every page takes.
+    assert sum(size for _, size, _ in loaded[1:]) <= 52_000, loaded
+    assert path != "/" or sum(size for _, size, _ in loaded) <= 60_000, loaded
     page.goto("/settings/?again")
     again = [name for name, _, transferred in page.evaluate(LOADED) if transferred]
     own = {"/static/js/settings", "/static/js/prompt"}
@@ -170,7 +172,8 @@ def test_a_link_to_a_condensation_leads_to_it(open_page: OpenPage, long_chat: st
     """From the history page into the transcript."""
     page = open_page(long_chat)
     page.get_by_role("link", name="Condensations").click()
-    line = page.get_by_role("listitem").filter(has_text="9,120").first
+    there = page.get_by_role("link", name="Context condensed in Every kind of row")
+    line = page.get_by_role("listitem").filter(has_text="9,120").filter(has=there).first
     line.get_by_role("link", name="Context condensed in Every kind of row").click()
     expect(page.get_by_role("article", name="Context condensed").first).to_be_in_viewport()
     expect(page.get_by_role("article", name="Context condensed").first).to_be_focused()
