@@ -2,7 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage, Server
 
@@ -131,6 +131,7 @@ def test_what_is_suggested_while_typing_is_accessible(
     page.get_by_role("listbox", name="Suggestions").wait_for()
     assert complaints(page) == []
     page.keyboard.type("help")
+    expect(page.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
     page.get_by_role("dialog", name="Commands").wait_for()
     assert complaints(page) == []
