@@ -4,16 +4,20 @@ import logging
 import os
 from typing import Any
 
+import django
+from asgiref.sync import sync_to_async
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
-from django.core.asgi import get_asgi_application
+from django.core.handlers.asgi import ASGIHandler
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from chatapp.environment import BadEnvironment, only_server_in, stay_only_server_in
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
-http = get_asgi_application()
+django.setup(set_prefix=False)
 
 from chatapp.live.rooms import hub  # noqa: E402 - models need a set-up Django
 from chatapp.routing import OwnOrigin, websocket_urlpatterns  # noqa: E402 - likewise
@@ -22,6 +26,22 @@ log = logging.getLogger(__name__)
 
 # The log names the folder, which is no visitor's business.
 SECOND = b"Another server is running with the data of this one. Its log says more."
+
+
+class OneThreadHandler(ASGIHandler):
+    """Django's handler, which takes a request from its first middleware to its view on one thread.
+
+    All views are synchronous. Left to itself it changes threads for each middleware that could be
+    otherwise, and where a visitor leaves just then, what ends the request can miss its thread.
+    """
+
+    def load_middleware(self, is_async: bool = False) -> None:  # noqa: ARG002 - Django asks for it
+        """Build the chain of middlewares without a change of threads in it."""
+        super().load_middleware(is_async=False)
+
+    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer on the request's thread."""
+        return await sync_to_async(self.get_response)(request)
 
 
 class OnlyServer:
@@ -75,7 +95,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
 
 application = ProtocolTypeRouter(
     {
-        "http": OnlyServer(http),
+        "http": OnlyServer(OneThreadHandler()),
         "lifespan": live,
         "websocket": OnlyServer(
             OwnOrigin(

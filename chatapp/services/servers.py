@@ -1,9 +1,9 @@
 """MCP servers: saved, tried and removed; what is connected to one that changed is closed."""
 
+import asyncio
 import tempfile
 from pathlib import Path
 
-from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 from chatapp.context import servers
@@ -42,7 +42,7 @@ def try_server(*, server: McpServer) -> Listing:
     try:
         reached = server.reached()
         with tempfile.TemporaryDirectory() as folder:
-            listing = async_to_sync(list_tools)(reached, Path(folder), servers.guard())
+            listing = asyncio.run(list_tools(reached, Path(folder), servers.guard()))
     except DecryptionFailed as error:
         raise Refused(_("What is stored can't be read any more: enter it again.")) from error
     except ServerFailed as error:

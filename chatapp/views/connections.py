@@ -1,12 +1,12 @@
 """What a profile's server can do, tried before the profile is saved."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -46,7 +46,7 @@ def try_profile(request: Request, pk: int | None = None) -> HttpResponse:
     if profile is None:
         return refuse(request, _("Enter a provider, an address that can be called and a model."))
     try:
-        report = async_to_sync(probe_profile)(profile)
+        report = asyncio.run(probe_profile(profile))
     except DecryptionFailed:
         return refuse(request, _("The stored key can't be read: enter it again."))
     return render(request, "profiles/_connection.html", _context(report, profile))
@@ -58,7 +58,7 @@ def look_around(request: Request) -> HttpResponse:
     """Offer the models that run on this machine; it is looked for them once."""
     if not services.note_look_around(request.user):
         return HttpResponse()
-    found = async_to_sync(find_local_servers)()
+    found = asyncio.run(find_local_servers())
     return render(request, "profiles/_nearby.html", {"found": found})
 
 
@@ -67,7 +67,7 @@ def look_around(request: Request) -> HttpResponse:
 def use_local_server(request: Request) -> HttpResponse:
     """Let a model on this machine answer from now on."""
     url = request.POST.get("url", "")
-    found = async_to_sync(find_local_servers)() if services.is_alone(request.user) else []
+    found = asyncio.run(find_local_servers()) if services.is_alone(request.user) else []
     server = next((one for one in found if one.preset.url == url), None)
     if server is None:
         return refuse(request, _("This server does not answer any more."))
