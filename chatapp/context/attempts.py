@@ -141,8 +141,7 @@ class StoredLog:
         self, attempt: condense.Attempt, reduction: condense.Reduction
     ) -> condense.Receipt:
         """Check what the model still reads of the facts in what is about to be hidden."""
-        ids = frozenset(reduction.hidden)
-        hidden = [message for message in attempt.effective if message.id in ids]
+        hidden = reduction.hidden_among(attempt.effective)
         kept = condense.replace_hidden(attempt.effective, reduction.hidden, reduction.message)
         # The agent has no tool that searches the history, so only files can be found again.
         return condense.receipt(hidden, kept, searchable=False, on_disk=self.on_disk)

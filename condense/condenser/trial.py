@@ -79,7 +79,7 @@ class Trial:
         return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
 
     def _loses_ledger(self, reduction: Reduction) -> bool:
-        hidden = (one for one in self.situation.effective if one.id in reduction.hidden)
+        hidden = reduction.hidden_among(self.situation.effective)
         return _holds_ledger(hidden) and not _holds_ledger((reduction.message,))
 
     def _telling(self, reduction: Reduction, left_out: Addition) -> Reduction:

@@ -77,7 +77,9 @@ async def repeats_nothing(situation: Situation, reduction: Reduction) -> Verdict
 
     An earlier summary may be copied: the next one is asked to keep its words.
     """
-    hidden = [message for message in _hidden(situation, reduction) if not message.is_summary]
+    hidden = [
+        message for message in reduction.hidden_among(situation.effective) if not message.is_summary
+    ]
     issues = await asyncio.to_thread(lambda: tuple(_repetitions(reduction.summary, hidden)))
     return Verdict(name="repetition", issues=issues, rejects=bool(issues))
 
@@ -97,7 +99,7 @@ async def outweighs_ledger(situation: Situation, reduction: Reduction) -> Verdic
 
 async def keeps_facts(situation: Situation, reduction: Reduction) -> Verdict:
     """Reject what leaves the model with few of the files it changed, or of the user's rules."""
-    hidden = _hidden(situation, reduction)
+    hidden = reduction.hidden_among(situation.effective)
     found = await asyncio.to_thread(receipt, hidden, [reduction.message])
     tallies = (tally for kind, tally in found.tallies.items() if kind in _KEPT_KINDS)
     score = min((tally.score for tally in tallies if tally.total >= FEWEST), default=1.0)
@@ -134,11 +136,6 @@ def _headings_asked(prompt: str) -> list[str]:
     return list(titles.values()) if shown and titles.get("1") == shown[0][1] else []
 
 
-def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:
-    ids = frozenset(reduction.hidden)
-    return [message for message in situation.effective if message.id in ids]
-
-
 def _is_brief(situation: Situation, reduction: Reduction) -> bool:
-    text = plain_text(_hidden(situation, reduction))
+    text = plain_text(reduction.hidden_among(situation.effective))
     return CharacterCounter().count(text) < BRIEF

@@ -4,7 +4,7 @@ After a change of what the model sees, the thinking behind the change is not sen
 in its message, and the tag ``unbound`` says so.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from condense.messages import Block, Message, OpaqueBlock
 
@@ -28,10 +28,11 @@ def without_thinking(message: Message) -> Message:
     return message if len(blocks) == len(message.blocks) else message.with_content(blocks)
 
 
-def behind(effective: Sequence[Message], hidden: Collection[str]) -> Sequence[Message]:
+def behind(effective: Sequence[Message], hidden: Iterable[str]) -> Sequence[Message]:
     """Return what stays of an effective history behind the first message that is hidden."""
-    first = next((i for i, one in enumerate(effective) if one.id in hidden), len(effective))
-    return [message for message in effective[first:] if message.id not in hidden]
+    ids = frozenset(hidden)
+    first = next((i for i, one in enumerate(effective) if one.id in ids), len(effective))
+    return [message for message in effective[first:] if message.id not in ids]
 
 
 def unbind(

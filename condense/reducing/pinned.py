@@ -30,8 +30,7 @@ def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block
 
 def loses_pins(situation: Situation, reduction: Reduction) -> bool:
     """Whether something pinned is hidden and not carried, or has a result cleared."""
-    ids = frozenset(reduction.hidden)
-    hidden = [message for message in situation.effective if message.id in ids]
+    hidden = reduction.hidden_among(situation.effective)
     if reduction.kind == "cleared":
         return any(map(_is_pinned, hidden))
     carried = reduction.message.blocks

@@ -2,7 +2,7 @@
 
 import enum
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -127,6 +127,11 @@ class Reduction:
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     folded: Folded | None = None
+
+    def hidden_among(self, messages: Iterable[Message]) -> list[Message]:
+        """Return those of the messages that it hides, or clears results of."""
+        ids = frozenset(self.hidden)
+        return [message for message in messages if message.id in ids]
 
     @property
     def count(self) -> int:

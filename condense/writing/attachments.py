@@ -27,7 +27,7 @@ async def attach_ledger(situation: Situation, reduction: Reduction) -> Sequence[
     """
     if reduction.kind != "condensed" or not reduction.prompt:
         return ()
-    return await facts_of(_hidden(situation, reduction), situation)
+    return await facts_of(reduction.hidden_among(situation.effective), situation)
 
 
 async def facts_of(
@@ -60,7 +60,7 @@ class AttachFoldedFiles:
         return await asyncio.to_thread(self._fold, situation, reduction)
 
     def _fold(self, situation: Situation, reduction: Reduction) -> Addition:
-        paths = files_read(_hidden(situation, reduction))
+        paths = files_read(reduction.hidden_among(situation.effective))
         if not paths:
             return Addition()
         folded = self.fold(paths, min(LIMIT, _room(situation, reduction)))
@@ -69,11 +69,6 @@ class AttachFoldedFiles:
     def fold(self, paths: Sequence[str], limit: int) -> Folded:
         """Return the signatures of these files in so many characters, wherever they are kept."""
         return fold_files(paths, self.root, limit=limit, ignore=self.ignore)
-
-
-def _hidden(situation: Situation, reduction: Reduction) -> list[Message]:
-    ids = frozenset(reduction.hidden)
-    return [message for message in situation.effective if message.id in ids]
 
 
 def _room(situation: Situation, reduction: Reduction) -> int:

@@ -1,5 +1,6 @@
 """The ladder: which strategy is tried when, and what is done where nothing helps."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -20,7 +21,7 @@ from condense import (
 )
 from condense.strategies.ledger import LedgerAlone
 from tests.condense.bench import Bench, talk
-from tests.condense.dialogues import SUMMARY, start_afresh, user
+from tests.condense.dialogues import SUMMARY, situation, start_afresh, user
 
 AUTO, FORCED, MANUAL = Trigger.AUTO, Trigger.FORCED, Trigger.MANUAL
 PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
@@ -215,3 +216,24 @@ async def test_a_forced_run_never_lets_the_same_request_go_again() -> None:
     """It was refused already."""
     with pytest.raises(CannotFit):
         await Bench().fit([user("word " * 100)], trigger=FORCED)
+
+
+class Id(str):
+    """An id that counts what it is compared with."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        """Compare, and count it."""
+        Id.comparisons += 1
+        return str.__eq__(self, other)
+
+
+async def test_no_message_is_looked_for_among_all_that_are_hidden() -> None:
+    """Or the longest histories would take minutes: each id is compared a few times at most."""
+    long = situation(talk(400, 200))
+    history = [replace(message, id=Id(message.id)) for message in long.effective]
+    await Bench("S").condenser.fit(replace(long, effective=history))
+    assert Id.comparisons < 10 * len(history)
