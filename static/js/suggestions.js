@@ -28,9 +28,11 @@ export class Suggestions {
   #sources;
   #found = [];
   #at = 0;
-  // Where in the text the word begins that is completed, and how often somebody has typed.
+  // Where in the text the word begins that is completed, how often somebody has typed, and how often
+  // when what the list completes was written.
   #start = 0;
   #typed = 0;
+  #shown = 0;
   #waiting = 0;
 
   /** A source has `match`, which tells the word it completes, and `find`, which completes it. */
@@ -92,6 +94,7 @@ export class Suggestions {
     const isNews = !this.isOpen || found.length !== this.#found.length;
     this.#found = found;
     this.#start = start;
+    this.#shown = this.#typed;
     this.#list.replaceChildren(...found.map(option));
     this.#list.hidden = false;
     if (isNews) this.#news.textContent = text("suggested", { count: found.length });
@@ -119,7 +122,9 @@ export class Suggestions {
   }
 
   #pressed(event) {
-    if (!this.isOpen || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    // The list may still be one for what was written before.
+    if (!this.isOpen || this.#shown !== this.#typed) return;
+    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
     if (this.#answers(event)) {
       event.preventDefault();
       event.stopImmediatePropagation();
