@@ -1,5 +1,7 @@
 """A conversation gets its name from the model that answers in it, once, and off everybody's way."""
 
+import asyncio
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -66,7 +68,7 @@ async def test_a_title_that_a_person_gave_stays(
     async with open_page(conversation, alice) as page:
         await page.say("Which?")
         await page.until_idle()
-        await sync_to_async(gate.wait_until_reached)()
+        assert await asyncio.to_thread(gate.wait_until_reached)
         rename = sync_to_async(services.rename_conversation)
         await rename(conversation=conversation, title="My own")
         await page.say("And now?")
