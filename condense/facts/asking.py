@@ -79,7 +79,9 @@ def _worth_searching(line: str) -> str:
     """Leave out plain words, most of any text: no name but a quoted one spans a space."""
     if "`" in line:
         return line
-    return " ".join(word for word in line.split() if not _is_plain(word))
+    words = line.split()
+    plain = frozenset(filter(_is_plain, frozenset(words)))
+    return " ".join(word for word in words if word not in plain)
 
 
 def _is_plain(word: str) -> bool:
