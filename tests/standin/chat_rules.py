@@ -93,7 +93,7 @@ def _content(where: str, role: str, message: Body) -> Iterator[str]:
             yield f"Invalid value for 'content': expected a string, got null. '{where}'"
         return
     if isinstance(content, str):
-        if not content.strip() and role in {"user", "system"}:
+        if not content.strip() and role != "tool":
             yield f"'{where}.content' must not be empty"
         return
     if role != "user" or not isinstance(content, list) or not content:

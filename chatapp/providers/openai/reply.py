@@ -57,6 +57,13 @@ class _Call:
     pieces: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
+    def goes_on(self, name: str) -> bool:
+        """Whether more may be said of it under its name: its arguments are no whole object yet."""
+        if name != self.name or not self.pieces:
+            return name == self.name
+        ends = self.pieces[-1].rstrip().endswith("}")
+        return not ends or wire.UNPARSED in wire.decode_input("".join(self.pieces))
+
     def block(self) -> condense.Block | None:
         if not self.name:
             return None
@@ -207,8 +214,13 @@ class Reply:
         return call
 
     def _unnumbered(self, said: Data, id_: str) -> object:
-        """Return the place of a piece without a number: by its id, or the last, or a new one."""
+        """Return the place of a piece without a number: by its id, or the last, or a new one.
+
+        Some servers say the name with every piece: it is another call once the last one is whole.
+        """
+        last = next(reversed(self._calls), 0)
         match said.get("function"):
             case {"name": str(name)} if name and not id_:
-                return len(self._calls)
-        return id_ or next(reversed(self._calls), 0)
+                call = self._calls.get(last)
+                return last if call and call.goes_on(name) else len(self._calls)
+        return id_ or last

@@ -121,6 +121,16 @@ def test_calls_without_ids_get_ids_of_their_own() -> None:
     assert first != second
 
 
+@pytest.mark.parametrize("given", [{"index": 0}, {}])
+def test_a_name_that_comes_with_each_piece_names_one_call(given: dict[str, int]) -> None:
+    """Until its arguments are whole: what comes under the same name then is another call."""
+    pieces = ("", '{"p": "{}', '"', "}", '{"p":', "{}}")
+    _, whole = heard(*(calls({**given, **function("x", piece)}) for piece in pieces[:4]))
+    assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"})]
+    _, whole = heard(*(calls(function("x", piece)) for piece in pieces), calls(function("y", "{}")))
+    assert [use[1:] for use in uses(whole)] == [("x", {"p": "{}"}), ("x", {"p": {}}), ("y", {})]
+
+
 def test_what_a_server_signs_its_calls_with_goes_back_to_it() -> None:
     """Some refuse a call that comes back without."""
     signed = {"google": {"thought_signature": "abc"}}
@@ -259,6 +269,18 @@ async def test_what_was_shown_is_not_asked_for_again(
         await listen(gpt, request("Hi"))
     assert not raised.value.retryable
     assert len(anthropic_standin.requests) == 1
+
+
+@pytest.mark.parametrize(("said", "again"), [({"content": "One"}, False), ({}, True)])
+async def test_a_stream_that_ends_too_early_is_asked_for_again_unless_it_was_shown(
+    gpt: OpenAIProvider, anthropic_standin: Standin, said: dict[str, str], *, again: bool
+) -> None:
+    """Its connection is closed in good order, but nothing says that the reply is whole."""
+    body = {"choices": [{"message": said}]}
+    anthropic_standin.then(Failure(200, "", "", body=body))
+    with pytest.raises(ProviderError, match="broke off") as raised:
+        await listen(gpt, request("Hi"))
+    assert raised.value.retryable is again
 
 
 async def test_comments_and_empty_events_say_nothing(

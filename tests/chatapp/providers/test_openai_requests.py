@@ -274,6 +274,8 @@ MESSAGES = st.lists(
             | st.just(condense.ToolResultBlock("a", (condense.ImageBlock(PIXEL),)))
             | st.just(condense.ImageBlock(PIXEL))
             | st.just(condense.OpaqueBlock({"type": "thinking", "thinking": "x", "signature": "s"}))
+            | st.just(condense.OpaqueBlock({"type": "thinking", "thinking": "unsigned"}))
+            | st.just(condense.OpaqueBlock({"type": "redacted_thinking", "data": "x"}))
             | st.just(condense.OpaqueBlock({"type": "hologram", "data": "x"})),
             max_size=4,
         ).map(tuple),
