@@ -64,10 +64,14 @@ class SendMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChangeQueued:
-    """Give the queued message of this nonce another text, or remove it where that is None."""
+    """Give the queued message of this nonce another text, or remove it where that is None.
+
+    What is not understood in a ``literal`` text is text.
+    """
 
     nonce: uuid.UUID
     text: str | None = None
+    literal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +161,8 @@ def _sent(frame: object) -> SendMessage | Queueing | None:
             literal = rest.get("literal") is True or replaces is not None
             sent = SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest), queued, literal)
             return replace(sent, drops=_places(rest))
-        case {"type": "queue.change", "nonce": str(nonce), "text": str(text)}:
-            return ChangeQueued(uuid.UUID(nonce), text)
+        case {"type": "queue.change", "nonce": str(nonce), "text": str(text), **rest}:
+            return ChangeQueued(uuid.UUID(nonce), text, rest.get("literal") is True)
         case {"type": "queue.remove", "nonce": str(nonce)}:
             return ChangeQueued(uuid.UUID(nonce))
         case {"type": "queue.send", "nonce": str(nonce)}:

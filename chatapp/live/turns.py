@@ -100,6 +100,7 @@ async def change_queued(conversation: Conversation, command: protocol.ChangeQueu
         remove = sync_to_async(services.remove_queued)
         await remove(conversation=conversation, nonce=command.nonce)
     else:
+        await bring(conversation, command.text, strict=not command.literal)
         change = sync_to_async(services.change_queued)
         await change(conversation=conversation, nonce=command.nonce, text=command.text)
     room.show_queue()

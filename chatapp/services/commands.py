@@ -83,7 +83,8 @@ def directive_in(
     if not strict:
         return ()
     if is_built_in(text):
-        raise Refused(gettext("The page itself carries out /%s. Reload it and try again.") % name)
+        words = gettext("/%s is no message: the page carries it out. Reload it and type it again.")
+        raise Refused(words % name)
     if name in RESERVED:
         words = gettext("/%s takes nothing after it. Send it again to send it as text.")
     else:

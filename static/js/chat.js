@@ -82,6 +82,7 @@ const show = {
   refused({ reason, nonce, unclear }) {
     if (!unclear) toast(reason, "error");
     composer.refused(nonce, unclear ? reason : "");
+    if (unclear) queue.refused(nonce, reason);
     refusePanel();
   },
 };

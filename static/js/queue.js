@@ -9,6 +9,8 @@ export class Queue {
   #composer;
   // The chip that is edited, until the server has its new text.
   #edited = null;
+  // The text that was not understood: saved once more, it is text.
+  #unclear = null;
 
   constructor(socket, composer) {
     this.#socket = socket;
@@ -59,6 +61,13 @@ export class Queue {
     if (this.#edited?.dataset.queued === nonce) this.cancel();
   }
 
+  /** Say why the new text was not understood. */
+  refused(nonce, reason) {
+    if (this.#edited?.dataset.queued !== nonce) return;
+    this.#unclear = this.#edited.querySelector("textarea").value;
+    this.#edited.querySelector("[role=status]").textContent = reason;
+  }
+
   async #act(what, chip) {
     const nonce = chip.dataset.queued;
     if (what === "cancel") return this.cancel();
@@ -92,7 +101,8 @@ export class Queue {
 
   #save(chip) {
     const words = chip.querySelector("textarea").value;
-    const command = { type: "queue.change", nonce: chip.dataset.queued, text: words };
+    const literal = words === this.#unclear;
+    const command = { type: "queue.change", nonce: chip.dataset.queued, text: words, literal };
     if (words.trim()) this.#socket.send(command);
   }
 

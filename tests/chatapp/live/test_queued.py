@@ -9,6 +9,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
+import condense
 from chatapp import services
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
 from chatapp.services.queue import MOST_QUEUED
@@ -154,6 +155,38 @@ async def test_what_waits_can_be_changed_and_removed(
         await page.until_idle()
     assert await questions() == ["First", "Second <b>"]
     assert {row.text async for row in QueuedMessage.objects.all()} == {""}
+
+
+async def test_a_message_that_waits_is_changed_to_what_is_understood(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """As one that is put there; said to be text, it is text."""
+    anthropic_standin.then(Reply("One.", gate=Gate()))
+    async with open_page(conversation, alice) as page:
+        await page.say("First")
+        await page.until("text.streamed")
+        (nonce,) = await queue(page, "Second")
+        for text, unclear in (("/nosuch", True), ("@../secret", True), ("/clear", False)):
+            await page.send("queue.change", nonce=nonce, text=text)
+            refusal = await page.until("refused")
+            assert (refusal["nonce"], refusal["unclear"]) == (nonce, unclear)
+        assert (await QueuedMessage.objects.aget()).text == "Second"
+        await page.send("queue.change", nonce=nonce, text="/nosuch", literal=True)
+        await page.until("message.accepted", nonce=nonce)
+        await shows(page, "/nosuch")
+
+
+def test_what_an_earlier_text_brought_does_not_go_with_a_later_one(
+    conversation: Conversation,
+) -> None:
+    """A message that waits may be changed while its paths are read, which takes its time."""
+    nonce = uuid.uuid4()
+    services.queue_message(conversation=conversation, text="Read @a.py", nonce=nonce)
+    brought = services.Brought.by("Read @a.py", (condense.TextBlock("print()"),))
+    services.change_queued(conversation=conversation, nonce=nonce, text="Never mind")
+    started = services.send_queued(conversation, nonce, brought)
+    assert started
+    assert started[1].text == "Never mind"
 
 
 async def test_a_message_that_is_queued_twice_waits_once_and_is_sent_once(

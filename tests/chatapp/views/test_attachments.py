@@ -291,6 +291,20 @@ def test_what_was_never_sent_is_forgotten(put: Put, alice: User) -> None:
     assert Attachment.objects.count() == module.MOST_WAITING - 1
 
 
+def test_what_a_queued_message_came_with_is_kept_as_long_as_it_waits(
+    put: Put, alice: User, talk: Conversation
+) -> None:
+    """However long that is, and whatever else waits."""
+    put("old.txt", b"Hello")
+    old = waiting()
+    Attachment.objects.update(created_at=old.created_at - timedelta(days=800))
+    nonce = uuid.uuid4()
+    services.queue_message(conversation=talk, text="", nonce=nonce, attachments=[old.pk])
+    module.forget_waiting(alice)
+    assert services.send_queued(talk, nonce)
+    assert not Attachment.objects.exists()
+
+
 def test_what_was_sent_is_seen_by_its_owner_only(
     browser: Client, talk: Conversation, bob: User
 ) -> None:
