@@ -17,12 +17,13 @@ from chatapp.models import ModelCall
 from chatapp.models.prepared import insert
 from tests.bench.conversations import make_conversation, make_owner
 from tests.bench.server import Server, model, open_page, printed, serving
-from tests.bench.storage import LONGEST, append
+from tests.bench.storage import LONGEST
 from tests.bench.table import Row
-from tests.bench.timing import many, once
+from tests.bench.timing import once
 
 AT_ONCE = 60
-SHORT = "SAY 12"
+SHORT_WORDS = 12
+SHORT = f"SAY {SHORT_WORDS}"
 WORDS, EVERY = 400, 0.025
 PACED = f"SAY {WORDS} EVERY {EVERY}"
 BARE = "the bare SDK's create(stream=True)"
@@ -30,15 +31,13 @@ SEEN = 100
 
 
 def measure_turns() -> Iterator[Row]:
-    """Yield the rows of turns, each beside an append that is measured before and after it."""
-    conversation = make_conversation(*make_owner("turns"), 100)
-    work = many(lambda: append(conversation), 100)
-    appends = [once(work)]
-    with model() as url, _serving(url) as server:
-        here = asyncio.run(_stream(server, SHORT, AT_ONCE)).cpu
-    appends.append(once(work))
-    bare = 10 * sum(appends) / len(appends)
-    yield Row(f"one short turn, of {AT_ONCE} at once", here, "ms", 26, "an append, as above", bare)
+    """Yield the rows of turns: sixty at once, and one after much or little that is stored."""
+    with model() as url:
+        with _serving(url) as server:
+            here = asyncio.run(_stream(server, SHORT, AT_ONCE)).cpu
+        least = json.loads(printed("tests.bench.bare", url, str(AT_ONCE), SHORT))
+    bare = least["cpu"] * SHORT_WORDS / 1_000
+    yield Row(f"one short turn, of {AT_ONCE} at once", here, "ms", 18, BARE, bare)
     with model() as url, _serving(url, DATA_DIR=str(settings.DATA_DIR)) as server:
         few, lots = asyncio.run(_talk(server, *map(_stored, (SEEN, LONGEST))))
     work_ = f"one short turn after {LONGEST:,}, {SEEN} of them visible"
