@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -101,6 +102,19 @@ class Call:
         await finish(self.account(error))
         self.number = 0
         self._written.clear()
+
+    @asynccontextmanager
+    async def on_record(self) -> AsyncIterator[None]:
+        """Account for the call when the block ends, whichever way it does."""
+        failure = "broken off"
+        try:
+            yield
+            failure = ""
+        except Exception as error:
+            failure = str(error)
+            raise
+        finally:
+            await finish(self.account(failure))
 
     def draft(self) -> Draft:
         """Return what was written so far, as it can be stored."""

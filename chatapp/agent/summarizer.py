@@ -6,7 +6,6 @@ from decimal import Decimal
 import condense
 from chatapp.agent import events
 from chatapp.agent.calls import Call
-from chatapp.agent.finishing import finish
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.provider import ModelRequest, Provider, Purpose
 from chatapp.agent.toolbox import ToolSpec
@@ -63,16 +62,9 @@ class ProviderSummarizer:
             compaction=request.compaction,
         )
         call = Call(self.provider, model_request, self.journal, attempt_id=request.attempt_id)
-        failure = "broken off"
-        try:
+        async with call.on_record():
             async for chunk in self._chunks(call):
                 yield chunk
-            failure = ""
-        except Exception as error:
-            failure = str(error)
-            raise
-        finally:
-            await finish(call.account(failure))
 
     async def _chunks(self, call: Call) -> AsyncIterator[condense.Chunk]:
         prices = self.provider.model.prices

@@ -8,7 +8,6 @@ from asgiref.sync import sync_to_async
 from chatapp import bootstrap, services
 from chatapp.agent import events
 from chatapp.agent.calls import Call
-from chatapp.agent.finishing import finish
 from chatapp.agent.titles import read_title, title_request
 from chatapp.context.runs import Run
 from chatapp.context.titles import TitleJournal
@@ -61,18 +60,12 @@ async def _ask(run: Run, begins: Beginning) -> str:
     provider = await reading(bootstrap.provider_for)(run.profile, most=MOST_TOKENS)
     request = title_request(begins.question, begins.answer)
     call = Call(provider, request, TitleJournal(run))
-    failure, written = "broken off", ""
-    try:
+    written = ""
+    async with call.on_record():
         async for event in call.listen():
             match event:
                 case events.TextStreamed(text):
                     written += text
                 case events.RetryScheduled():
                     written = ""
-        failure = ""
-    except Exception as error:
-        failure = str(error)
-        raise
-    finally:
-        await finish(call.account(failure))
     return read_title(written)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 from django import template
@@ -106,25 +107,10 @@ def fixed(value: float) -> str:
 
 
 @register.filter
-def stacked(segments: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return bar segments with ``start``: where each begins when they lie end to end."""
-    start = 0.0
-    placed = []
-    for segment in segments:
-        placed.append({"name": segment.name, "percent": segment.percent, "start": start})
-        start += segment.percent
-    return placed
-
-
-@register.filter
-def laid_out(cards: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return a request's cards end to end, as parts of a bar."""
-    start = 0.0
-    placed = []
-    for card in cards:
-        placed.append({"segment": card.segment, "percent": card.percent, "start": start})
-        start += card.percent
-    return placed
+def end_to_end(parts: Iterable[Any]) -> list[tuple[float, Any]]:
+    """Return the parts of a bar, each behind where it begins; in percent, as their sizes are."""
+    parts = list(parts)
+    return list(zip(accumulate((one.percent for one in parts), initial=0.0), parts, strict=False))
 
 
 @register.filter

@@ -78,7 +78,7 @@ def test_numbers_in_attributes_ignore_the_locale(settings: LazySettings) -> None
 def test_segments_lie_end_to_end() -> None:
     """Each begins where the one before it ends."""
     segments = [Segment("system", "System", 10, 1.0), Segment("tools", "Tools", 20, 2.5)]
-    assert [one["start"] for one in figures.stacked(segments)] == [0, 1.0]
+    assert figures.end_to_end(segments) == [(0, segments[0]), (1.0, segments[1])]
 
 
 def test_a_moment_carries_its_zone() -> None:
