@@ -9,6 +9,7 @@ from .condenser.events import (
 from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
+from .condenser.review import Accept, NoReview, Proposal, Reviewer, WriteAgain
 from .condenser.shortcut import Condensed, condense
 from .condenser.validators import DEFAULT_VALIDATORS
 from .configuration import Configuration
@@ -16,6 +17,7 @@ from .errors import (
     CannotFit,
     CondenseError,
     DidNotShrink,
+    Discarded,
     Floor,
     InvalidMessage,
     NothingToCondense,
@@ -169,6 +171,7 @@ __all__ = [
     "INTERRUPTED",
     "MAX_THRESHOLD",
     "MIN_THRESHOLD",
+    "Accept",
     "Adaptive",
     "Addition",
     "AnsweredCall",
@@ -194,6 +197,7 @@ __all__ = [
     "Content",
     "CutChunk",
     "DidNotShrink",
+    "Discarded",
     "Environment",
     "Event",
     "FactKind",
@@ -214,6 +218,7 @@ __all__ = [
     "Ledger",
     "Message",
     "Metrics",
+    "NoReview",
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
@@ -226,10 +231,12 @@ __all__ = [
     "Prices",
     "Probe",
     "PromptCounter",
+    "Proposal",
     "Receipt",
     "Reduction",
     "Report",
     "Resolver",
+    "Reviewer",
     "Role",
     "RooSettings",
     "Score",
@@ -262,6 +269,7 @@ __all__ = [
     "Verdict",
     "Veto",
     "Vetoed",
+    "WriteAgain",
     "attach_ledger",
     "beside_of",
     "block_from_api",

@@ -10,6 +10,7 @@ from condense.condenser import (
     Hooks,
     NullLog,
     PromptChoice,
+    Reviewer,
     ladder_from,
 )
 from condense.messages import Message
@@ -52,6 +53,7 @@ class Configuration:
         counter: TokenCounter,
         *,
         log: CondensationLog | None = None,
+        reviewer: Reviewer | None = None,
     ) -> Condenser:
         """Return the condenser that works so."""
         return Condenser(
@@ -62,6 +64,7 @@ class Configuration:
             hooks=self.hooks,
             choose_prompt=self.choose_prompt,
             log=log or NullLog(),
+            reviewer=reviewer,
         )
 
     def budget(

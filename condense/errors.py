@@ -9,6 +9,7 @@ CondenseError
 │   ├── SummaryOverflow   … because the history does not fit into the call itself
 │   └── SummaryRejected   … that a validator lets stand for the history
 ├── Vetoed                the application's hook did not want this run
+├── Discarded             a person did not want what was proposed
 ├── DidNotShrink          a rung left the context about as large as it was
 └── CannotFit             nothing that may be hidden is left, and it is still too large
 
@@ -62,6 +63,10 @@ class SummaryRejected(SummaryFailed):
 
 class Vetoed(CondenseError):
     """A hook of the application stopped the run before anything was tried."""
+
+
+class Discarded(CondenseError):
+    """A person does not want what was proposed, so nothing was applied."""
 
 
 class DidNotShrink(CondenseError):

@@ -1,11 +1,12 @@
 """Fakes for the tests of everyone who builds on the engine; no network, no clock, no chance."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from condense.condenser.log import Attempt
+from condense.condenser.review import Accept, Proposal, WriteAgain
 from condense.errors import CondenseError
 from condense.messages import Content, Message
 from condense.situation import Reduction
@@ -151,3 +152,28 @@ class RecordingLog:
     async def cancelled(self, attempt: Attempt) -> None:
         """Remember which attempt was taken back."""
         self.events.append(("cancelled", attempt))
+
+
+class ScriptedReviewer:
+    """Says to each proposal what is scripted, an exception by raising it; then accepts all.
+
+    Remembers what was proposed, and each state of a summary that it ``read`` while it was written.
+    """
+
+    def __init__(self, *answers: Accept | WriteAgain | Exception) -> None:
+        """Take the answers in order."""
+        self._answers = list(answers)
+        self.proposals: list[Proposal] = []
+        self.read: list[str] = []
+
+    async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:  # noqa: ARG002
+        """Read what is written so far."""
+        self.read.append(read())
+
+    async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:  # noqa: ARG002
+        """Return the next answer."""
+        self.proposals.append(proposal)
+        answer = self._answers.pop(0) if self._answers else Accept()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer

@@ -4,6 +4,7 @@ from condense.condenser.condenser import Condenser
 from condense.condenser.hooks import Hooks, PromptChoice
 from condense.condenser.ladder import ladder_from
 from condense.condenser.log import Attempt, CondensationLog, NullLog
+from condense.condenser.review import Reviewer
 
 __all__ = [
     "Attempt",
@@ -12,5 +13,6 @@ __all__ = [
     "Hooks",
     "NullLog",
     "PromptChoice",
+    "Reviewer",
     "ladder_from",
 ]

@@ -4,12 +4,16 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from condense.condenser.hooks import HookRun
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import Attempt, CondensationLog
+from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.condenser.trial import Trial
-from condense.errors import CondenseError, Vetoed
+from condense.errors import CondenseError, DidNotShrink, Discarded, Vetoed
+from condense.prompts.parsed import parse_summary
+from condense.reducing import asks_model
 from condense.situation import Reduction
 from condense.strategies import Kit, Strategy
 from condense.tokens import TokenCounter
@@ -17,6 +21,7 @@ from condense.writing.failure import describe
 from condense.writing.summarizer import Bill, Summarizer
 
 CUSTOM = "custom"
+NOT_WRITTEN = "It was to be written again, which failed: {error}"
 
 logger = logging.getLogger(__name__)
 
@@ -31,17 +36,23 @@ class AttemptRunner:
         ladder: Ladder,
         hooks: HookRun,
         log: CondensationLog,
+        reviewer: Reviewer,
         summarizer: Summarizer,
         counter: TokenCounter,
         new_id: Callable[[], str],
+        attempt_id: str = "",
     ) -> None:
-        """Take the strategy, what it works with, and whoever is told."""
+        """Take the strategy, what it works with, and whoever is told.
+
+        An attempt that was broken off in its review has its ``attempt_id`` already.
+        """
         self.strategy = strategy
         self.ladder = ladder
         self.situation = ladder.situation
         self.hooks = hooks
         self.log = log
-        self.attempt = self._describe(new_id())
+        self.reviewer = reviewer
+        self.attempt = self._describe(attempt_id or new_id())
         self.kit = Kit(
             summarizer=summarizer,
             counter=counter,
@@ -52,12 +63,17 @@ class AttemptRunner:
         )
         self._characters = 0
 
-    async def run(self, rest: Sequence[Strategy]) -> Reduction:
-        """Return the reduction that was applied, or raise why there is none."""
+    async def run(self, rest: Sequence[Strategy], draft: Reduction | None = None) -> Reduction:
+        """Return the reduction that was applied, or raise why there is none.
+
+        With a ``draft`` nothing is left of it but its review.
+        """
         try:
-            await self.log.started(self.attempt)
-            reduction = await self._reduce_or_fail()
-        except asyncio.CancelledError:
+            if draft is None:
+                await self.log.started(self.attempt)
+                draft = await self._reduce_or_fail(self.ladder)
+            reduction = await self._reviewed(draft)
+        except (asyncio.CancelledError, Discarded):
             await asyncio.shield(self.log.cancelled(self.attempt))
             raise
         except CondenseError as error:
@@ -73,10 +89,39 @@ class AttemptRunner:
             raise
         return reduction
 
-    async def _reduce_or_fail(self) -> Reduction:
+    async def _reviewed(self, reduction: Reduction) -> Reduction:
+        """Return the reduction as a person wants it, however often it is written for them."""
+        by_model = asks_model(self.strategy)
+        while True:
+            scale = self.ladder.gauge.scale
+            proposal = Proposal(reduction=reduction, by_model=by_model, scale=scale)
+            answer = await self.reviewer.review(self.attempt, proposal)
+            if not isinstance(answer, Accept):
+                reduction = await self._again(reduction, answer.focus)
+            elif answer.summary is None:
+                return reduction
+            else:
+                reduction = proposal.edited(answer.summary, self.kit.counter)
+                try:
+                    self.ladder.check(reduction)
+                except DidNotShrink as error:
+                    # A person's words are not lost for that: they may shorten them.
+                    reduction = replace(reduction, notes=(*reduction.notes, str(error)))
+                else:
+                    return reduction
+
+    async def _again(self, reduction: Reduction, focus: str) -> Reduction:
+        """Return another one, or the same with a note where that fails."""
+        situation = replace(self.situation, focus=focus)
+        try:
+            return await self._reduce_or_fail(replace(self.ladder, situation=situation))
+        except CondenseError as error:
+            return replace(reduction, notes=(*reduction.notes, NOT_WRITTEN.format(error=error)))
+
+    async def _reduce_or_fail(self, ladder: Ladder) -> Reduction:
         """Return the reduction; whatever a strategy raises is a failure of this rung only."""
         try:
-            return await Trial(self.strategy, self.ladder, self.hooks, self.kit).reduce()
+            return await Trial(self.strategy, ladder, self.hooks, self.kit).reduce()
         except CondenseError:
             raise
         except Exception as error:
@@ -123,3 +168,8 @@ class AttemptRunner:
         self._characters += len(text)
         # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
         await self.log.progressed(self.attempt, math.ceil(self._characters / 4))
+        await self.reviewer.heard(self.attempt, self._read)
+
+    def _read(self) -> str:
+        """Return what the call that answers has written of the summary."""
+        return parse_summary(self.kit.bill.calls[-1].text).summary

@@ -11,7 +11,8 @@ from condense.condenser.events import ToldLog
 from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
 from condense.condenser.ladder import Ladder, ladder_from
 from condense.condenser.log import CondensationLog, NullLog
-from condense.errors import CannotFit, CondenseError, Vetoed
+from condense.condenser.review import NoReview, Reviewer
+from condense.errors import CannotFit, CondenseError, Discarded, Vetoed
 from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter
@@ -55,9 +56,10 @@ class Condenser:
         hooks: Hooks | None = None,
         choose_prompt: PromptChoice | None = None,
         log: CondensationLog | None = None,
+        reviewer: Reviewer | None = None,
         new_id: Callable[[], str] = _uuid,
     ) -> None:
-        """Take the model that summarises, the counter, and whoever keeps the record."""
+        """Take the model that summarises, the counter, who keeps the record, and who reviews."""
         self.summarizer = summarizer
         self.counter = counter
         self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
@@ -65,6 +67,7 @@ class Condenser:
         self.hooks = hooks or Hooks()
         self.choose_prompt = choose_prompt or _default_prompt
         self.log = log or NullLog()
+        self.reviewer = reviewer or NoReview()
         self.new_id = new_id
 
     async def fit(self, situation: Situation) -> Reduction | None:
@@ -72,7 +75,7 @@ class Condenser:
 
         Raises NothingToCondense, SummaryFailed, DidNotShrink or Vetoed when a manual run fails,
         and CannotFit when the context is too large and nothing made it smaller. An automatic run
-        below the limit gives None when it fails.
+        below the limit gives None when it fails. Raises Discarded where a reviewer does.
         """
         ladder = Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
         hooks = HookRun(self.hooks)
@@ -83,11 +86,23 @@ class Condenser:
         while rungs:
             try:
                 return await self._attempt(rungs[0], ladder, hooks).run(rungs[1:])
+            except Discarded:
+                raise
             except CondenseError as error:
                 failures.append(error)
                 rungs = ladder.after(rungs[1:], error)
         self._give_up(ladder, failures)
         return None
+
+    async def resume(self, situation: Situation, attempt_id: str, draft: Reduction) -> Reduction:
+        """Go on with an attempt that was broken off while its ``draft`` was reviewed.
+
+        Returns what was applied, and raises as ``fit`` does; no other rung is tried.
+        """
+        ladder = Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
+        hooks = HookRun(self.hooks)
+        (strategy,) = self._named([draft.strategy], hooks)
+        return await self._attempt(strategy, ladder, hooks, attempt_id).run((), draft)
 
     async def _is_due(self, decision: Decision, hooks: HookRun) -> bool:
         """Whether to try anything: as a hook wants it where the threshold would decide."""
@@ -140,15 +155,19 @@ class Condenser:
                 hooks.troubles.append(f"A hook planned the strategy {name!r}: {error}")
         return found
 
-    def _attempt(self, strategy: Strategy, ladder: Ladder, hooks: HookRun) -> AttemptRunner:
+    def _attempt(
+        self, strategy: Strategy, ladder: Ladder, hooks: HookRun, attempt_id: str = ""
+    ) -> AttemptRunner:
         return AttemptRunner(
             strategy,
             ladder=ladder,
             hooks=hooks,
             log=ToldLog(self.log, hooks.tell),
+            reviewer=self.reviewer,
             summarizer=self.summarizer,
             counter=self.counter,
             new_id=self.new_id,
+            attempt_id=attempt_id,
         )
 
     def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:

@@ -81,6 +81,14 @@ class FoldingRecord:
     files: tuple[FoldedFile, ...] = ()
     left_out: tuple[FoldedFile, ...] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the same as :meth:`Folded.to_json` gave."""
+        return {
+            "characters": self.characters,
+            "files": [{"path": one.path, "characters": one.characters} for one in self.files],
+            "left_out": [{"path": one.path, "reason": one.reason} for one in self.left_out],
+        }
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return what :meth:`Folded.to_json` gave."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from condense.folding.folded import Folded, SkipReason
+from condense.folding.folded import Folded, FoldingRecord, SkipReason
 from condense.messages import Block, Json, Message
 from condense.situation.budget import Budget
 from condense.tokens import TokenCount, TokenCounter
@@ -126,7 +126,7 @@ class Reduction:
     cost: Decimal = Decimal(0)
     notes: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    folded: Folded | None = None
+    folded: Folded | FoldingRecord | None = None
 
     def hidden_among(self, messages: Iterable[Message]) -> list[Message]:
         """Return those of the messages that it hides, or clears results of."""

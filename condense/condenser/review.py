@@ -1,0 +1,158 @@
+"""A person between a reduction and the moment it is applied: what is proposed, what they say."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
+from typing import Any, Protocol, Self
+
+from condense.condenser.log import Attempt
+from condense.folding.folded import FoldingRecord
+from condense.history.compaction import is_compaction
+from condense.messages import Message, Tags, TextBlock, content_from_api, content_to_api
+from condense.situation import Reduction, Verdict
+from condense.tokens import TokenCount, TokenCounter
+
+EDITED = "A person changed the summary before it was applied."
+UNSIGNED = "The provider's signed summary is not sent: what the person wrote stands for it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A reduction that is ready, and not applied yet.
+
+    A summary that is ``by_model`` may be written again, and mostly be changed by hand. ``scale``
+    is what an estimated token counts in the unit of the reduction's sizes.
+    """
+
+    reduction: Reduction
+    by_model: bool
+    scale: float = 1.0
+
+    @property
+    def can_be_edited(self) -> bool:
+        """Whether a person may put another text in the summary's place."""
+        return self.by_model and self._place is not None
+
+    def edited(self, summary: str, counter: TokenCounter) -> Reduction:
+        """Return the reduction with a person's own summary; a signed one is not sent then."""
+        made, at = self.reduction, self._place or 0
+        signed = any(map(is_compaction, made.message.blocks))
+        blocks = [block for block in made.message.blocks if not is_compaction(block)]
+        before = blocks[at]
+        if isinstance(before, TextBlock):
+            head = f"{before.text}\n\n" if signed else before.text.removesuffix(made.summary)
+            blocks[at] = replace(before, text=head + summary)
+        content = tuple(blocks)
+        message = replace(made.message, content=content, tokens=counter.count(content))
+        more = (message.tokens or 0) - counter.count(made.message.content)
+        notes = (*made.notes, EDITED, UNSIGNED) if signed else (*made.notes, EDITED)
+        return replace(
+            made,
+            message=message,
+            summary=summary,
+            tokens_after=TokenCount(made.tokens_after.value + round(more * self.scale)),
+            notes=notes,
+            # They were of other words.
+            verdicts=(),
+        )
+
+    @property
+    def _place(self) -> int | None:
+        """Where the summary stands among the blocks that are not signed, None for nowhere."""
+        made = self.reduction
+        blocks = [block for block in made.message.blocks if not is_compaction(block)]
+        if len(blocks) < len(made.message.blocks):
+            return 0
+        texts = (block.text if isinstance(block, TextBlock) else "" for block in blocks)
+        ends = (index for index, text in enumerate(texts) if text.endswith(made.summary))
+        return next(ends, None) if made.summary else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data, so that a review outlives the process."""
+        made, said = self.reduction, self.reduction.message
+        return {
+            "by_model": self.by_model,
+            "scale": self.scale,
+            "kind": made.kind,
+            "strategy": made.strategy,
+            "message": {
+                "id": said.id,
+                "content": content_to_api(said.content),
+                "position": said.position,
+                "tags": asdict(said.tags),
+                "tokens": said.tokens,
+            },
+            "hidden": [*made.hidden],
+            "tokens_before": asdict(made.tokens_before),
+            "tokens_after": asdict(made.tokens_after),
+            "summary": made.summary,
+            "analysis": made.analysis,
+            "prompt": made.prompt,
+            "cost": str(made.cost),
+            "notes": [*made.notes],
+            "verdicts": [asdict(verdict) for verdict in made.verdicts],
+            "folded": made.folded.to_json() if made.folded else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return what :meth:`to_json` gave."""
+        said, made = data["message"], dict(data)
+        message = Message(
+            role="user",
+            content=content_from_api(said["content"]),
+            id=said["id"],
+            position=said["position"],
+            tags=Tags(**said["tags"]),
+            tokens=said["tokens"],
+        )
+        verdicts = ({**one, "issues": tuple(one["issues"])} for one in made["verdicts"])
+        reduction = Reduction(
+            **{name: made[name] for name in ("kind", "strategy", "summary", "analysis", "prompt")},
+            message=message,
+            hidden=tuple(made["hidden"]),
+            tokens_before=TokenCount(**made["tokens_before"]),
+            tokens_after=TokenCount(**made["tokens_after"]),
+            cost=Decimal(made["cost"]),
+            notes=tuple(made["notes"]),
+            verdicts=tuple(Verdict(**one) for one in verdicts),
+            folded=FoldingRecord.from_json(made["folded"]) if made["folded"] else None,
+        )
+        return cls(reduction=reduction, by_model=made["by_model"], scale=made["scale"])
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Apply it: as it is, or with the person's own ``summary``."""
+
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAgain:
+    """Have the summary written again; ``focus`` is what it is to keep above all."""
+
+    focus: str = ""
+
+
+class Reviewer(Protocol):
+    """Whoever shows a person what is about to be applied."""
+
+    async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
+        """A piece was written; ``read`` returns the summary so far."""
+        ...
+
+    async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:
+        """Return what becomes of a proposal; raise Discarded where nothing does."""
+        ...
+
+
+class NoReview:
+    """Applies everything as it is."""
+
+    async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
+        """Do nothing."""
+
+    async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:  # noqa: ARG002
+        """Accept it."""
+        return Accept()

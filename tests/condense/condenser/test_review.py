@@ -1,0 +1,164 @@
+"""A person may look at what is proposed, and change it, before it is applied."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from condense import (
+    Accept,
+    CompactionChunk,
+    Discarded,
+    Proposal,
+    TextChunk,
+    Trigger,
+    Usage,
+    UsageChunk,
+    Verdict,
+    WriteAgain,
+    attach_ledger,
+)
+from condense.condenser.hooks import Hooks
+from condense.condenser.review import EDITED, UNSIGNED
+from condense.testing import ScriptedReviewer, ScriptedSummarizer, WordCounter
+from tests.condense.bench import WINDOW, Bench, talk
+from tests.condense.dialogues import situation
+
+BLOCK = {"type": "compaction", "content": "What was said.", "signature": "sig", "tool_changes": []}
+SIGNED = (TextChunk("What was said."), CompactionChunk(BLOCK))
+PAID = UsageChunk(Usage(input=7), Decimal("0.25"))
+
+
+def by_hand(bench: Bench, **rest: Any) -> Any:
+    """Condense because somebody asked for it."""
+    return bench.fit(talk(6), trigger=Trigger.MANUAL, **rest)
+
+
+async def test_what_is_accepted_is_applied_as_it_was_proposed() -> None:
+    """And nothing is applied before."""
+    reviewer = ScriptedReviewer()
+    bench = Bench("S", reviewer=reviewer)
+    made = await by_hand(bench)
+    assert bench.log.of("succeeded") == [made]
+    assert [one.reduction for one in reviewer.proposals] == [made]
+
+
+async def test_the_summary_is_heard_while_it_is_written_without_its_analysis() -> None:
+    """A page can show it."""
+    reviewer = ScriptedReviewer()
+    pieces = ("<analysis>Well.", "</analysis><summary>What", " was said.</summary>")
+    await by_hand(Bench([*map(TextChunk, pieces)], reviewer=reviewer))
+    assert reviewer.read == ["", "What", "What was said."]
+
+
+async def test_a_persons_words_take_the_summarys_place_and_the_rest_stays() -> None:
+    """Sizes are those of what is applied, and the record says who wrote it."""
+    reviewer = ScriptedReviewer(Accept("Own words, and a few more of them."))
+    hooks = Hooks(after=(attach_ledger,))
+    made = await by_hand(Bench("Model's words.", reviewer=reviewer, hooks=hooks))
+    (proposal,) = reviewer.proposals
+    before, after = proposal.reduction.message, made.message
+    assert after.text == before.text.replace("Model's words.", "Own words, and a few more of them.")
+    assert made.summary == "Own words, and a few more of them."
+    assert made.tokens_after.value == proposal.reduction.tokens_after.value + 6
+    assert after.tokens == WordCounter().count(after.content)
+    assert made.notes == (EDITED,)
+    assert made.verdicts == ()
+
+
+async def test_an_edit_makes_a_providers_signed_summary_one_of_our_own() -> None:
+    """The block is gone, since it would say something else; any model can read what stands here."""
+    reviewer = ScriptedReviewer(Accept("Own words."))
+    model = ScriptedSummarizer(SIGNED, compacts=True)
+    bench = Bench(reviewer=reviewer, summarizer=model, strategies=("provider",))
+    made = await by_hand(bench)
+    (proposal,) = reviewer.proposals
+    assert proposal.reduction.message.blocks[0].to_api() == BLOCK
+    assert [block.to_api()["type"] for block in made.message.blocks] == ["text"]
+    assert made.message.text.endswith("\n\nOwn words.")
+    assert made.notes[-2:] == (EDITED, UNSIGNED)
+
+
+async def test_one_of_several_summaries_is_changed_and_the_others_are_not() -> None:
+    """The layers before it keep their words."""
+    reviewer = ScriptedReviewer(Accept(), Accept("The newest, changed."))
+    bench = Bench("The first.", "The newest.", reviewer=reviewer, strategies=("layers",))
+    first = await by_hand(bench)
+    made = await bench.fit([first.message, *talk(6)], trigger=Trigger.MANUAL)
+    assert made
+    assert "The first." in made.message.text
+    assert made.message.text.endswith("The newest, changed.")
+
+
+async def test_it_is_written_again_in_the_same_attempt_with_a_new_focus() -> None:
+    """All drafts are on one bill."""
+    reviewer = ScriptedReviewer(WriteAgain("the port number"))
+    bench = Bench([TextChunk("One."), PAID], [TextChunk("Two."), PAID], reviewer=reviewer)
+    made = await by_hand(bench, focus="something else")
+    assert bench.log.names == ["started", "succeeded"]
+    assert [one.reduction.summary for one in reviewer.proposals] == ["One.", "Two."]
+    assert "the port number" in bench.summarizer.requests[1].messages[-1].text
+    assert "something else" not in bench.summarizer.requests[1].messages[-1].text
+    assert made.cost == Decimal("0.5")
+
+
+async def test_a_draft_is_not_lost_where_writing_it_again_fails() -> None:
+    """It is proposed once more, with the reason."""
+    reviewer = ScriptedReviewer(WriteAgain())
+    made = await by_hand(Bench("One.", OSError("No line."), reviewer=reviewer))
+    assert made.summary == "One."
+    assert "No line." in made.notes[-1]
+
+
+async def test_a_persons_words_are_not_lost_where_they_are_too_many() -> None:
+    """They are proposed once more, with the reason, and may be shortened."""
+    reviewer = ScriptedReviewer(Accept("long " * 13_000), Accept("short"))
+    made = await by_hand(Bench("S", reviewer=reviewer))
+    assert made.summary == "short"
+    again = reviewer.proposals[1].reduction
+    assert again.summary == "long " * 13_000
+    assert "would not get smaller" in again.notes[-1]
+
+
+async def test_what_is_discarded_is_on_record_and_nothing_else_is_tried() -> None:
+    """Neither another rung, nor is it a failure."""
+    bench = Bench("S", reviewer=ScriptedReviewer(Discarded("no")))
+    with pytest.raises(Discarded):
+        await bench.fit(talk(12))
+    assert bench.log.names == ["started", "cancelled"]
+
+
+async def test_what_was_copied_by_rule_can_be_refused_and_not_be_changed() -> None:
+    """A ledger that somebody wrote would be none."""
+    reviewer = ScriptedReviewer()
+    await by_hand(Bench(reviewer=reviewer, strategies=("ledger",)))
+    assert [one.can_be_edited for one in reviewer.proposals] == [False]
+
+
+async def test_a_review_goes_on_in_another_process() -> None:
+    """What is stored of a proposal is all that is needed; no model is asked again."""
+    first = ScriptedReviewer(Discarded("stopped"))
+    hooks = Hooks(validators=(_judge,))
+    bench = Bench("Model's words.", reviewer=first, hooks=hooks)
+    with pytest.raises(Discarded):
+        await by_hand(bench)
+    stored = json.loads(json.dumps(first.proposals[0].to_json()))
+    proposal = Proposal.from_json(stored)
+    assert proposal == first.proposals[0]
+    second = ScriptedReviewer(Accept("Own words."))
+    later = Bench(reviewer=second)
+    made = await later.condenser.resume(_manual(), "the-attempt", proposal.reduction)
+    assert later.log.names == ["succeeded"]
+    assert later.calls == 0
+    assert second.proposals == [proposal]
+    assert made.summary == "Own words."
+
+
+async def _judge(*_: object) -> Verdict:
+    return Verdict(issues=("It is short.",), score=0.5, name="judge")
+
+
+def _manual() -> Any:
+
+    return situation(talk(6), window=WINDOW, trigger=Trigger.MANUAL)
