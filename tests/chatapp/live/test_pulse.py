@@ -128,6 +128,16 @@ async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
     assert "it may have run" in str(answer.content)
 
 
+async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Conversation) -> None:
+    """Or it would be open again, with a question that nobody's answer has go on."""
+    turn = await sync_to_async(ask)(conversation)
+    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    with pytest.raises(TurnEnded):
+        await sync_to_async(turn.wait)()
+    await turn.arefresh_from_db()
+    assert (turn.status, turn.is_over) == ("interrupted", True)
+
+
 class Idle:
     """Work that somebody else does: here nothing is known of it but that it began."""
 
