@@ -5,7 +5,9 @@ A person is asked whether a tool may run, or what the model wants to know.
 A question ends by a person's hand only: it is answered, or the turn that asks is stopped.
 """
 
-from typing import Self
+import uuid
+from collections.abc import Collection
+from typing import Any, Self
 
 from django.db import models
 from django.utils import timezone
@@ -41,6 +43,11 @@ class QuestionQuerySet(RecordedQuerySet["Question"]):
     def pending(self) -> Self:
         """Return questions that a turn waits for."""
         return self.filter(status=Question.Status.PENDING, turn__finished_at=None)
+
+    def denied_in(self, turns: Collection[uuid.UUID]) -> models.QuerySet["Question", Any]:
+        """Return message and place of each call of these turns that a person did not allow."""
+        denied = self.filter(turn__in=turns, status=Question.Status.DENIED)
+        return denied.values_list("seq", "place")
 
 
 class Question(Recorded):

@@ -2,4 +2,5 @@
 
 ``addresses``  the guard: which addresses may be called at all
 ``pinned``     connects to the addresses that were checked, and to no others
+``failures``   why one could not be reached, in words
 """

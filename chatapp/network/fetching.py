@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 import httpx2
 
 from chatapp.network.addresses import Guard
+from chatapp.network.failures import why_unreached
 from chatapp.network.pinned import PinnedTransport
 
 # Redirects that are followed, bytes that are read, and seconds for all of it.
@@ -45,7 +46,7 @@ async def fetch(url: str, guard: Guard) -> Fetched:
     except TimeoutError as error:
         raise FetchFailed(f"The server took longer than {TIMEOUT:.0f} s.") from error
     except httpx2.HTTPError as error:
-        raise FetchFailed(f"The server could not be reached: {type(error).__name__}.") from error
+        raise FetchFailed(f"The server could not be reached. {why_unreached(error)}") from error
 
 
 async def _follow(url: str, guard: Guard) -> Fetched:

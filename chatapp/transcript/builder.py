@@ -62,6 +62,22 @@ class Builder:
         return asked
 
     @functools.cached_property
+    def denied(self) -> dict[int, set[int]]:
+        """The places of the calls that a person did not allow, by message; few pages have any."""
+        turns = {row.turn_id for row in self.messages if row.turn_id}
+        denied: dict[int, set[int]] = {}
+        if self._has_failed():
+            for seq, place in Question.objects.denied_in(turns):
+                denied.setdefault(seq, set()).add(place)
+        return denied
+
+    def _has_failed(self) -> bool:
+        """Whether a call on this page has no good result."""
+        stored = (one.result.is_error for one in self.answers.values())
+        told = (getattr(one, "is_error", False) for one in self.live.values())
+        return any(stored) or any(told)
+
+    @functools.cached_property
     def rewinds(self) -> list[Rewind]:
         """All rewinds of the conversation, oldest first."""
         return queries.rewinds(conversation=self.conversation.pk)
@@ -145,7 +161,8 @@ class Builder:
         if call and call.draft:
             return unfinished_parts(call.draft)
         asked = self.asked.get(message.seq, {})
-        return parts_of(self.engine[message.pk], self.answers, self.live, asked)
+        denied = self.denied.get(message.seq, ())
+        return parts_of(self.engine[message.pk], self.answers, self.live, asked, denied)
 
     def _continued_row(self, message: Message) -> ContinuedRow:
         return ContinuedRow(

@@ -2,8 +2,8 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -44,11 +44,16 @@ _MAIN_ARGUMENTS = ("path", "file_path", "pattern", "command", "query", "url", "q
 
 
 def parts_of(
-    message: condense.Message, answers: Answers, live: LiveTools, asked: Mapping[int, Asked]
+    message: condense.Message,
+    answers: Answers,
+    live: LiveTools,
+    asked: Mapping[int, Asked],
+    denied: Collection[int] = (),
 ) -> Iterator[Part]:
     """Yield the message's parts; tool results are shown in the cards of their calls.
 
-    ``asked`` is what a person is asked about a call, by its place among the message's calls.
+    ``asked`` is what a person is asked about a call, by its place among the message's calls;
+    ``denied`` are the places of those that a person did not allow.
     """
     places = itertools.count()
     around = []
@@ -63,8 +68,9 @@ def parts_of(
                 if text.strip():
                     yield TextPart(render_markdown(text))
             case condense.ToolUseBlock():
-                question = asked.get(next(places))
-                yield _card(block, answers.get(id(block)), live.get(block.id), question)
+                question = asked.get(place := next(places))
+                card = _card(block, answers.get(id(block)), live.get(block.id), question)
+                yield replace(card, state="denied") if place in denied else card
             case condense.ImageBlock():
                 yield NotePart(_("Image"))
             case condense.OpaqueBlock(data):

@@ -67,7 +67,8 @@ class Asked:
 class ToolCard:
     """One tool call with its result.
 
-    ``state`` is "asked", "running", "done", "failed" or "unanswered"; one that runs does so since
+    ``state`` is "asked", "running", "done", "failed", "denied" by a person, or "unanswered"; one
+    that runs does so since
     ``since`` (Unix seconds), and one that ran took ``seconds``, unless it was imported. ``size``
     counts the result's characters, of which ``result`` may have the first only; ``cleared`` says
     why the model sees only a line of the result.

@@ -1,6 +1,7 @@
 """One connection to a server: opened, asked and closed, each within its time."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -8,17 +9,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
+import httpx2
 import mcp_types as types
 from mcp import Client, MCPError
 from pydantic import TypeAdapter, ValidationError
 
 from chatapp.network.addresses import Guard
+from chatapp.network.failures import why_unreached
 from chatapp.tools.mcp.commands import CommandTransport
 from chatapp.tools.mcp.definitions import MAX_TOOLS, Listed, Listing, listing_of
 from chatapp.tools.mcp.servers import Server, ServerFailed, Way
 from chatapp.tools.mcp.web import WebTransport
 
 __all__ = ["Connection", "connect"]
+
+log = logging.getLogger(__name__)
 
 # Seconds to open and to list, to answer or at least to say how far it is, in all, and to close.
 OPENING, SILENCE, LONGEST, CLOSING = 30.0, 120.0, 1_800.0, 10.0
@@ -216,5 +221,8 @@ def _reason(error: BaseException) -> str:
         return str(error)
     if isinstance(error, MCPError):
         return f"It refuses the connection: {error.message}"
+    if isinstance(error, httpx2.HTTPError):
+        return f"It could not be reached. {why_unreached(error)}"
     # The text of an unknown error may name folders of this machine.
-    return f"It could not be reached: {type(error).__name__}."
+    log.warning("the connection to an MCP server broke off", exc_info=error)
+    return "The connection to it broke off. The log of this server says more."

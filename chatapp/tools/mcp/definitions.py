@@ -86,13 +86,15 @@ class Listing:
 
 
 def listing_of(server: Server, tools: Iterable[Listed]) -> Listing:
-    """Return what a server lists, its secrets taken out."""
+    """Return what a server lists, its secrets taken out; a name that holds one is left out."""
     found: dict[str, Definition] = {}
     left_out: list[str] = []
     for tool in tools:
-        schema = _fit(tool.input_schema)
-        if schema is None or tool.name in found or len(found) >= MAX_TOOLS:
-            left_out.append(_line(tool.name)[:MAX_NAME])
+        schema = _fit(tool.input_schema, server)
+        shown = server.hide(_line(tool.name))
+        tells = server.hide(tool.name) != tool.name
+        if schema is None or tells or tool.name in found or len(found) >= MAX_TOOLS:
+            left_out.append(shown[:MAX_NAME])
             continue
         said = _line(tool.description or "")
         found[tool.name] = Definition(
@@ -119,19 +121,30 @@ def _line(text: str) -> str:
     return plain(text.encode(errors="replace")).strip()
 
 
-def _fit(schema: Any) -> dict[str, Any] | None:
-    """Return a schema as providers take it, None where it can't be made so.
+def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
+    """Return a schema as providers take it, without secrets, None where it can't be made so.
 
     What is taken away the server checks by itself.
     """
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
+    if not _is_simple(schema):
+        return None
     kept = {name: one for name, one in schema.items() if name not in _NOT_AT_THE_TOP}
-    fit: dict[str, Any] = {"type": "object", "properties": {}, **kept}
+    fit: dict[str, Any] = {"type": "object", "properties": {}, **_hidden(kept, server)}
     arguments = fit["properties"]
     if not isinstance(arguments, dict) or not all(map(_ARGUMENT.fullmatch, arguments)):
         return None
-    return condense.well_formed_json(fit) if _is_simple(fit) and _is_valid(fit) else None
+    return condense.well_formed_json(fit) if _is_valid(fit) else None
+
+
+def _hidden(part: Any, server: Server) -> Any:
+    """Return a part of a schema without the server's secrets, wherever they stand."""
+    if isinstance(part, str):
+        return server.hide(part)
+    if isinstance(part, dict):
+        return {_hidden(name, server): _hidden(one, server) for name, one in part.items()}
+    return [_hidden(one, server) for one in part] if isinstance(part, list) else part
 
 
 def _is_simple(part: Any, depth: int = 0) -> bool:

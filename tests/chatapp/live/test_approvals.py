@@ -1,6 +1,7 @@
 """What the agent may not do by itself: a person is asked, and nobody else answers."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -139,6 +140,27 @@ async def test_a_refusal_tells_the_model_why(
     assert (folder / "a.txt").read_text() == "old\n"
     assert "The user does not allow this call. They say: Use b.txt." in result_of(standin)
     assert await ToolRun.objects.filter(is_error=True).acount() == 1
+
+
+async def test_what_a_person_denied_is_shown_as_denied_and_not_as_failed(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """As soon as it was, and later, beside a call that did fail."""
+    other = ToolCall("read_file", {"path": "nowhere.txt"})
+    standin.then(Reply(tools=(WRITE, other)), Reply("All right."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Write it.")
+        await answer(browser, await until_asked(page), "deny")
+        await page.until_idle()
+        frames = [frame["html"] for frame in page.frames if frame["type"] == "article.upserted"]
+    shown = re.findall(r'tool-(\w+)" id="[^"]+" data-tool="write_file"', "".join(frames))
+    assert ("denied" in shown, "failed" in shown) == (True, False)
+    rows = await sync_to_async(transcript.page)(conversation)
+    parts = [part for row in rows.rows if isinstance(row, MessageRow) for part in row.parts]
+    states = {part.name: part.state for part in parts if isinstance(part, ToolCard)}
+    assert states == {"write_file": "denied", "read_file": "failed"}
+    page_ = await sync_to_async(browser.get)(f"/c/{conversation.pk}/")
+    assert ">denied</span>" in page_.text
 
 
 async def test_always_holds_in_this_conversation_and_for_this_tool(

@@ -48,6 +48,8 @@ def test_enter_in_the_reason_denies(open_chat: OpenChat, standin: Standin, serve
     reason.fill("Not this file.")
     reason.press("Enter")
     chat.finished()
+    card = chat.rows("Agent").locator("summary").filter(has_text="write_file")
+    expect(card).to_contain_text("denied")
     assert not (server.workspace(chat.url) / "a.txt").exists()
     assert "They say: Not this file." in str(standin.requests[-1].body["messages"][-1])
 

@@ -92,6 +92,24 @@ def test_a_description_is_cut_and_has_neither_secrets_nor_signs_to_a_terminal() 
     assert told.spec(WEB).description.startswith("A tool of the MCP server web. red")
 
 
+def test_no_word_of_a_schema_holds_a_secret() -> None:
+    """Wherever it stands; an argument that is named so can't be given, so its tool is left out."""
+    told = {"type": "string", "description": "Not sesame-1.", "default": "sesame-1"}
+    schema = {"properties": {"a": {**told, "enum": ["x", "Bearer sesame-1"]}}, "title": "sesame-1"}
+    kept = only(Tool("a", input_schema=schema))
+    assert kept
+    assert "sesame-1" not in str(kept)
+    assert kept.schema["properties"]["a"]["enum"] == ["x", HIDDEN]
+    assert only(Tool("a", input_schema={"properties": {"sesame-1": {}}})) is None
+
+
+def test_a_tool_whose_name_holds_a_secret_is_left_out() -> None:
+    """Another name would be none that its server knows."""
+    listing = listing_of(WEB, [Tool("use_sesame-1_now"), Tool("b")])
+    assert [one.tool for one in listing.definitions] == ["b"]
+    assert listing.left_out == (f"use_{HIDDEN}_now",)
+
+
 def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> None:
     """Whatever it says of itself; a command that says it only reads has no files kept for it."""
     for server, hints, access in (
