@@ -70,6 +70,7 @@ one_conversation = [
 one_condensation = [
     path("", condensations.show_record, name="condensation"),
     path("hidden/", condensations.show_hidden, name="hidden"),
+    path("compare/", condensations.compare_condensation, name="compare"),
     path("put-back/", condensations.put_back, name="put_back"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),
     path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),

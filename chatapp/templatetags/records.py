@@ -10,12 +10,26 @@ register = template.Library()
 LONGEST = 120  # characters of an excerpt
 
 
+PASSAGE = 1_000
+
+
 @register.filter
 def excerpt(content: Any) -> str:
     """Return the beginning of a message's text, or what it holds instead."""
+    return shorten(_words(content, " · "))
+
+
+@register.filter
+def passage(content: Any) -> str:
+    """Return as much of a message's text as says what it is about, its lines as they are."""
+    words = _words(content, "\n").strip()
+    return words if len(words) <= PASSAGE else words[: PASSAGE - 1] + "…"
+
+
+def _words(content: Any, between: str) -> str:
     if isinstance(content, str):
-        return shorten(content)
-    return shorten(" · ".join(filter(None, map(block_words, content))))
+        return content
+    return between.join(filter(None, map(block_words, content)))
 
 
 def block_words(block: Any) -> str:

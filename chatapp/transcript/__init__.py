@@ -8,6 +8,7 @@
 ``attempts`` an attempt as one line of the history
 ``record``  an attempt with all that is known of it
 ``audits``  the entries of an audit chain
+``originals`` what a condensation hid, beside it
 ``net``     what condensing saved, against its cost
 ``tables``  attempts for other programs
 ``events``  what happened between messages, as rows
@@ -26,6 +27,7 @@ from chatapp.transcript.audits import audit_lines
 from chatapp.transcript.hits import BEST, Found, Hit, find_hits
 from chatapp.transcript.labels import outcome_name, seen_words
 from chatapp.transcript.net import Net, net_of
+from chatapp.transcript.originals import Compared, Descent, compare, read_descent, with_row_ids
 from chatapp.transcript.page import (
     live_row,
     page,
@@ -66,8 +68,10 @@ __all__ = [
     "Asked",
     "AttemptLine",
     "CallCost",
+    "Compared",
     "CondensationRow",
     "ContinuedRow",
+    "Descent",
     "Fact",
     "FactGroup",
     "FailureRow",
@@ -94,6 +98,7 @@ __all__ = [
     "attempts_as_json",
     "audit_lines",
     "call_text",
+    "compare",
     "find_hits",
     "kind_of_line",
     "live_row",
@@ -105,8 +110,10 @@ __all__ = [
     "page_after",
     "page_around",
     "page_between",
+    "read_descent",
     "read_record",
     "read_todo",
     "revision",
     "seen_words",
+    "with_row_ids",
 ]

@@ -11,6 +11,7 @@ import condense
 from chatapp.rendering.numbers import number
 from chatapp.transcript.rows import Fact, FactGroup
 
+LONGEST_ID = 18  # digits
 _LABELS: Mapping[str, Promise] = {
     "edited_files": gettext_lazy("Edited files"),
     "read_files": gettext_lazy("Files read"),
@@ -20,6 +21,12 @@ _LABELS: Mapping[str, Promise] = {
     "names": gettext_lazy("Numbers and names you gave"),
     "results": gettext_lazy("Results that replies gave"),
 }
+_STATES: Mapping[str, Promise] = {
+    "kept": gettext_lazy("kept"),
+    "named": gettext_lazy("mentioned"),
+    "recoverable": gettext_lazy("can be read again"),
+    "missing": gettext_lazy("missing"),
+}
 _LOST_FIRST = ("missing", "recoverable", "named", "kept")
 
 
@@ -27,8 +34,7 @@ def fact_groups(receipt: condense.Receipt) -> tuple[FactGroup, ...]:
     """Return the facts by kind, the kind that lost most first, and in it those that were lost."""
     facts: defaultdict[str, list[Fact]] = defaultdict(list)
     for index, finding in enumerate(receipt.findings):
-        fact = Fact(index, finding.probe.text, finding.state, finding.denied)
-        facts[finding.probe.kind].append(fact)
+        facts[finding.probe.kind].append(fact_of(index, finding))
     return tuple(
         FactGroup(
             label=str(_LABELS[kind]),
@@ -39,6 +45,20 @@ def fact_groups(receipt: condense.Receipt) -> tuple[FactGroup, ...]:
         )
         for kind, tally in receipt.tallies.items()
     )
+
+
+def fact_of(index: int, finding: condense.Finding) -> Fact:
+    """Return a finding, ready to show."""
+    probe = finding.probe
+    known = probe.source.isdecimal() and len(probe.source) <= LONGEST_ID
+    source = int(probe.source) if known else None
+    return Fact(index, probe.text, finding.state, _state_words(finding), source)
+
+
+def _state_words(finding: condense.Finding) -> str:
+    if finding.denied:
+        return gettext("mentioned, with a denial near it")
+    return str(_STATES[finding.state])
 
 
 def facts_kept(receipt: condense.Receipt) -> str:

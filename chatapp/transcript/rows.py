@@ -193,13 +193,15 @@ class ContinuedRow:
 class Fact:
     """A fact of the hidden part; ``state`` is "kept", "named", "recoverable" or "missing".
 
-    ``index`` is its place in the record's receipt; a name is ``denied`` where a denial stands near.
+    ``words`` say so; ``index`` is its place in the record's receipt, and ``source`` the message
+    that it is from, where that is known.
     """
 
     index: int
     text: str
     state: str
-    denied: bool = False
+    words: str
+    source: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
 """The history of condensations, and taking one back."""
 
 import uuid
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -13,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import inspector, services, transcript
 from chatapp.forms import AttemptFilter
-from chatapp.models import Condensation, Conversation, Message
+from chatapp.models import Condensation, Conversation
 from chatapp.models.paging import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.models.records import CondensationQuerySet
 from chatapp.views.chat import announce
@@ -97,9 +96,25 @@ def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpR
     """List the messages that a condensation hid, each leading to its place."""
     conversation = own_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
-    found = services.list_hidden(condensation=attempt)
-    context = {"conversation": conversation, "messages_hidden": with_rows(found)}
+    found = services.list_hidden(condensation=attempt).select_related("condensation")
+    context = {"conversation": conversation, "messages_hidden": transcript.with_row_ids(found)}
     return render(request, "chat/_hidden.html", context)
+
+
+@require_GET
+@signed_in
+def compare_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """Show what was hidden beside what stands for it, and the summary beside the one before."""
+    conversation = own_conversation(request, pk)
+    attempts = conversation.condensations.select_related("message", "conversation")
+    attempt = get_object_or_404(attempts, pk=attempt_pk)
+    context = {
+        "conversation": conversation,
+        "attempt": attempt,
+        "row": transcript.compare(attempt, read_number(request.GET.get("from", ""))),
+        "descent": transcript.read_descent(attempt),
+    }
+    return render(request, "condensations/compare.html", context)
 
 
 @require_POST
@@ -136,17 +151,6 @@ def put_back(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResp
         return refuse(request, _("There is no such fact in this record."))
     services.put_back(condensation=attempt, index=index)
     return announce(request, conversation)
-
-
-def with_rows(found: QuerySet[Message]) -> Iterator[tuple[Message, str]]:
-    """Yield messages with their row's id; results of tools stand in the row of their calls."""
-    row_id = ""
-    for message in found.select_related("condensation"):
-        if attempt := getattr(message, "condensation", None):
-            row_id = f"condensation-{attempt.pk}"
-        elif not message.holds_results:
-            row_id = f"message-{message.seq}"
-        yield message, row_id
 
 
 def list_attempts(mine: CondensationQuerySet, filters: AttemptFilter, after: str) -> dict[str, Any]:

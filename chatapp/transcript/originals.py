@@ -1,0 +1,166 @@
+"""What a condensation hid beside what stands for it, and its summary beside the one before."""
+
+import difflib
+import re
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from django.db.models import Q
+
+from chatapp import services
+from chatapp.models import Condensation, Message
+from chatapp.rendering import render_markdown
+from chatapp.transcript import labels
+from chatapp.transcript.facts import fact_groups, fact_of, facts_kept
+from chatapp.transcript.rows import Fact, FactGroup
+
+PAGE = 30
+# Sentences of a summary that are compared, and characters that are shown of one.
+MAX_SENTENCES = 1_000
+MAX_SENTENCE = 1_000
+AROUND = 2  # sentences that are the same, on each side of what differs
+_ENDS = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A message that was hidden, the id of its row in the chat, and the facts that are from it."""
+
+    message: Message
+    row_id: str
+    facts: Sequence[Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """One page of them, in reading order; ``earlier`` and ``later`` are where others begin."""
+
+    shown: Sequence[Original]
+    earlier: int | None
+    later: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A condensation's summary and receipt, beside one page of what they stand for."""
+
+    name: str
+    hidden_text: str
+    summary_html: str
+    facts: Sequence[FactGroup]
+    facts_kept: str
+    originals: Originals
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """How many condensations deep a summary is, 0 without one, and the summary ``before`` it.
+
+    ``lines`` tell what differs, each with its kind: "added", "removed", "same" or "place".
+    """
+
+    generation: int
+    before: Condensation | None
+    lines: Sequence[tuple[str, str]] = ()
+    cut: bool = False
+
+
+def compare(attempt: Condensation, start: int | None) -> Compared:
+    """Return a condensation beside what it hid, from the message ``start`` on or from the first."""
+    return Compared(
+        name=labels.outcome_name(attempt.kind, attempt.status),
+        hidden_text=labels.hidden_text(attempt),
+        summary_html=render_markdown(attempt.summary),
+        facts=fact_groups(attempt.receipt),
+        facts_kept=facts_kept(attempt.receipt),
+        originals=_read_originals(attempt, start),
+    )
+
+
+def _read_originals(attempt: Condensation, start: int | None) -> Originals:
+    hidden = services.list_hidden(condensation=attempt)
+    first = hidden.filter(pk=start).first() if start is not None else None
+    found, before = hidden, hidden.none()
+    if first:
+        place = Q(position=first.position)
+        found = hidden.filter(Q(position__gt=first.position) | place & Q(seq__gte=first.seq))
+        before = hidden.filter(Q(position__lt=first.position) | place & Q(seq__lt=first.seq))
+    rows = list(found.select_related("condensation")[: PAGE + 1])
+    earlier = list(before.reverse().values_list("pk", flat=True)[:PAGE])
+    facts = _facts_by_source(attempt)
+    shown = with_row_ids(rows[:PAGE])
+    return Originals(
+        [Original(message, row_id, facts[str(message.pk)]) for message, row_id in shown],
+        earlier[-1] if earlier else None,
+        rows[PAGE].pk if len(rows) > PAGE else None,
+    )
+
+
+def with_row_ids(found: Iterable[Message]) -> Iterator[tuple[Message, str]]:
+    """Yield messages with their row's id; results of tools stand in the row of their calls."""
+    row_id = ""
+    for message in found:
+        if attempt := getattr(message, "condensation", None):
+            row_id = f"condensation-{attempt.pk}"
+        elif not message.holds_results:
+            row_id = f"message-{message.seq}"
+        yield message, row_id
+
+
+def _facts_by_source(attempt: Condensation) -> defaultdict[str, list[Fact]]:
+    facts: defaultdict[str, list[Fact]] = defaultdict(list)
+    for index, finding in enumerate(attempt.receipt.findings):
+        facts[finding.probe.source].append(fact_of(index, finding))
+    return facts
+
+
+def read_descent(attempt: Condensation) -> Descent:
+    """Return how deep a summary is, and how it differs from the newest one that it hides."""
+    made = attempt.message
+    if made is None or made.condense_id is None:
+        return Descent(0, None)
+    hidden = attempt.conversation.condensations.filter(message__condense_parent=made.condense_id)
+    before = hidden.order_by("-message__seq").first()
+    lines, cut = _differ(before.summary, attempt.summary) if before else ((), False)
+    return Descent(_generation(made, made.condense_id), before, lines, cut)
+
+
+def _generation(made: Message, condense_id: uuid.UUID) -> int:
+    """Return how many summaries stand behind one another, this one included."""
+    summaries = Message.objects.filter(
+        conversation=made.conversation_id, seq__lte=made.seq, condense_id__isnull=False
+    )
+    below: defaultdict[uuid.UUID | None, int] = defaultdict(int)
+    # What hides a summary was written after it.
+    for name, parent in summaries.order_by("seq").values_list("condense_id", "condense_parent"):
+        below[parent] = max(below[parent], below[name] + 1)
+    return below[condense_id] + 1
+
+
+def _differ(before: str, after: str) -> tuple[Sequence[tuple[str, str]], bool]:
+    """Return what differs, sentence by sentence, and whether only the beginnings were compared."""
+    old, new = _sentences(before), _sentences(after)
+    cut = max(len(old), len(new)) > MAX_SENTENCES
+    lines = _lines(old[:MAX_SENTENCES], new[:MAX_SENTENCES])
+    return [(kind, line[:MAX_SENTENCE]) for kind, line in lines], cut
+
+
+def _sentences(text: str) -> list[str]:
+    found = (one.strip() for one in _ENDS.split(text))
+    return list(islice(filter(None, found), MAX_SENTENCES + 1))
+
+
+def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    matcher = difflib.SequenceMatcher(None, old, new)
+    for number, group in enumerate(matcher.get_grouped_opcodes(AROUND)):
+        if number:
+            yield "place", "…"
+        for tag, first, last, start, end in group:
+            if tag == "equal":
+                yield from (("same", line) for line in old[first:last])
+            else:
+                yield from (("removed", line) for line in old[first:last])
+                yield from (("added", line) for line in new[start:end])

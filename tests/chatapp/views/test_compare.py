@@ -1,0 +1,180 @@
+"""A condensation beside what it hid: facts by their sources, and the summary before."""
+
+import time
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp import transcript
+from chatapp.models import Condensation, Conversation, Message, hiding, store
+from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.queries import statements
+from tests.records import put_on_record
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7 }} %s"
+
+
+def condensed(conversation: Conversation, summary: str = "", **columns: object) -> Condensation:
+    """Condense all that is visible, and return the record, with a receipt of what was hidden."""
+    hidden = store.read_effective(conversation.pk)
+    made = summarise(conversation)
+    receipt = condense.receipt(hidden, summary, searchable=False)
+    row = {"message": made, "at_seq": made.seq - 1, "summary": summary, "receipt": receipt}
+    attempt = put_on_record(conversation, **row | columns)
+    return Condensation.objects.get(pk=attempt.pk)
+
+
+def page_of(browser: Client, attempt: Condensation, **query: object) -> str:
+    """Return the page that compares."""
+    address = reverse("compare", args=[attempt.conversation_id, attempt.pk])
+    return browser.get(address, query).content.decode()
+
+
+def test_each_fact_leads_to_the_message_it_is_from(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """On the page that compares, beside the message, and from the record's own page."""
+    say("user", "Hello")
+    source = say("user", "You must never push to main.")
+    attempt = condensed(conversation, "Nothing of it.")
+    page = page_of(browser, attempt)
+    leads = f"?from={source.pk}#original-{source.pk}"
+    assert leads in page
+    assert f'id="original-{source.pk}"' in page
+    found = transcript.compare(attempt, None).originals.shown
+    told = {one.message.pk: [fact.text for fact in one.facts] for one in found}
+    assert told[source.pk] == ["You must never push to main."]
+    compare = reverse("compare", args=[conversation.pk, attempt.pk])
+    record = browser.get(reverse("condensation", args=[conversation.pk, attempt.pk]))
+    assert f"{compare}{leads}" in record.content.decode()
+
+
+def test_a_summary_is_told_with_its_generation(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """How many summaries stand behind one another, and what the newest says anew."""
+    attempts = []
+    for number in range(3):
+        say("user", f"Question {number}")
+        attempts.append(condensed(conversation, f"Same words. Part {number} is done."))
+    for generation, attempt in enumerate(attempts, start=1):
+        assert transcript.read_descent(attempt).generation == generation
+    descent = transcript.read_descent(attempts[2])
+    assert descent.before == attempts[1]
+    assert descent.lines == [
+        ("same", "Same words."),
+        ("removed", "Part 1 is done."),
+        ("added", "Part 2 is done."),
+    ]
+    page = page_of(browser, attempts[2])
+    assert "Generation 3" in page
+    assert "<ins>+ Part 2 is done.</ins>" in page
+    assert "Against the summary before" not in page_of(browser, attempts[0])
+
+
+def test_a_truncation_has_no_generation(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """It hides without a summary, and says so."""
+    said = say("user", "Begin")
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message("user", "Hidden.", tags=tags)
+    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (str(said.pk),)))
+    attempt = put_on_record(conversation, message=made, at_seq=1, kind="truncated")
+    page = page_of(browser, attempt)
+    assert "No summary stands for what was hidden." in page
+    assert "Generation" not in page
+    assert "Begin" in page
+
+
+def test_what_came_to_nothing_hides_nothing(conversation: Conversation, browser: Client) -> None:
+    """There is a page all the same, and no error."""
+    attempt = put_on_record(conversation, at_seq=0, status="failed")
+    assert "hides nothing now" in page_of(browser, attempt)
+
+
+def test_thousands_of_originals_come_a_page_at_a_time(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """Each is on one page, and a page costs what it costs with a few."""
+    say("user", "Begin")
+    small = condensed(conversation, "Begun.")
+    rows = [(condense.Message("user", f"Message {number} of many"), 5) for number in range(600)]
+    store.append_many(conversation.pk, rows)
+    large = condensed(conversation, "Much was said. " * 5_000)
+    costs = []
+    for attempt in (small, large):
+        page_of(browser, attempt)
+        with statements() as sent:
+            page_of(browser, attempt)
+        costs.append(len(sent))
+    assert costs[1] <= costs[0] + 2
+    began, start, seen = time.process_time(), None, []
+    while True:
+        found = transcript.compare(large, start).originals
+        seen += [one.message.pk for one in found.shown]
+        if found.later is None:
+            break
+        start = found.later
+    assert time.process_time() - began < 20
+    assert len(seen) == len(set(seen)) == 601
+    assert transcript.compare(large, seen[60]).originals.earlier == seen[30]
+
+
+def test_summaries_of_any_shape_are_compared_in_little_time(
+    conversation: Conversation, say: Say
+) -> None:
+    """However long they are and much they repeat themselves; it is said that they are cut."""
+    say("user", "Begin")
+    condensed(conversation, "a.\nb.\n" * 50_000)
+    say("user", "Go on")
+    second = condensed(conversation, "b.\na.\nc.\n" * 50_000)
+    began = time.process_time()
+    descent = transcript.read_descent(second)
+    assert descent.cut
+    assert time.process_time() - began < 5
+
+
+def test_what_models_write_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
+    """In originals, facts, summaries and in what differs between them."""
+    say("user", f"Never do {HOSTILE}")
+    condensed(conversation, HOSTILE)
+    say("assistant", HOSTILE)
+    page = page_of(browser, condensed(conversation, f"Other. {HOSTILE}"))
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+def test_a_receipt_may_name_any_source(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """What is no number of a message leads nowhere, and breaks nothing."""
+    say("user", "Begin")
+    for source in ("", "x", "9" * 5_000, "\u0663", "-1"):
+        probe = condense.Probe("names", "one fact", "one", source=source)
+        receipt = condense.Receipt((condense.Finding(probe, "missing"),))
+        attempt = condensed(conversation, "Well.", receipt=receipt)
+        assert "one fact" in page_of(browser, attempt, **{"from": source})
+        say("user", "Go on")
+
+
+def test_nobody_else_sees_it(
+    conversation: Conversation, say: Say, bob: User, client: Client
+) -> None:
+    """Another user finds nothing, and a message of another conversation is not shown."""
+    say("user", "Secret")
+    attempt = condensed(conversation, "Told.")
+    address = reverse("compare", args=[conversation.pk, attempt.pk])
+    assert client.get(address).status_code == 302
+    client.force_login(bob)
+    assert client.get(address).status_code == 404
+    other = Conversation.objects.create(owner=bob)
+    foreign = store.append_message(other.pk, condense.Message("user", "Foreign"), tokens=1)
+    shown = transcript.compare(attempt, foreign.pk).originals.shown
+    assert [one.message for one in shown] == [Message.objects.get(seq=1, conversation=conversation)]
