@@ -34,6 +34,7 @@ one_conversation = [
     path("messages/<int:seq>/text/", whole.show_message_text, name="message_text"),
     path("messages/<int:seq>/pin/", chat.pin_message, name="pin_message"),
     path("messages/<int:seq>/unpin/", chat.unpin_message, name="unpin_message"),
+    path("messages/<int:seq>/fork/", conversations.fork_conversation, name="fork"),
     path("messages/<int:seq>/call/", whole.show_call_text, name="call_text"),
     path("messages/<int:seq>/blocks/<int:index>/", attachments.show_block, name="message_block"),
     path("questions/<int:question_pk>/", questions.answer_question, name="answer_question"),

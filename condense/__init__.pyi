@@ -81,7 +81,7 @@ from .prompts import (
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy
 from .reducing.composition import PartKind, part_kind, split_beside, split_parts
-from .reducing.pinned import carried_pin_ids, shows_pin
+from .reducing.pinned import carried_pin_ids, readdress_pins, shows_pin
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
     INTERRUPTED,
@@ -309,6 +309,7 @@ __all__ = [
     "part_kind",
     "plan_truncation",
     "read_roo_settings",
+    "readdress_pins",
     "receipt",
     "register_prompt",
     "register_strategy",

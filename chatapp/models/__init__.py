@@ -13,6 +13,7 @@
 ``paging``         where the next page of a list begins
 ``records``        how the context was made smaller: Condensation
 ``pins``           what the model keeps word for word: Pin
+``forks``          where one conversation became two: Fork
 ``audit``          the chain that tells of each change of a record: AuditEntry
 ``calls``          what was asked and run: ModelCall, ToolRun
 ``servers``        programs of others that have tools: McpServer
@@ -27,6 +28,7 @@ from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.commands import SavedCommand
 from chatapp.models.conversations import Conversation, Message
 from chatapp.models.folders import Folder
+from chatapp.models.forks import Fork
 from chatapp.models.pins import Pin
 from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
@@ -44,6 +46,7 @@ __all__ = [
     "Condensation",
     "Conversation",
     "Folder",
+    "Fork",
     "Fragment",
     "Manifest",
     "McpServer",

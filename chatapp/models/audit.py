@@ -69,6 +69,7 @@ class AuditEntry(models.Model):
         REWIND = "rewind", _("Rewind")
         QUESTION = "question", _("Question")
         PIN = "pin", _("Pin")
+        FORK = "fork", _("Fork")
         SEAL = "seal", _("Seal")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="audit_entries")

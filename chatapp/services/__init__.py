@@ -9,6 +9,7 @@
 ``leftovers``      what a turn left open when it ended
 ``again``          a turn without a new message: tried again, continued, answered anew
 ``imports``        a transcript file becomes a conversation
+``forks``          a conversation that goes on twice from one place
 ``files``          the files of a workspace, put in and taken out
 ``queue``          messages that wait for what runs
 ``questions``      what a person says to a question
@@ -62,6 +63,7 @@ from chatapp.services.conversations import (
 from chatapp.services.errors import Refused, Unclear, saving
 from chatapp.services.exports import export_messages
 from chatapp.services.files import MAX_LISTED, import_files, list_workspace, pack_workspace
+from chatapp.services.forks import fork_conversation
 from chatapp.services.history import (
     Preview,
     files_to_bring_back,
@@ -138,6 +140,7 @@ __all__ = [
     "find_attachments",
     "find_queued",
     "finish_turn",
+    "fork_conversation",
     "has_loose_end",
     "has_unfinished",
     "holder_of_api_token",

@@ -12,6 +12,7 @@ from chatapp.models import (
     AuditEntry,
     Condensation,
     Conversation,
+    Fork,
     Message,
     Pin,
     Question,
@@ -21,7 +22,7 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 
-_RECORDS: tuple[type[Recorded], ...] = (Condensation, Rewind, Question, Pin)
+_RECORDS: tuple[type[Recorded], ...] = (Condensation, Rewind, Question, Pin, Fork)
 
 
 @dataclass(slots=True)

@@ -44,6 +44,7 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
         "shortcuts": preferences.shortcuts,
         "longest": settings.LONGEST_MESSAGE,
         "attachments": settings.ATTACHMENTS_PER_MESSAGE,
+        "forks": conversation.forks.present(request.user),
         "first": None if conversation.last_seq else read_first(request, pk),
     }
     return render(request, "chat/page.html", context)

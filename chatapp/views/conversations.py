@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import services
 from chatapp.forms import NewConversationForm, RenameForm
@@ -130,6 +131,15 @@ def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Bring a deleted conversation back and show it."""
     services.restore_conversation(conversation=present_or_deleted(request, pk))
     return redirect("chat", pk)
+
+
+@require_POST
+@signed_in
+def fork_conversation(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
+    """Go on from a message, or from before a condensation, in a new conversation."""
+    copy = services.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
+    address = reverse("chat", args=[copy.pk])
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 
 
 def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:

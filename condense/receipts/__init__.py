@@ -79,6 +79,13 @@ class Receipt:
         kept = replace(self.findings[index], state="kept", denied=False)
         return type(self)((*self.findings[:index], kept, *self.findings[index + 1 :]))
 
+    def with_sources(self, ids: Mapping[str, str]) -> Self:
+        """Return the receipt for copies of the messages, by the ids of the originals."""
+        probes = (one.probe for one in self.findings)
+        copies = [replace(one, source=ids.get(one.source, one.source)) for one in probes]
+        pairs = zip(self.findings, copies, strict=True)
+        return type(self)(tuple(replace(one, probe=probe) for one, probe in pairs))
+
     def to_json(self) -> list[dict[str, Any]]:
         """Return the findings as plain data, to store with the condensation."""
         return [

@@ -1,6 +1,7 @@
 """Carry pinned messages over a condensation, word for word and as often as there is one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from condense.messages import Block, ImageBlock, Message, TextBlock
 from condense.shaping import tools_to_text
@@ -48,6 +49,21 @@ def shows_pin(effective: Sequence[Message], message: Message) -> bool:
 def carried_pin_ids(effective: Sequence[Message]) -> frozenset[str]:
     """Return the ids of the messages that summaries and markers carry word for word."""
     return frozenset(_id_in(heading) for heading, _blocks in _carried_by(effective))
+
+
+def readdress_pins(message: Message, ids: Mapping[str, str]) -> Message:
+    """Return a summary or marker whose pins are those of copies, by the ids of the originals."""
+    blocks = tuple(_readdressed(block, ids) for block in message.blocks)
+    return message if blocks == message.blocks else message.with_content(blocks)
+
+
+def _readdressed(block: Block, ids: Mapping[str, str]) -> Block:
+    if not (isinstance(block, TextBlock) and block.text.startswith(HEADING)):
+        return block
+    heading, end, rest = block.text.partition("\n")
+    before, comma, _ = heading.rpartition(", ")
+    id_ = _id_in(heading)
+    return replace(block, text=f"{before}{comma}{ids.get(id_, id_)}){end}{rest}")
 
 
 def _is_pinned(message: Message) -> bool:

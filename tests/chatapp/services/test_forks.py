@@ -1,0 +1,214 @@
+"""A fork goes on from one place of a conversation, and leaves that one as it is."""
+
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import condense
+from chatapp import services
+from chatapp.context.toolboxes import outputs_of, workspace_of
+from chatapp.models import Condensation, Conversation, Fork, Message, Pin, hiding, store
+from chatapp.upkeep.integrity import find_problems
+from tests.chatapp.audited import condense_on_record, problems, talk
+from tests.chatapp.conftest import Say, reduction_of, use_tools
+from tests.chatapp.models.test_store import OPERATIONS, Twin, seen
+
+HTMX = {"HX-Request": "true"}
+
+
+def fork(conversation: Conversation, seq: int) -> Conversation:
+    """Fork a conversation as it is stored now."""
+    now = Conversation.objects.get(pk=conversation.pk)
+    return services.fork_conversation(conversation=now, seq=seq)
+
+
+def written(conversation: Conversation) -> list[tuple[int, object]]:
+    """Return what people, the model and tools said that is part of a conversation."""
+    there = conversation.messages.written().filter(rewind_parent=None).order_by("seq")
+    return [*there.values_list("seq", "content")]
+
+
+class Reporter(Twin):
+    """Notes of each message what stood there when it was the newest."""
+
+    def __init__(self, owner: User) -> None:
+        """Begin with nothing noted."""
+        super().__init__(owner)
+        self.then: dict[int, list[tuple[int, object]]] = {}
+
+    def append(self, message: condense.Message) -> None:
+        """Append, and look around."""
+        super().append(message)
+        if not message.tool_uses:
+            self.then[self.history[-1].seq] = written(self.conversation)
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(operations=OPERATIONS, place=st.integers(0, 100))
+def test_a_fork_begins_with_what_stood_there_when_its_message_was_the_newest(
+    alice: User, operations: list[tuple[str, object]], place: int
+) -> None:
+    """Whatever came since, also where it was rewound or is another version; nothing else changes.
+
+    At the newest message the model sees in the fork what it sees in the original.
+    """
+    twin = Reporter(alice)
+    twin.say(2)
+    for operation, argument in operations:
+        twin.do(operation, argument)
+    seqs = [*twin.then]
+    seq = seqs[place % len(seqs)]
+    before = [*twin.conversation.messages.order_by("seq").values()]
+    copy = fork(twin.conversation, seq)
+    assert written(copy) == twin.then[seq]
+    assert [*twin.conversation.messages.order_by("seq").values()] == before
+    newest = twin.conversation.messages.filter(rewind_parent=None).order_by("-seq").first()
+    if newest and newest.seq in twin.then:
+        copy = fork(twin.conversation, newest.seq)
+        assert seen(store.read_effective(copy.pk)) == seen(
+            store.read_effective(twin.conversation.pk)
+        )
+    assert [*find_problems()] == []
+
+
+def test_a_fork_keeps_its_past_condensations_undoable(conversation: Conversation) -> None:
+    """On record there as well, and paid for once."""
+    talk(conversation, "Where is north?", "Up.", "And south?", "Down.")
+    attempt = condense_on_record(conversation, cost=None)
+    talk(conversation, "East?", "Right.")
+    copy = fork(conversation, 7)
+    copied = copy.condensations.get()
+    assert (copied.summary, copied.cost) == (attempt_summary(attempt), 0)
+    assert [one.seq for one in store.read_effective(copy.pk)] == [5, 6, 7]
+    services.undo_condensation(condensation=copied)
+    assert [one.seq for one in store.read_effective(copy.pk)] == [1, 2, 3, 4, 6, 7]
+    assert [one.seq for one in store.read_effective(conversation.pk)] == [5, 6, 7]
+    assert problems(copy) == problems(conversation) == []
+
+
+def attempt_summary(attempt: Condensation) -> str:
+    """Return the summary on record."""
+    return Condensation.objects.get(pk=attempt.pk).summary
+
+
+def test_a_fork_before_a_condensation_has_the_originals_in_sight(
+    conversation: Conversation,
+) -> None:
+    """Of an earlier condensation, and from before one that another one hides since."""
+    talk(conversation, "Where is north?", "Up.")
+    first = condense_on_record(conversation)
+    talk(conversation, "And south?", "Down.")
+    second = condense_on_record(conversation)
+    for attempt, expected in ((first, [1, 2]), (second, [3, 4, 5])):
+        made = Condensation.objects.select_related("message").get(pk=attempt.pk).message
+        assert made
+        copy = fork(conversation, made.seq)
+        assert [one.seq for one in store.read_effective(copy.pk)] == expected
+
+
+def test_a_fork_at_a_call_has_its_results(conversation: Conversation, say: Say) -> None:
+    """They stand on the message's own card."""
+    say("user", "Look.")
+    use_tools(conversation, 2)
+    say("assistant", "Seen.")
+    assert [seq for seq, _content in written(fork(conversation, 2))] == [1, 2, 3]
+
+
+def test_cleared_results_are_cleared_in_the_fork(conversation: Conversation, say: Say) -> None:
+    """The marker names them by the keys of the copies."""
+    say("user", "Look.")
+    answer = use_tools(conversation, 1)
+    lines = {block["tool_use_id"]: "[gone]" for block in answer.content}
+    tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={str(answer.pk): lines})
+    marker = condense.Message(role="user", content="Cleared.", tags=tags)
+    hiding.apply_reduction(conversation.pk, reduction_of(marker, (str(answer.pk),)))
+    say("user", "Go on.")
+    copy = fork(conversation, 5)
+    assert seen(store.read_effective(copy.pk)) == seen(store.read_effective(conversation.pk))
+    assert "[gone]" in str(store.read_effective(copy.pk)[2].to_api())
+
+
+def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Say) -> None:
+    """Also one that a summary carries: it carries the copy."""
+    say("user", "Never push.")
+    say("assistant", "Understood.")
+    services.pin_message(conversation=conversation, seq=1)
+    effective = store.read_effective(conversation.pk)
+    pin = condense.TextBlock(f"## Pinned Message, Verbatim (user, {effective[0].id})\nNever push.")
+    tags = condense.Tags(condense_id=uuid.uuid4().hex)
+    summary = condense.Message("user", (condense.TextBlock("A summary."), pin), tags=tags)
+    hiding.apply_reduction(
+        conversation.pk, reduction_of(summary, tuple(one.id for one in effective))
+    )
+    say("user", "Go on.")
+    copy = fork(conversation, 4)
+    copied = Message.objects.get(conversation=copy, seq=1)
+    assert Pin.objects.in_force(copy.pk).get().message == copied
+    assert condense.shows_pin(store.read_effective(copy.pk), store.to_engine(copied))
+    services.unpin_message(conversation=copy, seq=1)
+    assert conversation.messages.get(seq=1).pinned
+    assert problems(copy) == problems(conversation) == []
+
+
+def test_the_fork_works_with_the_same_files_and_terms(conversation: Conversation, say: Say) -> None:
+    """Profile, prompt, tools, workspace, and long outputs that its messages name."""
+    Conversation.objects.filter(pk=conversation.pk).update(
+        system_prompt="Be brief.", tool_policies={"run_command": "allow"}, title="Compass"
+    )
+    say("user", "Hello.")
+    outputs_of(conversation.pk).mkdir(parents=True)
+    (outputs_of(conversation.pk) / "aa.txt").write_text("long")
+    copy = Conversation.objects.get(pk=fork(conversation, 1).pk)
+    assert (copy.system_prompt, copy.tool_policies) == ("Be brief.", {"run_command": "allow"})
+    assert (copy.profile, copy.title) == (conversation.profile, "Compass (fork)")
+    assert workspace_of(copy) == workspace_of(conversation)
+    assert (outputs_of(copy.pk) / "aa.txt").read_text() == "long"
+
+
+def test_both_heads_lead_to_the_other_side(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """And both records tell of the fork; a side that was deleted is not offered."""
+    say("user", "Hello.")
+    say("assistant", "Hi.")
+    page = reverse("chat", args=[conversation.pk])
+    assert "Fork from here" in browser.get(page).text
+    answer = browser.post(reverse("fork", args=[conversation.pk, 1]), headers=HTMX)
+    copy = Conversation.objects.exclude(pk=conversation.pk).get()
+    other = reverse("chat", args=[copy.pk])
+    assert answer.headers["HX-Redirect"] == other
+    assert f'Goes on in <a href="{other}?at=1#message-1">' in browser.get(page).text
+    assert f'Forked from <a href="{page}?at=1#message-1">' in browser.get(other).text
+    record = browser.get(reverse("audit", args=[conversation.pk])).text
+    assert "Fork: at message 1" in record
+    record = browser.get(reverse("audit", args=[copy.pk])).text
+    assert "Fork: of another conversation, at message 1" in record
+    browser.post(reverse("delete", args=[copy.pk]))
+    assert "Goes on in" not in browser.get(page).text
+
+
+@pytest.mark.parametrize("seq", [0, 2, 999_999_999])
+def test_a_fork_where_no_message_is_is_refused(
+    browser: Client, conversation: Conversation, say: Say, seq: int
+) -> None:
+    """As a sentence where the person is."""
+    say("user", "Hello.")
+    answer = browser.post(reverse("fork", args=[conversation.pk, seq]), headers=HTMX)
+    assert (answer.status_code, Fork.objects.count()) == (422, 0)
+    assert "There is no such message any more" in answer.text
+
+
+def test_nobody_else_forks_anything(bob: User, conversation: Conversation, say: Say) -> None:
+    """Not even to read it."""
+    say("user", "Hello.")
+    stranger = Client()
+    stranger.force_login(bob)
+    assert stranger.post(reverse("fork", args=[conversation.pk, 1])).status_code == 404
+    assert Fork.objects.count() == 0
