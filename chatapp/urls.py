@@ -83,6 +83,8 @@ urlpatterns = [
     path("attachments/new/", attachments.put_attachment, name="put_attachment"),
     path("attachments/<uuid:pk>/", attachments.show_attachment, name="attachment"),
     path("attachments/<uuid:pk>/remove/", attachments.remove_attachment, name="remove_attachment"),
+    path("commands/", commands.list_commands, name="saved_commands"),
+    path("commands/help/", commands.show_help, name="saved_commands_help"),
     path("search/", search.search, name="search"),
     path("c/new/", conversations.create_conversation, name="new_conversation"),
     path("c/<uuid:pk>/", include(one_conversation)),

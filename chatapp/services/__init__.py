@@ -50,6 +50,7 @@ from chatapp.services.commands import (
     is_built_in,
     mentioned_in,
     own_commands,
+    saved_commands,
 )
 from chatapp.services.conversations import (
     check_message,
@@ -178,6 +179,7 @@ __all__ = [
     "retry_turn",
     "rewind_conversation",
     "save_server",
+    "saved_commands",
     "saving",
     "send_queued",
     "start_condensing",

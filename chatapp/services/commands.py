@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -28,6 +29,8 @@ class BuiltIn:
     name: str
     description: "_StrPromise"
     hint: "_StrPromise | str" = ""
+    # Whether it means something before there is a conversation.
+    anywhere: bool = False
 
 
 BUILT_IN = (
@@ -45,7 +48,7 @@ BUILT_IN = (
         ),
     ),
     BuiltIn("export", _("Download all messages of this conversation, hidden ones too, as JSON.")),
-    BuiltIn("help", _("Show all commands, and what else can be typed here.")),
+    BuiltIn("help", _("Show all commands, and what else can be typed here."), anywhere=True),
 )
 RESERVED = frozenset(one.name for one in BUILT_IN)
 
@@ -61,10 +64,14 @@ def own_commands(conversation: Conversation) -> dict[str, Command]:
 
     Nothing stands in for what is built in, and nothing of the workspace for the owner's own.
     """
-    saved = conversation.owner.saved_commands.all()
-    own = {row.name: read_command(row.name, row.text) for row in saved}
-    found = {one.name: one for one in _of_workspace(conversation)}
-    return {name: one for name, one in (found | own).items() if name not in RESERVED}
+    found = {one.name: one for one in _of_workspace(conversation) if one.name not in RESERVED}
+    return found | saved_commands(conversation.owner)
+
+
+def saved_commands(owner: User) -> dict[str, Command]:
+    """Return the commands of a user, by name; they are there in every conversation."""
+    rows = owner.saved_commands.exclude(name__in=RESERVED)
+    return {row.name: read_command(row.name, row.text) for row in rows}
 
 
 def directive_in(

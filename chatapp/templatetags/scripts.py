@@ -58,6 +58,7 @@ def script_texts() -> SafeString:
             "tryLater": _("Try again once the connection is back."),
             "tryNow": _("Try again."),
             "condensingNow": _("The context is being condensed now."),
+            "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
             "notCondensed": _("The context was not condensed."),
             "notCancelled": _("Condensing was not cancelled."),
             "notStopped": _("The agent was not stopped."),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import services
-from chatapp.composing import find_paths
+from chatapp.composing import Command, find_paths
 from chatapp.context.toolboxes import workspace_of
 from chatapp.tools.workspace import Workspace
 from chatapp.views.common import Request, own_conversation, signed_in
@@ -23,12 +23,16 @@ LONGEST_PATH = 400
 
 @require_GET
 @signed_in
-def list_commands(request: Request, pk: uuid.UUID) -> JsonResponse:
-    """Return what can be typed after a slash, as the composer offers it."""
-    own = services.own_commands(own_conversation(request, pk)).values()
+def list_commands(request: Request, pk: uuid.UUID | None = None) -> JsonResponse:
+    """Return what can be typed after a slash, as the composer offers it.
+
+    Without a conversation, on the first page, these are the user's own, and what helps there.
+    """
+    own = _own_commands(request, pk)
     offered = [
         {"name": one.name, "hint": str(one.hint), "description": str(one.description), "text": None}
         for one in services.BUILT_IN
+        if pk or one.anywhere
     ]
     offered += [
         {
@@ -37,22 +41,26 @@ def list_commands(request: Request, pk: uuid.UUID) -> JsonResponse:
             "description": one.description,
             "text": one.text[:PREVIEW] + "…" * (len(one.text) > PREVIEW),
         }
-        for one in sorted(own, key=lambda one: one.name)
+        for one in own
     ]
     return JsonResponse({"commands": offered})
 
 
 @require_GET
 @signed_in
-def show_help(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Show in a dialog what can be typed."""
-    conversation = own_conversation(request, pk)
-    own = services.own_commands(conversation).values()
-    context = {
-        "built_in": services.BUILT_IN,
-        "own": sorted(own, key=lambda one: one.name),
-    }
+def show_help(request: Request, pk: uuid.UUID | None = None) -> HttpResponse:
+    """Show in a dialog what can be typed in a conversation, this one where it is one."""
+    context = {"built_in": services.BUILT_IN, "own": _own_commands(request, pk)}
     return render(request, "chat/_commands_dialog.html", context)
+
+
+def _own_commands(request: Request, pk: uuid.UUID | None) -> list[Command]:
+    """Return the user's own commands, and those of a conversation's workspace, by name."""
+    if pk is None:
+        own = services.saved_commands(request.user)
+    else:
+        own = services.own_commands(own_conversation(request, pk))
+    return [own[name] for name in sorted(own)]
 
 
 @require_GET

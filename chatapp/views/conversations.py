@@ -1,8 +1,10 @@
 """The first page, and what is done with whole conversations."""
 
 import uuid
+from collections.abc import Sequence
 
 from django.conf import settings
+from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,7 +19,7 @@ from chatapp.forms import NewConversationForm, RenameForm
 from chatapp.live import turns
 from chatapp.models import Conversation
 from chatapp.views.beginnings import keep_first
-from chatapp.views.common import Request, as_uuid, own_conversation, refuse, signed_in
+from chatapp.views.common import REFUSED, Request, as_uuid, own_conversation, refuse, signed_in
 
 # What the first page offers to try: a prompt, and whether it needs the sample files.
 EXAMPLES = (
@@ -56,6 +58,13 @@ EXAMPLES = (
 @signed_in
 def show_home(request: Request) -> HttpResponse:
     """Show what this is and three things to try."""
+    return _home(request)
+
+
+def _home(
+    request: Request, prompt: str = "", attached: Sequence[str] = (), status: int = 200
+) -> HttpResponse:
+    """Return the first page, with what was typed and attached there in vain."""
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
     preferences = services.preferences_of(request.user)
     context = {
@@ -65,8 +74,11 @@ def show_home(request: Request) -> HttpResponse:
         "looks_around": services.may_look_around(request.user, preferences),
         "longest": settings.LONGEST_MESSAGE,
         "attachments": settings.ATTACHMENTS_PER_MESSAGE,
+        "prompt": prompt,
+        "attached": attached,
+        "in_conversations": [one.name for one in services.BUILT_IN if not one.anywhere],
     }
-    return render(request, "conversations/home.html", context)
+    return render(request, "conversations/home.html", context, status=status)
 
 
 @require_POST
@@ -74,16 +86,27 @@ def show_home(request: Request) -> HttpResponse:
 def create_conversation(request: Request) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open.
 
-    Without the field it begins with nothing; a field that nothing was typed into is refused.
+    Without the field it begins with nothing; a field that nothing was typed into is refused. What
+    is refused stays on the page.
     """
     form = NewConversationForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("That message holds what can't be sent."))
+    try:
+        return _begin(request, form)
+    except services.Refused as refusal:
+        messages.error(request, str(refusal))
+        attached = request.POST.getlist("attachments")
+        return _home(request, form.cleaned_data["prompt"], attached, status=REFUSED)
+
+
+def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
     prompt, attachments = form.cleaned_data["prompt"], _attached(request)
     if "prompt" in form.data:
         services.check_message(prompt, alone=not attachments)
     if services.is_built_in(prompt):
-        return refuse(request, _("This command is for a conversation. Begin one, then type it."))
+        words = _("This command is for a conversation. Begin one, then type it.")
+        raise services.Refused(words)
     workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = services.start_conversation(owner=request.user, workspace=workspace)
     if prompt or attachments:

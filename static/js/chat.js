@@ -1,6 +1,7 @@
 // A conversation's page: the socket's frames go to the parts that show them.
 import { Changes } from "./changes.js";
-import { carryOut, commandSource, pathSource } from "./commands.js";
+import { carryOut } from "./commands.js";
+import { commandSource, pathSource } from "./completing.js";
 import { Composer } from "./composer.js";
 import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";

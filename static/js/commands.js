@@ -1,65 +1,7 @@
-// What can be typed for short: built-in commands are carried out here, the rest is completed.
+// Built-in commands of a conversation, which its page carries out.
+import { calledIn } from "./completing.js";
 import { condenseNow } from "./panel.js";
 import { text } from "./text.js";
-
-const { commands: listed, paths } = document.getElementById("composer").dataset;
-
-async function fetchJson(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } });
-  if (!answer.ok || answer.redirected) throw new Error(`The server answered ${answer.status}.`);
-  return answer.json();
-}
-
-const ABOUT = 100; // characters that stand for a command without a description
-
-/** Completes a slash command, which is the first word of a message. */
-export const commandSource = {
-  isQuick: true,
-  known: null,
-  match(before) {
-    const word = /^\s*\/([\w-]*)$/.exec(before)?.[1] ?? null;
-    // They may have changed since they were asked for.
-    if (word === null) this.known = null;
-    return word;
-  },
-  length: (word) => word.length + 1,
-  async find(word) {
-    this.known ??= fetchJson(listed).catch((error) => {
-      this.known = null;
-      throw error;
-    });
-    const { commands } = await this.known;
-    const wanted = word.toLowerCase();
-    const fitting = commands.filter(({ name }) => name.includes(wanted));
-    const first = ({ name }) => Number(!name.startsWith(wanted));
-    return fitting
-      .toSorted((one, other) => first(one) - first(other))
-      .map(({ name, hint, description, text: preview }) => ({
-        label: `/${name}`,
-        insert: `/${name} `,
-        hint,
-        about: description || preview?.split("\n")[0].slice(0, ABOUT),
-        preview,
-      }));
-  },
-};
-
-const MENTION = /(?:^|[\s([{<"'“‘,;:])@("[^"\n]*|[^\s"@]*)$/u;
-
-/** Completes a path of the workspace after "@". */
-export const pathSource = {
-  match: (before) => MENTION.exec(before)?.[1] ?? null,
-  length: (word) => word.length + 1,
-  async find(word) {
-    const answer = await fetchJson(`${paths}?q=${encodeURIComponent(word.replace(/^"/, ""))}`);
-    return answer.paths.map(({ path, mention, folder }) => ({
-      label: path,
-      // In a folder one may go on, before the quotes are closed.
-      insert: folder ? mention : `${mention} `,
-      back: Number(folder && mention.endsWith('"')),
-    }));
-  },
-};
 
 /** Press a button of the page, wherever it is; false where it is not there. */
 function press(selector) {
@@ -84,10 +26,8 @@ const builtIn = {
 
 /** Carry out a built-in command: why it can't be is returned, "" if it was, null for other words. */
 export function carryOut(words) {
-  const [, name, rest] = /^\s*\/([\w-]+)(?:\s+([^]*))?$/.exec(words) ?? [];
-  const known = name?.toLowerCase();
-  const said = rest?.trim() ?? "";
+  const called = calledIn(words);
+  if (!called || !Object.hasOwn(builtIn, called.name)) return null;
   // Only one takes words; of any other, the server asks what is meant.
-  const isMeant = Object.hasOwn(builtIn, known ?? "") && (!said || known === "condense");
-  return isMeant ? builtIn[known](said) : null;
+  return !called.rest || called.name === "condense" ? builtIn[called.name](called.rest) : null;
 }

@@ -1,18 +1,30 @@
-// The first page's composer: Enter sends, and files can be attached, as in a conversation.
+// The first page's composer: Enter sends, commands complete, and files can be attached, as in a
+// conversation.
 import { Attachments } from "./attachments.js";
+import { calledIn, commandSource } from "./completing.js";
+import { Suggestions } from "./suggestions.js";
 import { text } from "./text.js";
 import { toast } from "./toast.js";
 
 const form = document.getElementById("home-composer");
 const box = form.querySelector("textarea");
 const limit = Number(form.dataset.longest);
+const inConversations = form.dataset.inConversations.split(" ");
 const attachments = new Attachments(box, check);
+new Suggestions([commandSource]);
+
+function problem() {
+  const count = box.value.length;
+  if (count > limit) return text("tooLong", { count, limit });
+  const { name, rest } = calledIn(box.value) ?? {};
+  const isCommand = inConversations.includes(name) && (!rest || name === "condense");
+  return isCommand ? text("inConversation", { name }) : "";
+}
 
 // The browser says it at the box, and sends nothing.
 function check() {
-  const count = box.value.length;
   box.required = !attachments.ids.length;
-  box.setCustomValidity(count > limit ? text("tooLong", { count, limit }) : "");
+  box.setCustomValidity(problem());
 }
 
 box.addEventListener("input", check);
@@ -24,6 +36,13 @@ box.addEventListener("keydown", (event) => {
 });
 
 form.addEventListener("submit", (event) => {
+  const called = calledIn(box.value);
+  if (called?.name === "help" && !called.rest) {
+    event.preventDefault();
+    form.querySelector("[data-help]").click();
+    box.value = "";
+    return;
+  }
   if (!attachments.isComing) return;
   event.preventDefault();
   toast(text("stillUploading"));
@@ -32,3 +51,5 @@ form.addEventListener("submit", (event) => {
 form.addEventListener("formdata", ({ formData }) => {
   for (const id of attachments.ids) formData.append("attachments", id);
 });
+
+attachments.restore(form.dataset.attached.split(" ").filter(Boolean)).then(check);

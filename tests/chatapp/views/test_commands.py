@@ -1,6 +1,7 @@
 """What a conversation offers to be typed, and what its built-in commands ask the server for."""
 
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,30 @@ def test_the_first_page_begins_no_conversation_with_a_built_in_command(browser: 
     """Its page would carry it out at every visit; any other text is a message."""
     answer = browser.post(reverse("new_conversation"), {"prompt": "/clear"}, follow=True)
     assert "This command is for a conversation." in answer.text
+    assert "/clear</textarea>" in answer.text
     assert not Conversation.objects.exists()
     for number, prompt in enumerate(("/help me write", "/review"), start=1):
         browser.post(reverse("new_conversation"), {"prompt": prompt})
         assert Conversation.objects.count() == number
+
+
+def test_the_first_page_completes_what_is_there_before_any_conversation(
+    browser: Client, alice: User, bob: User
+) -> None:
+    """One's own commands, and help, which lists what there will be; nobody else's."""
+    SavedCommand.objects.create(owner=alice, name="review", text="Review $1.")
+    SavedCommand.objects.create(owner=bob, name="theirs", text="Bob's")
+    offered = browser.get(reverse("saved_commands")).json()["commands"]
+    assert [one["name"] for one in offered] == ["help", "review"]
+    shown = browser.get(reverse("saved_commands_help")).text
+    assert all(f"/{name}</kbd>" in shown for name in ("condense", "help", "review"))
+    assert "theirs" not in shown
+
+
+def test_what_the_first_page_refuses_stays_in_its_box(browser: Client) -> None:
+    """With what is attached; somebody wrote it."""
+    sent = {"prompt": "<b>Hi", "attachments": [str(uuid.uuid4())]}
+    answer = browser.post(reverse("new_conversation"), sent)
+    assert "is not attached any more" in answer.text
+    assert "&lt;b&gt;Hi</textarea>" in answer.text
+    assert f'data-attached="{sent["attachments"][0]}"' in answer.text

@@ -1,6 +1,7 @@
 """Commands and paths are completed while they are typed, by keyboard, and sent with the message."""
 
 import json
+import re
 
 from playwright.sync_api import Locator, expect
 
@@ -165,3 +166,24 @@ def test_what_to_keep_is_not_lost_while_the_agent_works(
     expect(chat.status("condense when it is done")).to_be_visible()
     expect(chat.box).to_have_value("/condense the number")
     expect(chat.alert).to_have_count(0)
+
+
+def test_the_first_page_completes_and_keeps_what_it_cannot_do(open_chat: OpenChat) -> None:
+    """Help is there; a command for a conversation stays in the box, and the browser says why."""
+    page = open_chat().page
+    page.goto("/")
+    box = page.get_by_role("textbox", name="Message")
+    box.press_sequentially("/h")
+    suggested = page.get_by_role("listbox", name="Suggestions").get_by_role("option")
+    expect(suggested).to_have_count(1)
+    box.press("Tab")
+    expect(box).to_have_value("/help ")
+    box.press("Enter")
+    dialog = page.get_by_role("dialog", name="Commands")
+    expect(dialog).to_contain_text("/condense")
+    dialog.get_by_role("button", name="Close").click()
+    box.fill("/condense all of it")
+    box.press("Enter")
+    expect(box).to_have_js_property("validity.customError", value=True)
+    expect(box).to_have_value("/condense all of it")
+    expect(page).to_have_url(re.compile("/$"))
