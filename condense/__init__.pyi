@@ -6,6 +6,7 @@ from .condenser.events import (
     Event,
     FellBack,
 )
+from .condenser.expected import expected_usage
 from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
@@ -285,6 +286,7 @@ __all__ = [
     "count_messages",
     "count_tools",
     "effective_history",
+    "expected_usage",
     "extract_command_blocks",
     "growth_per_turn",
     "hide_behind",

@@ -13,6 +13,7 @@ from chatapp.agent import events
 from chatapp.agent.finishing import finish
 from chatapp.agent.ports import Audience
 from chatapp.context.pins import find_broken
+from chatapp.context.prediction import predicted_columns
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
@@ -58,6 +59,7 @@ class StoredLog:
     def _create(self, attempt: condense.Attempt) -> int:
         run = self.run
         budget = run.budget()
+        unchanged = self.scale.measured_tokens is not None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
         run.turn.go_on(Turn.Doing.CONDENSING)
         row = Condensation.objects.create(
@@ -79,6 +81,7 @@ class StoredLog:
             focus=run.focus,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
+            **predicted_columns(run, attempt.expected, unchanged=unchanged),
         )
         return row.at_seq
 

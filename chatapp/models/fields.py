@@ -95,8 +95,6 @@ class ReceiptField(JSONField):
         return super().get_prep_value(value.to_json() if is_receipt else value)
 
 
-def usd() -> "models.DecimalField[Any, Any]":
+def usd(default: Decimal | None = Decimal(0)) -> "models.DecimalField[Any, Any]":
     """Return a column for USD, exact to one token at 0.0001 USD per million; null is unknown."""
-    return models.DecimalField(
-        max_digits=20, decimal_places=USD_PLACES, default=Decimal(0), null=True
-    )
+    return models.DecimalField(max_digits=20, decimal_places=USD_PLACES, default=default, null=True)

@@ -100,7 +100,8 @@ class Condensation(Recorded, Hiding):
 
     It is declined where there was too little to condense or to clear: nothing went wrong.
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
-    The profile that wrote the summary is the ``writer``, where it was another one.
+    The profile that wrote the summary is the ``writer``, where it was another one. What its calls
+    were ``predicted`` to take, in tokens and USD, was written down before the first of them.
     A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
     ``read_folded``. ``rewind_parent`` is the rewind that took an attempt along which left no
     message.
@@ -129,6 +130,11 @@ class Condensation(Recorded, Hiding):
         "condensations_hidden",
         "cost",
         "cost_measured",
+        "predicted_input",
+        "predicted_cache_read",
+        "predicted_cache_write",
+        "predicted_output",
+        "predicted_cost",
         "fell_back_to",
         "started_at",
         "finished_at",
@@ -214,6 +220,11 @@ class Condensation(Recorded, Hiding):
     tokens_after_measured = models.BooleanField(default=False)
     cost = fields.usd()
     cost_measured = models.BooleanField(default=True)
+    predicted_input = models.PositiveIntegerField(null=True)
+    predicted_cache_read = models.PositiveIntegerField(null=True)
+    predicted_cache_write = models.PositiveIntegerField(null=True)
+    predicted_output = models.PositiveIntegerField(null=True)
+    predicted_cost = fields.usd(default=None)
     summary = fields.TextField(blank=True)
     analysis = fields.TextField(blank=True)
     notes = fields.JSONField(default=list)
@@ -263,6 +274,18 @@ class Condensation(Recorded, Hiding):
     def outcome(self) -> Outcome:
         """What the attempt came to."""
         return Condensation.Outcome.of(self.kind, self.status)
+
+    @property
+    def predicted(self) -> condense.Usage | None:
+        """What the calls were predicted to take, None where no model was to be called."""
+        if self.predicted_input is None:
+            return None
+        return condense.Usage(
+            input=self.predicted_input,
+            output=self.predicted_output or 0,
+            cache_read=self.predicted_cache_read or 0,
+            cache_write=self.predicted_cache_write or 0,
+        )
 
     def read_folded(self) -> condense.FoldingRecord | None:
         """Return what became of the files that were read, None where there were none."""

@@ -19,11 +19,16 @@ from chatapp.transcript.rows import FactGroup
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one part of the calls took; its cost is None where no price is known any more."""
+    """What one part of the calls took, and was ``predicted`` to take; None where nothing was.
+
+    Costs are None where no price is known any more.
+    """
 
     label: str
     tokens: int
     cost: Decimal | None
+    predicted: int | None
+    predicted_cost: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,28 +139,45 @@ def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]
         cache_read=sum(call.tokens_cache_read for call in calls),
         cache_write=sum(call.tokens_cache_write for call in calls),
     )
-    parts = {
-        _("Input"): condense.Usage(input=tokens.input),
-        _("Read from the cache"): condense.Usage(cache_read=tokens.cache_read),
-        _("Written to the cache"): condense.Usage(cache_write=tokens.cache_write),
-        _("Output"): condense.Usage(output=tokens.output),
-    }
-    costs = _costs(attempt, [*parts.values()])
+    labels = (_("Input"), _("Read from the cache"), _("Written to the cache"), _("Output"))
+    spent, predicted = _parts(tokens), _parts(attempt.predicted or condense.Usage())
+    profile = _writer(attempt)
     return [
-        Spent(label, usage.total, cost)
-        for (label, usage), cost in zip(parts.items(), costs, strict=True)
+        Spent(label, one.total, cost, other.total if attempt.predicted else None, other_cost)
+        for label, one, cost, other, other_cost in zip(
+            labels,
+            spent,
+            _costs(profile, spent, attempt.cost),
+            predicted,
+            _costs(profile, predicted, attempt.predicted_cost),
+            strict=True,
+        )
     ]
 
 
-def _costs(attempt: Condensation, parts: Sequence[condense.Usage]) -> Sequence[Decimal | None]:
-    """Return what the parts cost by today's prices; nothing where these are others than then."""
+def _parts(usage: condense.Usage) -> Sequence[condense.Usage]:
+    return (
+        condense.Usage(input=usage.input),
+        condense.Usage(cache_read=usage.cache_read),
+        condense.Usage(cache_write=usage.cache_write),
+        condense.Usage(output=usage.output),
+    )
+
+
+def _writer(attempt: Condensation) -> Profile | None:
+    """Return the profile that wrote the summary, if it is there still."""
     name = attempt.writer_name or attempt.profile_name
     model = attempt.writer_model or attempt.model
-    profile = Profile.objects.filter(
-        owner=attempt.conversation.owner_id, name=name, model=model
-    ).first()
+    owner = attempt.conversation.owner_id
+    return Profile.objects.filter(owner=owner, name=name, model=model).first()
+
+
+def _costs(
+    profile: Profile | None, parts: Sequence[condense.Usage], total: Decimal | None
+) -> Sequence[Decimal | None]:
+    """Return what the parts cost by today's prices; nothing where these are others than then."""
     costs = [profile.cost_of(usage) if profile else None for usage in parts]
     known = sum((cost or Decimal(0) for cost in costs), Decimal(0))
-    if attempt.cost is None or abs(known - attempt.cost) > Decimal("0.000001"):
+    if total is None or abs(known - total) > Decimal("0.000001"):
         return [None] * len(parts)
     return costs

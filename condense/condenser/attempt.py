@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from condense.condenser.expected import expected_usage
 from condense.condenser.hooks import HookRun
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import Attempt, CondensationLog
@@ -52,7 +53,7 @@ class AttemptRunner:
         self.hooks = hooks
         self.log = log
         self.reviewer = reviewer
-        self.attempt = self._describe(attempt_id or new_id())
+        self.attempt = self._describe(attempt_id or new_id(), summarizer, counter)
         self.kit = Kit(
             summarizer=summarizer,
             counter=counter,
@@ -139,7 +140,7 @@ class AttemptRunner:
         following = next((one.name for one in self.ladder.after(rest, error)), None)
         await self.log.failed(self.attempt, error, fell_back_to=following)
 
-    def _describe(self, id_: str) -> Attempt:
+    def _describe(self, id_: str, summarizer: Summarizer, counter: TokenCounter) -> Attempt:
         budget, prompt = self.situation.budget, self._prompt()
         return Attempt(
             id=id_,
@@ -151,6 +152,7 @@ class AttemptRunner:
             tokens_before=self.situation.tokens,
             prompt=prompt,
             prompt_key=self._key() if prompt else "",
+            expected=expected_usage(self.ladder.gauge, prompt, summarizer, counter),
             effective=self.situation.effective,
         )
 

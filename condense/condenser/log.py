@@ -8,6 +8,7 @@ from condense.errors import CondenseError
 from condense.messages import Message
 from condense.situation import Kind, Reduction, Trigger
 from condense.tokens import TokenCount
+from condense.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +16,8 @@ class Attempt:
     """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window.
 
     ``effective`` is what the model sees when it begins, ``prompt_key`` names the prompt: "custom"
-    is the user's own, "" is none.
+    is the user's own, "" is none. ``expected`` is what its calls may take, as
+    :func:`condense.expected_usage` tells.
     """
 
     id: str
@@ -27,6 +29,7 @@ class Attempt:
     tokens_before: TokenCount
     prompt: str = ""
     prompt_key: str = ""
+    expected: Usage = field(default_factory=Usage)
     effective: Sequence[Message] = field(default=(), repr=False)
 
 

@@ -1,0 +1,59 @@
+"""What a condensation will cost, before a model is called for it."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+import condense
+from chatapp.context.runs import Terms
+from chatapp.models import ModelCall, Profile
+
+# Vendors keep a prompt for as long after its last use, unless they are paid for more.
+CACHED_FOR = timedelta(minutes=5)
+
+
+def predict(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
+    """Return what calls will take that are expected to take this.
+
+    What the conversation's own calls have sent before is read from the provider's cache where it is
+    ``unchanged`` since, and the last call is not long ago.
+    """
+    is_read = bool(expected.cache_read) and unchanged and _was_called_lately(terms)
+    read = expected.cache_read if is_read else 0
+    new = expected.input + expected.cache_read - read
+    writes = _writes_all(terms.writer)
+    return condense.Usage(
+        input=0 if writes else new,
+        output=expected.output,
+        cache_read=read,
+        cache_write=new if writes else 0,
+    )
+
+
+def _was_called_lately(terms: Terms) -> bool:
+    calls = ModelCall.objects.filter(
+        conversation=terms.conversation.pk,
+        model=terms.profile.model,
+        created_at__gt=timezone.now() - CACHED_FOR,
+    )
+    return calls.exclude(tokens_output=0).exists()
+
+
+def _writes_all(writer: Profile) -> bool:
+    """Whether what is not read from the cache is written to it, which is billed apart then."""
+    return writer.spec.caches_prompts and writer.price_cache_write > writer.price_input
+
+
+def predicted_columns(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> dict[str, Any]:
+    """Return what was predicted as an attempt's columns; nothing where no model is called."""
+    if not expected.total:
+        return {}
+    usage = predict(terms, expected, unchanged=unchanged)
+    return {
+        "predicted_input": usage.input,
+        "predicted_cache_read": usage.cache_read,
+        "predicted_cache_write": usage.cache_write,
+        "predicted_output": usage.output,
+        "predicted_cost": terms.writer.cost_of(usage),
+    }

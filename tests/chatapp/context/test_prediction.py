@@ -1,0 +1,112 @@
+"""What a condensation is predicted to cost stands beside what it cost, part by part."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services, transcript
+from chatapp.models import Condensation, Conversation, Preferences, Profile
+from tests.chatapp.claude import answered_by
+from tests.chatapp.providers.doors import DOORS, Door
+from tests.chatapp.sockets import open_page
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = " ".join(map(str, [*range(100, 725)] * 2))
+
+
+@pytest.fixture
+def profile(alice: User, anthropic_standin: Standin) -> Profile:
+    """A profile whose provider caches prompts, and charges for what is written there."""
+    door = next(door for door in DOORS if door.name == "anthropic")
+    return answered_by(alice, door.name, door.model, door.url(anthropic_standin))
+
+
+async def condense(conversation: Conversation, user: User) -> Condensation:
+    """Talk, press Condense, and return the record."""
+    async with open_page(conversation, user) as page:
+        for number in range(3):
+            await page.say(f"{number} {LONG}")
+            await page.until_idle()
+        await page.send("condense.start")
+        await page.until_idle()
+    return await Condensation.objects.aget(conversation=conversation)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
+async def test_what_the_cache_has_is_predicted_to_be_read_from_it(
+    alice: User, anthropic_standin: Standin, browser: Client, door: Door
+) -> None:
+    """Through every vendor's door; the record's page has both, by part."""
+    profile = await sync_to_async(answered_by)(
+        alice, door.name, door.model, door.url(anthropic_standin)
+    )
+    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    attempt = await condense(conversation, alice)
+    predicted = attempt.predicted
+    assert predicted is not None
+    assert attempt.predicted_cost == profile.cost_of(predicted)
+    spent = (await sync_to_async(transcript.read_record)(attempt)).spent
+    assert spent[1].predicted == pytest.approx(spent[1].tokens, rel=0.25)
+    said = sum(part.predicted or 0 for part in spent[:3])
+    assert said == pytest.approx(sum(part.tokens for part in spent[:3]), rel=0.25)
+    address = reverse("condensation", args=[conversation.pk, attempt.pk])
+    page = (await sync_to_async(browser.get)(address)).content.decode()
+    assert "Predicted tokens" in page
+    assert "Predicted cost" in page
+
+
+async def test_nothing_is_read_from_a_cache_that_another_model_filled(
+    alice: User, profile: Profile, anthropic_standin: Standin
+) -> None:
+    """The writer of the summary has read nothing of the conversation; its prices hold."""
+    writer = await sync_to_async(answered_by)(
+        alice, "anthropic", "claude-haiku-4-5", anthropic_standin.url, price_input=1
+    )
+    await Profile.objects.filter(pk=profile.pk).aupdate(summaries_by=writer)
+    fresh = await Profile.objects.aget(pk=profile.pk)
+    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=fresh)
+    attempt = await condense(conversation, alice)
+    predicted = attempt.predicted
+    assert predicted is not None
+    assert predicted.cache_read == 0
+    assert predicted.prompt > 1_000
+    assert attempt.predicted_cost == writer.cost_of(predicted)
+
+
+async def test_nothing_is_read_from_a_cache_of_what_has_changed(
+    alice: User, profile: Profile
+) -> None:
+    """After a rewind, no call has sent what the next one begins with, as far as is known."""
+    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    async with open_page(conversation, alice) as page:
+        for number in range(4):
+            await page.say(f"{number} {LONG}")
+            await page.until_idle()
+        await sync_to_async(services.rewind_conversation)(conversation=conversation, to_seq=7)
+        await page.send("condense.start")
+        await page.until_idle()
+    attempt = await Condensation.objects.aget(conversation=conversation)
+    assert attempt.predicted is not None
+    assert attempt.predicted.cache_read == 0
+    assert attempt.predicted.cache_write > 1_000
+
+
+async def test_where_no_model_is_called_nothing_is_predicted(
+    alice: User, profile: Profile, browser: Client
+) -> None:
+    """The ledger costs nothing, and its page says so."""
+    await Preferences.objects.filter(owner=alice).aupdate(strategy="ledger")
+    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    attempt = await condense(conversation, alice)
+    assert attempt.predicted is None
+    assert attempt.predicted_cost is None
+    address = reverse("condensation", args=[conversation.pk, attempt.pk])
+    page = (await sync_to_async(browser.get)(address)).content.decode()
+    assert "No model was called for this." in page
