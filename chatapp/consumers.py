@@ -196,6 +196,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         turns.cancel_condensing(self.conversation.pk, command.turn)
 
     @_obey.register
+    async def _(self, _command: protocol.PutOffCondensing) -> None:
+        await self._start(lambda: turns.put_off_condensing(self.conversation), None)
+
+    @_obey.register
     async def _(self, _command: protocol.Ping) -> None:
         await self._reply(protocol.pong(turns.front.newest(self.conversation.pk)))
 

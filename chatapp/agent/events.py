@@ -153,6 +153,13 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class CondensingAwaited:
+    """A person asked for a condensation that begins after the step, or not any more."""
+
+    awaited: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class CondensingStarted:
     """An attempt to make the context smaller began, for a reason given in words."""
 
@@ -196,6 +203,7 @@ TurnEvent = (
     | ToolStarted
     | ToolProgressed
     | ToolFinished
+    | CondensingAwaited
     | CondensingStarted
     | CondensingProgressed
     | CondensingFellBack

@@ -46,6 +46,7 @@ class StoredLog:
         self.saver = saver
         self.audience = audience
         self.on_disk = on_disk
+        self.focus = run.focus
         self.asked_in_vain = False
         self.condensed_at = condensed_at
         self._told = 0.0
@@ -78,7 +79,7 @@ class StoredLog:
             model=run.profile.model,
             **self._writer(attempt),
             prompt=attempt.prompt,
-            focus=run.focus,
+            focus=self.focus,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
             **predicted_columns(run, attempt.expected, unchanged=unchanged),

@@ -1,6 +1,7 @@
 """Keeps one conversation's context within its window: situation in, smaller history out."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 from asgiref.sync import sync_to_async
@@ -8,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.agent import events
 from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Journal
 from chatapp.agent.prompts import describe_environment
@@ -17,7 +19,9 @@ from chatapp.context.attempts import StoredLog
 from chatapp.context.pins import with_unpinned
 from chatapp.context.runs import Run
 from chatapp.context.sizes import Scale
+from chatapp.context.wishes import Wish
 from chatapp.models import store
+from chatapp.models.reading import reading
 
 # From this share of the point where condensing starts, the vendor is asked for the size: before
 # its first report an estimate may be wrong by half, and above it the answer may decide something.
@@ -57,6 +61,8 @@ class Keeper:
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
         self._may_count = True
+        # Whether what would condense by itself waits for the next turn.
+        self.puts_off = False
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of ``history``, as far as it is known here."""
@@ -70,9 +76,11 @@ class Keeper:
         Raises condense.CannotFit when nothing more may be hidden, and CondensingCancelled when the
         user cancelled what was needed.
         """
+        if trigger is condense.Trigger.AUTO and (wish := self.run.wishes.take()):
+            history = await self._fulfil(wish)
         situation = await self._situation(history, trigger)
         try:
-            if await self._reduce(situation) is None:
+            if await self._waits(situation) or await self._reduce(situation) is None:
                 return history
         except _Declined:
             history = await self.journal.effective_history()
@@ -94,6 +102,23 @@ class Keeper:
             return await self._reduce(await self._situation(history, condense.Trigger.MANUAL))
         except _Declined:
             return None
+
+    async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
+        """Condense as the user asked, and return what is left; the record says what came of it."""
+        self.log.focus = wish.focus
+        with contextlib.suppress(condense.CondenseError):
+            await self.condense_now()
+        self.log.focus = self.run.focus
+        self.log.audience.publish(events.CondensingAwaited(False))
+        return await self.journal.effective_history()
+
+    async def _waits(self, situation: condense.Situation) -> bool:
+        """Whether a condensation is due that the user put off, and the request fits without it."""
+        tokens, automatic = situation.tokens.value, situation.automatic
+        due = situation.budget.should_condense(tokens, automatic=automatic)
+        if due and situation.fits and not self.puts_off:
+            self.puts_off = await reading(store.is_put_off)(self.run.conversation.pk)
+        return due and situation.fits and self.puts_off
 
     def cancel(self) -> bool:
         """Cancel the condensation that runs; the turn goes on. False when none runs."""
@@ -125,7 +150,7 @@ class Keeper:
             trigger=trigger,
             system=run.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            focus=run.focus,
+            focus=self.log.focus,
             model=run.profile.model,
             environment=self._describe_environment,
             condensed_at=self.log.condensed_at,

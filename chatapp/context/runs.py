@@ -1,12 +1,13 @@
 """One run in a conversation, as things were when it began."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import condense
 from chatapp.context import budgets
 from chatapp.context.instructions import system_of
+from chatapp.context.wishes import Wishes
 from chatapp.models import Conversation, Preferences, Profile, Turn
 
 
@@ -45,8 +46,10 @@ class Terms:
 class Run(Terms):
     """What a turn works with; what is changed meanwhile comes too late.
 
-    ``focus`` is what a condensation by hand should keep above all.
+    ``focus`` is what a condensation by hand should keep above all, and ``wishes`` are what people
+    ask for while it goes on.
     """
 
     turn: Turn
     focus: str = ""
+    wishes: Wishes = field(default_factory=Wishes, compare=False, repr=False)

@@ -11,8 +11,10 @@ from chatapp.context.runs import Terms
 from chatapp.context.thresholds import Threshold
 from chatapp.live.forecast import Forecast, forecast
 from chatapp.models import Conversation, Preferences, store
+from chatapp.rendering.numbers import number
 
-# The bar turns amber this many points of the window before condensing starts.
+# The bar turns amber, and says how far it is to go, this many points of the window before
+# condensing starts.
 WARN_POINTS = 10
 
 
@@ -27,11 +29,19 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Due:
+    """How far it is to the next condensation, in words; one that ``may_wait`` can be put off."""
+
+    words: str
+    may_wait: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ContextState:
     """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
 
     ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts,
-    ``forecast`` what pressing the button would hide.
+    ``forecast`` what pressing the button would hide; ``due`` is there once it ``warn``s.
     """
 
     used: int
@@ -47,6 +57,7 @@ class ContextState:
     segments: tuple[Segment, ...]
     warn: bool
     forecast: Forecast
+    due: Due | None
 
 
 def context_state(conversation: Conversation, preferences: Preferences) -> ContextState | None:
@@ -68,6 +79,8 @@ def state_of(
     starts = Threshold.of_budget(budget, automatic=terms.preferences.auto_condense)
     window = budget.window
     percent = budget.percent(tokens.value)
+    warn = percent >= starts.percent - WARN_POINTS
+    hides = forecast(history)
     return ContextState(
         used=tokens.value,
         measured=tokens.measured,
@@ -80,9 +93,23 @@ def state_of(
         condenses_at_percent=starts.percent,
         reason=str(starts),
         segments=_segments(tokens.value, history, terms, window),
-        warn=percent >= starts.percent - WARN_POINTS,
-        forecast=forecast(history),
+        warn=warn,
+        forecast=hides,
+        due=_due(terms, starts, tokens.value) if warn and not hides.nothing else None,
     )
+
+
+def _due(terms: Terms, starts: Threshold, used: int) -> Due:
+    """Say how far it is to the point where something happens by itself."""
+    left = starts.at - used
+    if terms.conversation.put_off:
+        return Due(_("Condensing is put off by one turn."), may_wait=False)
+    if not starts.automatic:
+        words = _("In about %s tokens the oldest messages are hidden without a summary.")
+        return Due(words % number(max(0, left)), may_wait=False)
+    if left <= 0:
+        return Due(_("Condenses before the model is asked next."), may_wait=True)
+    return Due(_("Condenses in about %s tokens.") % number(left), may_wait=True)
 
 
 def _segments(

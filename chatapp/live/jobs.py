@@ -9,10 +9,12 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from chatapp import bootstrap, services
+from chatapp.agent import events
 from chatapp.context.runs import Run
+from chatapp.context.wishes import Wish
 from chatapp.live.endings import Ending, ending_of, storage_failed
 from chatapp.live.ports import Announcer
-from chatapp.models import Turn
+from chatapp.models import Turn, store
 from chatapp.models.reading import reading
 
 # A turn that ended so is shown by its answer, or by the question that it waits for.
@@ -61,9 +63,15 @@ class Job:
             self._parts.gate.wake()
 
     def cancel_condensing(self) -> None:
-        """Cancel the condensation that runs; a turn that waits for it goes on."""
-        if self._parts:
-            self._parts.keeper.cancel()
+        """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
+        cancelled = self._parts is not None and self._parts.keeper.cancel()
+        if not cancelled and self.run.wishes.take():
+            self.announcer.publish(events.CondensingAwaited(False))
+
+    def condense_soon(self, wish: Wish) -> None:
+        """Condense after the step that runs, because somebody asked for it."""
+        if self.run.wishes.ask(wish):
+            self.announcer.publish(events.CondensingAwaited())
 
     async def ended(self) -> None:
         """Return when nothing of it runs any more."""
@@ -92,7 +100,7 @@ class Job:
         if self._reason and ending.turn == Turn.Status.STOPPED:
             ending = replace(ending, turn=Turn.Status.INTERRUPTED, reason=self._reason)
         try:
-            ending = await sync_to_async(_finish)(self.run.turn, ending)
+            ending = await sync_to_async(self._finish)(ending)
         finally:
             try:
                 has_row = ending.turn not in _WITHOUT_ROW or bool(ending.reason)
@@ -100,20 +108,22 @@ class Job:
             finally:
                 self._on_end(ending.is_success)
 
-
-def _finish(turn: Turn, ending: Ending) -> Ending:
-    """Close the turn's row, which says from now on how it ended; or return why that failed."""
-    if ending.turn == Turn.Status.WAITING:
-        return ending
-    try:
-        services.finish_turn(
-            turn=turn,
-            status=ending.turn,
-            error=ending.reason,
-            details=ending.details,
-            profile_at_fault=ending.profile_at_fault,
-        )
-    except (DatabaseError, OSError) as error:
-        return storage_failed(error)
-    # The turn of a condensation by hand has no row: what its attempt's does not say is said here.
-    return ending if turn.condenses else replace(ending, on_record=True)
+    def _finish(self, ending: Ending) -> Ending:
+        """Close the turn's row, which says from now on how it ended; or return why that failed."""
+        turn = self.run.turn
+        if ending.turn == Turn.Status.WAITING:
+            return ending
+        try:
+            if self._parts and self._parts.keeper.puts_off:
+                store.put_off(self.run.conversation, False)
+            services.finish_turn(
+                turn=turn,
+                status=ending.turn,
+                error=ending.reason,
+                details=ending.details,
+                profile_at_fault=ending.profile_at_fault,
+            )
+        except (DatabaseError, OSError) as error:
+            return storage_failed(error)
+        # The turn of a condensation by hand has no row: what its attempt's does not say is said.
+        return ending if turn.condenses else replace(ending, on_record=True)

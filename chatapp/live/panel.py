@@ -18,11 +18,15 @@ from chatapp.rendering.numbers import number
 
 @dataclass(slots=True)
 class Band:
-    """The "Condensing context…" band: why, since when (Unix seconds), how far."""
+    """The "Condensing context…" band: why, since when (Unix seconds), how far.
+
+    One that is ``awaited`` says that it begins after the step.
+    """
 
     trigger: str
     started: float = field(default_factory=time.time)
     tokens_written: int = 0
+    awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,10 @@ def render_panel(
     profile: int | None = None,
 ) -> protocol.Frame:
     """Return the panel's frame; without a ``state`` there is no bar."""
+    due = state.due if state and not band else None
     return protocol.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
+        due=render_to_string("chat/_due.html", {"due": due}) if due else "",
         condensing=render_to_string("chat/_condensing.html", band_context(band)) if band else "",
         written=words_written(band) if band else "",
         notice=render_to_string("chat/_notice.html", {"notice": notice}) if notice else "",
@@ -75,7 +81,7 @@ def render_panel(
 
 def band_context(band: Band) -> dict[str, object]:
     """Return what the band's template shows."""
-    return {"started": band.started, "trigger_text": Condensation.Trigger(band.trigger).label}
+    return {"band": band, "trigger_text": Condensation.Trigger(band.trigger).label}
 
 
 def words_written(band: Band) -> str:

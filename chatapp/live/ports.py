@@ -10,6 +10,7 @@ from typing import Protocol
 
 from chatapp.agent import events
 from chatapp.context.runs import Run
+from chatapp.context.wishes import Wish
 from chatapp.live.panel import Notice
 from chatapp.live.protocol import Place
 
@@ -51,7 +52,11 @@ class Work(Protocol):
         ...
 
     def cancel_condensing(self) -> None:
-        """Cancel the condensation that runs; a turn that waits for it goes on."""
+        """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
+        ...
+
+    def condense_soon(self, wish: Wish) -> None:
+        """Condense after the step that runs, because somebody asked for it."""
         ...
 
     async def ended(self) -> None:

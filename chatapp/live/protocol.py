@@ -2,7 +2,7 @@
 
 Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
 ``turn.stop``, ``queue.change``, ``queue.remove``, ``queue.send``, ``condense.start``,
-``condense.cancel``, ``ping``. What begins something has a nonce,
+``condense.cancel``, ``condense.put_off``, ``ping``. What begins something has a nonce,
 what ends something names the turn, so that one sent twice, or late, does no harm.
 Server → browser: everything under "frames" below. A frame that shows something carries HTML made by
 the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
@@ -102,7 +102,7 @@ class StopTurn:
 
 @dataclass(frozen=True, slots=True)
 class StartCondensing:
-    """Condense now; ``focus`` says what the summary should dwell on."""
+    """Condense now, or after the step of a turn that runs; ``focus`` is what to dwell on."""
 
     nonce: uuid.UUID
     focus: str = ""
@@ -110,9 +110,14 @@ class StartCondensing:
 
 @dataclass(frozen=True, slots=True)
 class CancelCondensing:
-    """Cancel the condensation that runs within a turn or is one, and nothing else."""
+    """Cancel the condensation that runs or waits within a turn or is one, and nothing else."""
 
     turn: uuid.UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PutOffCondensing:
+    """Have the next condensation that would begin by itself wait for one turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,8 @@ class Ping:
 
 
 Queueing = ChangeQueued | SendQueued
-Command = SendMessage | Queueing | TakeUp | StopTurn | StartCondensing | CancelCondensing | Ping
+Condensing = StartCondensing | CancelCondensing | PutOffCondensing
+Command = SendMessage | Queueing | TakeUp | StopTurn | Condensing | Ping
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +184,21 @@ def _begun(frame: object) -> Command | None:
             "seq": int(seq),
         }:
             return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
-        case {"type": "turn.stop", "turn": str(turn)}:
-            return StopTurn(uuid.UUID(turn))
         case {"type": "condense.start", "nonce": str(nonce), **rest}:
             return StartCondensing(uuid.UUID(nonce), str(rest.get("focus", ""))[:LONGEST_FOCUS])
-        case {"type": "condense.cancel", "turn": str(turn)}:
-            return CancelCondensing(uuid.UUID(turn))
         case {"type": "ping"}:
             return Ping()
+    return _stopped(frame)
+
+
+def _stopped(frame: object) -> Command | None:
+    match frame:
+        case {"type": "turn.stop", "turn": str(turn)}:
+            return StopTurn(uuid.UUID(turn))
+        case {"type": "condense.cancel", "turn": str(turn)}:
+            return CancelCondensing(uuid.UUID(turn))
+        case {"type": "condense.put_off"}:
+            return PutOffCondensing()
     return None
 
 
@@ -289,13 +302,14 @@ def transcript_changed(revision: int | None) -> Frame:
 def panel(
     *,
     bar: str,
+    due: str,
     condensing: str,
     written: str,
     notice: str,
     now: float,
     profile: int | None = None,
 ) -> Frame:
-    """Replace the context bar, the "Condensing context…" band, and the notice at the composer.
+    """Replace what is shown of the context: bar, when it will condense, band, and notice.
 
     A page that shows another ``profile`` as the chosen one fetches the choice again.
 
@@ -305,6 +319,7 @@ def panel(
     return {
         "type": "panel.changed",
         "bar": bar,
+        "due": due,
         "condensing": condensing,
         "written": written,
         "notice": notice,

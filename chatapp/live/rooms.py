@@ -17,6 +17,7 @@ from chatapp import services
 from chatapp.agent import events
 from chatapp.context import budgets
 from chatapp.context.runs import Run
+from chatapp.context.wishes import Wish
 from chatapp.live import protocol
 from chatapp.live.bringing import bring
 from chatapp.live.jobs import Tasks
@@ -24,7 +25,7 @@ from chatapp.live.naming import name_conversation
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
-from chatapp.live.runs import start_queued, take_over
+from chatapp.live.runs import start_condensing, start_queued, take_over
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.reading import reading
@@ -102,12 +103,40 @@ class Room:
 
     def _vacate(self, run: Run, succeeded: bool) -> None:
         self.job = None
-        wanted, self._wanted = self._wanted, None
-        if ((succeeded and self.view.scene.may_wait) or wanted) and not hub.closing:
-            self._soon(self._go_on(run.conversation, wanted))
+        if (wish := run.wishes.take()) and not hub.closing:
+            self._soon(self._condense_now(run.conversation, wish))
+        else:
+            self._send_next(run.conversation, succeeded)
         if succeeded and not hub.closing:
             self._soon(self._name(run))
         hub.close_idle(self)
+
+    def _send_next(self, conversation: Conversation, succeeded: bool) -> None:
+        wanted, self._wanted = self._wanted, None
+        if ((succeeded and self.view.scene.may_wait) or wanted) and not hub.closing:
+            self._soon(self._go_on(conversation, wanted))
+
+    def condense_soon(self, wish: Wish) -> None:
+        """Condense after the step of the turn that runs, unless it condenses already."""
+        if self.job and not self.job.run.turn.condenses:
+            self.job.condense_soon(wish)
+
+    async def condense(self, conversation: Conversation, wish: Wish) -> None:
+        """Begin a condensation by hand; who calls this holds ``starting``, and nothing runs."""
+        run = await sync_to_async(start_condensing)(conversation, wish)
+        if run:
+            self.start(run)
+
+    async def _condense_now(self, conversation: Conversation, wish: Wish) -> None:
+        """Condense after a turn during which that was asked for; then what waits goes on."""
+        async with self.starting:
+            if self.job:
+                self.condense_soon(wish)
+                return
+            try:
+                await self.condense(conversation, wish)
+            except services.Refused as reason:
+                log.info("a turn was not followed by a condensation: %s", reason)
 
     async def _go_on(self, conversation: Conversation, wanted: uuid.UUID | None) -> None:
         """Send what waits for what has just ended; where that is refused, it waits on."""

@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.context.runs import Run
+from chatapp.context.wishes import Wish
+from chatapp.live.forecast import forecast
 from chatapp.live.surroundings import describe_surroundings
 from chatapp.models import Conversation, Turn, store
 
@@ -41,6 +43,26 @@ def start_queued(
     around = describe_surroundings(store.read_conversation(conversation.pk), zone)
     started = services.send_queued(conversation, nonce, brought, surroundings=around)
     return (read_run(conversation, turn=started[0]), started[1]) if started else None
+
+
+@transaction.atomic
+def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
+    """Open the turn of a condensation by hand; None where it was asked for before.
+
+    Raises services.Refused where it can't begin.
+    """
+    turn = services.start_condensing(conversation=conversation, nonce=wish.nonce)
+    if turn is None:
+        return None
+    check_condensing(conversation)
+    return read_run(conversation, turn=turn, focus=wish.focus)
+
+
+def check_condensing(conversation: Conversation) -> None:
+    """Raise services.Refused where nothing can be condensed; else it is not put off any more."""
+    if nothing := forecast(store.read_effective(conversation.pk)).nothing:
+        raise services.Refused(nothing)
+    store.put_off(conversation, False)
 
 
 @transaction.atomic

@@ -170,9 +170,17 @@ class Scene:
     async def _(self, _event: events.StepStarted) -> None:
         self._show_status(_("Thinking…"))
         # An attempt may have been cancelled before it could say so.
-        if self.band or self.notice:
+        if (self.band and not self.band.awaited) or self.notice:
             self.band = self.notice = None
             await self._show_panel()
+
+    @show.register
+    async def _(self, event: events.CondensingAwaited) -> None:
+        if event.awaited and self.band is None:
+            self.band = Band("manual", awaited=True)
+        elif self.band and self.band.awaited and not event.awaited:
+            self.band = None
+        await self._show_panel()
 
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
@@ -243,7 +251,8 @@ class Scene:
     @show.register
     async def _(self, event: events.CondensingStarted) -> None:
         # One attempt after the other is one wait for people.
-        self.band = self.band or Band(event.trigger)
+        if self.band is None or self.band.awaited:
+            self.band = Band(event.trigger)
         self._show_status(_("Condensing context…"))
         await self._show_panel()
 

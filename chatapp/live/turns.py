@@ -15,13 +15,13 @@ from chatapp import services
 from chatapp.agent import events
 from chatapp.context import budgets
 from chatapp.context.runs import Run
+from chatapp.context.wishes import Wish
 from chatapp.live import protocol
 from chatapp.live.bringing import bring
-from chatapp.live.forecast import forecast
 from chatapp.live.ports import Front, Work
 from chatapp.live.presenter import Hearing
 from chatapp.live.rooms import Room, hub
-from chatapp.live.runs import read_run
+from chatapp.live.runs import check_condensing, read_run
 from chatapp.live.surroundings import describe_surroundings
 from chatapp.models import Conversation, store
 from chatapp.models.reading import reading
@@ -173,27 +173,25 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
 
 
 async def condense_now(conversation: Conversation, command: protocol.StartCondensing) -> None:
-    """Start a condensation by hand; raise services.Refused while something runs.
+    """Start a condensation by hand, where a turn runs after its step; or raise services.Refused.
 
     A repeated nonce starts nothing.
     """
     room = await hub.enter(conversation.pk)
+    wish = Wish(command.nonce, command.focus)
     async with room.starting:
-        if not await _may_start(room, conversation, command.nonce):
-            return
-        run = await sync_to_async(_start_condensing)(conversation, command)
-        if run:
-            room.start(run)
+        if room.job and not room.job.run.turn.condenses:
+            await sync_to_async(check_condensing)(conversation)
+            room.condense_soon(wish)
+        elif await _may_start(room, conversation, command.nonce):
+            await room.condense(conversation, wish)
 
 
-@transaction.atomic
-def _start_condensing(conversation: Conversation, command: protocol.StartCondensing) -> Run | None:
-    turn = services.start_condensing(conversation=conversation, nonce=command.nonce)
-    if turn is None:
-        return None
-    if nothing := forecast(store.read_effective(conversation.pk)).nothing:
-        raise services.Refused(nothing)
-    return read_run(conversation, turn=turn, focus=command.focus)
+async def put_off_condensing(conversation: Conversation) -> None:
+    """Have the next condensation that would begin by itself wait for one turn."""
+    await sync_to_async(store.put_off)(conversation, True)
+    room = await hub.enter(conversation.pk)
+    room.show_change()
 
 
 def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:

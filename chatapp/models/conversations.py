@@ -63,6 +63,7 @@ class Conversation(models.Model):
     ``revision`` counts changes that a page showing the transcript must fetch again.
     ``measured_tokens`` is the context's size as the provider last reported it, covering all
     messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
+    Where condensing is ``put_off``, it does not begin by itself for one turn.
     ``audit_number`` and ``audit_hash`` are those of the newest entry of its audit chain, which
     tells of the messages up to ``audit_seq``.
     """
@@ -83,6 +84,7 @@ class Conversation(models.Model):
     system_prompt = fields.TextField(_("system prompt"), blank=True)
     measured_tokens = models.PositiveIntegerField(null=True)
     measured_seq = models.PositiveIntegerField(null=True)
+    put_off = models.BooleanField(default=False)
     audit_number = models.PositiveIntegerField(default=0)
     audit_hash = models.CharField(max_length=64, blank=True)
     audit_seq = models.PositiveIntegerField(default=0)

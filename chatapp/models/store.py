@@ -67,6 +67,17 @@ def _conversation(pk: uuid.UUID) -> models.QuerySet[Conversation]:
     return Conversation.objects.filter(pk=pk).select_related("profile__summaries_by", "owner")
 
 
+def put_off(conversation: Conversation, on: bool) -> None:
+    """Have the next condensation that would begin by itself wait for one turn, or not."""
+    Conversation.objects.filter(pk=conversation.pk).update(put_off=on)
+    conversation.put_off = on
+
+
+def is_put_off(conversation_id: uuid.UUID) -> bool:
+    """Whether it shall wait."""
+    return Conversation.objects.filter(pk=conversation_id, put_off=True).exists()
+
+
 def read_effective(conversation_id: uuid.UUID) -> tuple[condense.Message, ...]:
     """Return what the model sees, in reading order; costs what is visible, not what is stored."""
     return as_effective(effective_rows(conversation=conversation_id))

@@ -41,9 +41,6 @@ def script_texts() -> SafeString:
             },
             "nothingToRewind": _("There is no message of yours to go back to yet."),
             "notSent": _("Not sent yet. It will be sent when the connection is back."),
-            "condenseLater": _(
-                "The answer is still being written. Stop it, or condense when it is done."
-            ),
             "stillRunning": _(
                 "The answer is still being written. Stop it, or edit when it is done."
             ),
@@ -60,6 +57,7 @@ def script_texts() -> SafeString:
             "condensingNow": _("The context is being condensed now."),
             "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
             "notCondensed": _("The context was not condensed."),
+            "notPutOff": _("Condensing was not put off."),
             "notCancelled": _("Condensing was not cancelled."),
             "notStopped": _("The agent was not stopped."),
             "expired": _("Your session has expired."),

@@ -203,7 +203,7 @@ export class Composer {
     if (problem || this.#lost) return problem;
     if (!this.#refused) return this.#news;
     if (this.#attachments.isComing) return text("stillUploading");
-    return text(this.#condensing.firstElementChild ? "stillCondensing" : "stillRunning");
+    return text(this.#condensing.querySelector("[data-elapsed]") ? "stillCondensing" : "stillRunning");
   }
 
   #say() {

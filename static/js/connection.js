@@ -9,6 +9,7 @@ const NEWS = 8000;
 // A message is not among these: the composer keeps it and sends it by itself.
 const UNDONE = {
   "condense.start": "notCondensed",
+  "condense.put_off": "notPutOff",
   "condense.cancel": "notCancelled",
   "turn.stop": "notStopped",
 };

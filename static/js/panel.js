@@ -4,18 +4,18 @@ import { uuid } from "./uuid.js";
 
 const head = document.getElementById("chat-head");
 const bar = document.getElementById("context-bar");
+const due = document.getElementById("due");
 const condensing = document.getElementById("condensing");
 const notice = document.getElementById("notice");
 const condense = document.getElementById("condense");
 const keep = document.getElementById("keep");
 
-let last = { bar: null, condensing: null, notice: null, profile: null };
+let last = { bar: null, due: null, condensing: null, notice: null, profile: null };
 let ticking = 0;
 // Whether a condensation was asked for, and nothing is known of it yet.
 let asked = false;
-// By which a condensation is asked for, and which turn is in its way.
+// By which a condensation is asked for.
 let line = null;
-let turn = () => "";
 // Seconds from this page's clock to the server's, in which its moments are given.
 let ahead = 0;
 
@@ -29,20 +29,32 @@ function showBar(html) {
   if (focused) details.querySelector("summary").focus();
 }
 
+/** Where a button is replaced that was pressed, the focus goes on to what stands there now. */
+function showDue(html) {
+  const focused = due.contains(document.activeElement);
+  due.innerHTML = html;
+  if (focused) (due.querySelector("button") ?? document.getElementById("message")).focus();
+}
+
+function isCondensing() {
+  return condensing.querySelector("[data-elapsed]") !== null;
+}
+
 function showCondensing(html) {
   const focused = condensing.contains(document.activeElement);
   condensing.innerHTML = html;
-  head.classList.toggle("is-condensing", Boolean(html));
+  head.classList.toggle("is-condensing", isCondensing());
   if (focused) (condensing.querySelector("button") ?? document.getElementById("message")).focus();
 }
 
 /** The button keeps the focus, and says why, while it does nothing. */
 function showWhetherItCan() {
   const tip = document.getElementById("condense-tip");
-  const running = condensing.firstElementChild !== null;
+  const awaited = condensing.querySelector("strong");
   tip.dataset.words ??= tip.textContent;
-  tip.textContent = running ? text("condensingNow") : tip.dataset.words;
-  const cannot = running || asked || tip.dataset.nothing !== undefined;
+  if (isCondensing()) tip.textContent = text("condensingNow");
+  else tip.textContent = awaited?.textContent ?? tip.dataset.words;
+  const cannot = awaited !== null || asked || tip.dataset.nothing !== undefined;
   condense.setAttribute("aria-disabled", String(cannot));
   keep.querySelector("button").disabled = cannot;
 }
@@ -72,8 +84,8 @@ export function serverNow() {
 
 function showClocks() {
   const now = serverNow();
-  const band = condensing.firstElementChild;
-  if (band) {
+  if (isCondensing()) {
+    const band = condensing.firstElementChild;
     const seconds = Math.max(0, Math.round(now - Number(band.dataset.since)));
     band.querySelector("[data-elapsed]").textContent = text("elapsed", { seconds });
   }
@@ -88,6 +100,7 @@ export function showPanel(frame) {
   ahead = frame.now - performance.now() / 1000;
   asked = false;
   if (frame.bar !== last.bar) showBar(frame.bar);
+  if (frame.due !== last.due) showDue(frame.due);
   if (frame.condensing !== last.condensing) showCondensing(frame.condensing);
   if (frame.notice !== last.notice) showNotice(frame.notice);
   if (frame.profile !== last.profile) showProfile(frame.profile);
@@ -115,8 +128,7 @@ export function refusePanel() {
 
 function start(focus) {
   if (!ask(line, focus)) return false;
-  // While a turn runs it will be refused, and what was to be kept is not lost.
-  if (!turn()) keep.reset();
+  keep.reset();
   keep.hidePopover();
   document.getElementById("message").focus();
   return true;
@@ -125,14 +137,12 @@ function start(focus) {
 /** Condense as the button does; return why that can't be, "" where it was asked for. */
 export function condenseNow(focus) {
   if (condense.ariaDisabled === "true") return document.getElementById("condense-tip").textContent;
-  if (turn()) return text("condenseLater");
   return start(focus) ? "" : text("tryLater");
 }
 
 /** `running` says which turn runs. */
 export function startPanel(socket, running) {
   line = socket;
-  turn = running;
   condense.addEventListener("click", () => {
     if (condense.ariaDisabled !== "true") start("");
   });
@@ -146,6 +156,8 @@ export function startPanel(socket, running) {
     keep.requestSubmit();
   });
   document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-condense]")) ask(socket, "");
+    if (event.target.closest("[data-put-off]")) socket.send({ type: "condense.put_off" });
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel", turn: running() });
     const retry = event.target.closest("[data-retry]");
     if (retry) ask(socket, retry.dataset.focus ?? "");

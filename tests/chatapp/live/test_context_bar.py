@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from chatapp import services
 from chatapp.live.context_bar import ContextState
-from chatapp.models import Conversation, Preferences, Profile
+from chatapp.models import Conversation, Preferences, Profile, store
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import bar_of
 
@@ -59,6 +59,31 @@ def test_it_warns_ten_points_before(conversation: Conversation, profile: Profile
     assert not state_of(conversation, threshold=50).warn
     say("user", "And more", tokens=6_000)
     assert state_of(conversation, threshold=50).warn
+
+
+def test_from_then_on_it_says_how_far_it_is_to_go(
+    conversation: Conversation, profile: Profile, say: Say
+) -> None:
+    """Unless nothing could be condensed, or that was put off; a truncation is called one."""
+    say("user", "Hello", tokens=41_000)
+    assert state_of(conversation, threshold=50).due is None
+    say("assistant", "Hello", tokens=10)
+    near = state_of(conversation, threshold=50)
+    assert near.due
+    assert near.due.words == f"Condenses in about {50_000 - near.used:,} tokens."
+    assert state_of(conversation, threshold=60).due is None
+    over = state_of(conversation, threshold=30).due
+    assert over
+    assert (over.words, over.may_wait) == ("Condenses before the model is asked next.", True)
+    store.put_off(conversation, True)
+    put_off = state_of(conversation).due
+    assert put_off
+    assert (put_off.words, put_off.may_wait) == ("Condensing is put off by one turn.", False)
+    store.put_off(conversation, False)
+    say("user", "More", tokens=30_000)
+    cut = state_of(conversation, auto_condense=False).due
+    assert cut
+    assert "the oldest messages are hidden without a summary" in cut.words
 
 
 def test_its_parts_add_up_to_what_is_used(

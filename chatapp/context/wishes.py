@@ -1,0 +1,37 @@
+"""What a person asks of condensing while a turn runs: it begins after the step."""
+
+import uuid
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A condensation by hand: ``focus`` is what its summary should keep above all.
+
+    Asked for again with the same ``nonce``, it is the same one.
+    """
+
+    nonce: uuid.UUID
+    focus: str = ""
+
+
+class Wishes:
+    """What was asked for during one run, and did not begin yet; the latest counts."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._awaited: Wish | None = None
+        self._heard: set[uuid.UUID] = set()
+
+    def ask(self, wish: Wish) -> bool:
+        """Have it begin after the step; False where it was asked for before."""
+        if wish.nonce in self._heard:
+            return False
+        self._heard.add(wish.nonce)
+        self._awaited = wish
+        return True
+
+    def take(self) -> Wish | None:
+        """Return what is to begin now, None where nothing was asked for, or it was taken back."""
+        wish, self._awaited = self._awaited, None
+        return wish
