@@ -33,7 +33,9 @@ function showBar(html) {
 function showDue(html) {
   const focused = due.contains(document.activeElement);
   due.innerHTML = html;
-  if (focused) (due.querySelector("button") ?? document.getElementById("message")).focus();
+  if (!focused) return;
+  const shown = [...due.querySelectorAll("button")].find((one) => one.checkVisibility());
+  (shown ?? document.getElementById("message")).focus();
 }
 
 function isCondensing() {
