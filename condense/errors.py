@@ -8,7 +8,7 @@ CondenseError
 ├── SummaryFailed         the summary call failed or gave nothing usable
 │   ├── SummaryOverflow   … because the history does not fit into the call itself
 │   └── SummaryRejected   … that a validator lets stand for the history
-├── Vetoed                the application's hook did not want this run
+├── Vetoed                the application did not want this run, or no more of it
 ├── Discarded             a person did not want what was proposed
 ├── DidNotShrink          a rung left the context about as large as it was
 └── CannotFit             nothing that may be hidden is left, and it is still too large
@@ -62,7 +62,7 @@ class SummaryRejected(SummaryFailed):
 
 
 class Vetoed(CondenseError):
-    """A hook of the application stopped the run before anything was tried."""
+    """The application, a hook or its summarizer, stopped the run: nothing else is tried."""
 
 
 class Discarded(CondenseError):

@@ -6,6 +6,7 @@
     ├── UnknownProvider       no provider has the name that a profile gives
     ├── ToolError             a tool's answer to the model, flagged as an error
     ├── StepLimitReached      the turn used all the model calls it may make
+    ├── BudgetSpent           no model may be called any more, for the money's sake
     ├── LeftEarly             the turn was asked to end, and has come to a safe point
     ├── LeftWaiting           … while a person was asked something, who may still answer
     └── TurnEnded             somebody else took the turn for dead and ended it
@@ -67,6 +68,10 @@ class StepLimitReached(AgentError):
         """Remember the ``limit`` that was reached."""
         super().__init__(f"Stopped after {limit} steps, the limit set in Settings.")
         self.limit = limit
+
+
+class BudgetSpent(AgentError):
+    """What a user wanted to spend is spent; the text says what to do."""
 
 
 class LeftEarly(AgentError):

@@ -6,6 +6,7 @@ from decimal import Decimal
 import condense
 from chatapp.agent import events
 from chatapp.agent.calls import Call
+from chatapp.agent.errors import BudgetSpent
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.provider import ModelRequest, Provider, Purpose
 from chatapp.agent.toolbox import ToolSpec
@@ -50,6 +51,8 @@ class ProviderSummarizer:
     async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
         """Yield the summary as it is written; raise what the provider raises.
 
+        Raises condense.Vetoed where the budget does not last to its end: nothing stands in for it.
+
         An aligned request goes the same way as the chat's calls, its tools included, so that the
         provider knows its beginning again.
         """
@@ -62,9 +65,12 @@ class ProviderSummarizer:
             compaction=request.compaction,
         )
         call = Call(self.provider, model_request, self.journal, attempt_id=request.attempt_id)
-        async with call.on_record():
-            async for chunk in self._chunks(call):
-                yield chunk
+        try:
+            async with call.on_record():
+                async for chunk in self._chunks(call):
+                    yield chunk
+        except BudgetSpent as error:
+            raise condense.Vetoed(str(error)) from error
 
     async def _chunks(self, call: Call) -> AsyncIterator[condense.Chunk]:
         prices = self.provider.model.prices

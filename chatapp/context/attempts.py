@@ -17,6 +17,7 @@ from chatapp.context.prediction import predicted_columns
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
+from chatapp.context.spending import check_budget, has_budget
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, hiding, store
 from chatapp.models.prepared import prepared
 
@@ -52,7 +53,10 @@ class StoredLog:
         self._told = 0.0
 
     async def started(self, attempt: condense.Attempt) -> None:
-        """Write the attempt's row before anything is done."""
+        """Write the attempt's row before anything is done.
+
+        Raises BudgetSpent where it would ask a model that may not be called any more.
+        """
         self.condensed_at = await self.saver.save(self._create, attempt)
         self.audience.publish(events.CondensingStarted(attempt.trigger))
 
@@ -63,6 +67,9 @@ class StoredLog:
         unchanged = self.scale.measured_tokens is not None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
         run.turn.go_on(Turn.Doing.CONDENSING)
+        # Before anything is on record: what asks no model may go on.
+        if attempt.prompt and has_budget(run):
+            check_budget(run.conversation.pk)
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,

@@ -20,6 +20,7 @@ from chatapp.context.requests.log import RequestLog, Written
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
+from chatapp.context.spending import check_budget, has_budget
 from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, store
 from chatapp.models.calls import end_call
 from chatapp.models.prepared import insert
@@ -75,6 +76,8 @@ class StoredJournal:
         run, profile = self.run, self._profile(opening.purpose)
         with transaction.atomic():
             self._go_on(opening)
+            if has_budget(run):
+                check_budget(run.conversation.pk)
             call = ModelCall(
                 conversation_id=run.conversation.pk,
                 turn=run.turn,

@@ -1,6 +1,6 @@
 """Forms: what people may enter, and in which bounds.
 
-``conversations``  a new one, its title, a place to rewind to
+``conversations``  a new one, its title and budget, a place to rewind to
 ``attempts``       which condensations to list
 ``commands``       names for texts that are sent often
 ``thresholds``     a percentage, and whose it is
@@ -15,7 +15,7 @@
 
 from chatapp.forms.attempts import AttemptFilter
 from chatapp.forms.commands import CommandFormSet, command_forms
-from chatapp.forms.conversations import NewConversationForm, RenameForm, RewindForm
+from chatapp.forms.conversations import BudgetForm, NewConversationForm, RenameForm, RewindForm
 from chatapp.forms.policies import PoliciesForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults, plain, provider_traits
@@ -27,6 +27,7 @@ from chatapp.forms.tokens import TokenForm
 
 __all__ = [
     "AttemptFilter",
+    "BudgetForm",
     "CommandFormSet",
     "McpServerForm",
     "NewConversationForm",

@@ -1,6 +1,17 @@
 """What may be said about a conversation and a place in it."""
 
+from typing import TYPE_CHECKING, Any, ClassVar
+
 from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models import Conversation
+
+if TYPE_CHECKING:
+    ConversationModelForm = forms.ModelForm[Conversation]
+else:
+    # Generic for the type checker only.
+    ConversationModelForm = forms.ModelForm
 
 
 class NewConversationForm(forms.Form):
@@ -26,3 +37,12 @@ class RewindForm(forms.Form):
     condensation = forms.UUIDField(required=False)
     key = forms.UUIDField(required=False)
     with_files = forms.BooleanField(required=False)
+
+
+class BudgetForm(ConversationModelForm):
+    """What the calls in a conversation may cost, in USD; nothing is as much as they do."""
+
+    class Meta:
+        model = Conversation
+        fields = ("budget",)
+        labels: ClassVar[dict[str, Any]] = {"budget": _("Budget (USD)")}

@@ -8,9 +8,11 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.runs import Terms
+from chatapp.context.spending import spending_of
 from chatapp.context.thresholds import Threshold
 from chatapp.live.forecast import Forecast, forecast
 from chatapp.models import Conversation, Preferences, store
+from chatapp.models.spending import Spending
 from chatapp.rendering.numbers import number
 
 # The bar turns amber, and says how far it is to go, this many points of the window before
@@ -41,7 +43,8 @@ class ContextState:
     """The window of one conversation; sizes in tokens, ``percent`` of the whole window.
 
     ``used`` is an estimate unless ``measured``. ``reason`` says in words where condensing starts,
-    ``forecast`` what pressing the button would hide; ``due`` is there once it ``warn``s.
+    ``forecast`` what pressing the button would hide; ``due`` is there once it ``warn``s;
+    ``spending`` is what is left of budgets.
     """
 
     used: int
@@ -58,6 +61,7 @@ class ContextState:
     warn: bool
     forecast: Forecast
     due: Due | None
+    spending: Sequence[Spending] = ()
 
 
 def context_state(conversation: Conversation, preferences: Preferences) -> ContextState | None:
@@ -68,11 +72,14 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     history = store.read_effective(conversation.pk)
     terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
-    return state_of(terms, history, tokens)
+    return state_of(terms, history, tokens, spending_of(terms))
 
 
 def state_of(
-    terms: Terms, history: Sequence[condense.Message], tokens: condense.TokenCount
+    terms: Terms,
+    history: Sequence[condense.Message],
+    tokens: condense.TokenCount,
+    spending: Sequence[Spending] = (),
 ) -> ContextState:
     """Return the numbers of a context that is known."""
     budget = terms.budget(history)
@@ -96,6 +103,7 @@ def state_of(
         warn=warn,
         forecast=hides,
         due=_due(terms, starts, tokens.value) if warn and not hides.nothing else None,
+        spending=spending,
     )
 
 

@@ -9,7 +9,7 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.errors import AgentError, LeftEarly, LeftWaiting, StepLimitReached
+from chatapp.agent.errors import AgentError, BudgetSpent, LeftEarly, LeftWaiting, StepLimitReached
 from chatapp.context.keeper import CondensingCancelled
 from chatapp.live.panel import Notice
 from chatapp.models import Turn
@@ -79,7 +79,7 @@ def _foreseen(error: Exception) -> Ending:
         case StepLimitReached():
             said = _("Stopped.")
             return Ending(Turn.Status.SUCCEEDED, said, str(error), reached_limit=True)
-        case CondensingCancelled():
+        case CondensingCancelled() | BudgetSpent():
             return Ending(Turn.Status.STOPPED, _("Stopped."), str(error))
     in_profile = getattr(error, "profile_at_fault", isinstance(error, DecryptionFailed))
     return Ending(

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.template.loader import render_to_string
@@ -10,9 +11,11 @@ from django.utils.translation import gettext as _
 from chatapp import services
 from chatapp.agent import events
 from chatapp.context.runs import Run
+from chatapp.context.spending import say
 from chatapp.live import protocol
 from chatapp.live.context_bar import ContextState, context_state, state_of
 from chatapp.models import Condensation, store
+from chatapp.models.spending import Spending
 from chatapp.rendering.numbers import number
 
 
@@ -31,7 +34,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The line at the composer: ``kind`` is "error", "retry" or "info".
+    """The line at the composer: ``kind`` is "error", "retry", "warning" or "info".
 
     ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
     """
@@ -53,10 +56,14 @@ def read_panel(
 
 
 def panel_of(
-    run: Run, context: events.ContextChanged, band: Band | None, notice: Notice | None
+    run: Run,
+    context: events.ContextChanged,
+    band: Band | None,
+    notice: Notice | None,
+    spending: Sequence[Spending] = (),
 ) -> protocol.Frame:
     """Return the panel's frame as the run knows the context."""
-    state = state_of(run, context.history, context.tokens)
+    state = state_of(run, context.history, context.tokens, spending)
     return render_panel(state, band, notice, run.profile.pk)
 
 
@@ -68,12 +75,15 @@ def render_panel(
 ) -> protocol.Frame:
     """Return the panel's frame; without a ``state`` there is no bar."""
     due = state.due if state and not band else None
+    near = [one for one in state.spending if one.is_near] if state else []
+    notices = [notice] if notice else []
+    notices += [Notice("warning", say(one)) for one in near]
     return protocol.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
         due=render_to_string("chat/_due.html", {"due": due}) if due else "",
         condensing=render_to_string("chat/_condensing.html", band_context(band)) if band else "",
         written=words_written(band) if band else "",
-        notice=render_to_string("chat/_notice.html", {"notice": notice}) if notice else "",
+        notice="".join(render_to_string("chat/_notice.html", {"notice": one}) for one in notices),
         now=time.time(),
         profile=profile,
     )

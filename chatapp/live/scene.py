@@ -17,11 +17,13 @@ from django.utils.translation import gettext as _
 from chatapp import services, transcript
 from chatapp.agent import events
 from chatapp.context.runs import Run
+from chatapp.context.spending import has_budget
 from chatapp.live import protocol
 from chatapp.live.panel import Band, Notice, panel_of, read_panel, render_panel, words_written
 from chatapp.live.streamed_text import Streaming
 from chatapp.live.watchers import Watchers
 from chatapp.models.reading import reading
+from chatapp.models.spending import read_spending
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +104,10 @@ class Scene:
     async def panel(self) -> protocol.Frame:
         """Return the panel's frame, from what the run knows, or else from the database."""
         if self._run and self._context:
-            return panel_of(self._run, self._context, self.band, self.notice)
+            run = self._run
+            limited = has_budget(run)
+            spending = await reading(read_spending)(run.conversation.pk) if limited else ()
+            return panel_of(run, self._context, self.band, self.notice, spending)
         return await reading(read_panel)(self.conversation_id, self.band, self.notice)
 
     async def _panel_or_notice(self) -> protocol.Frame:

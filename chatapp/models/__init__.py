@@ -16,6 +16,7 @@
 ``forks``          where one conversation became two: Fork
 ``audit``          the chain that tells of each change of a record: AuditEntry
 ``calls``          what was asked and run: ModelCall, ToolRun
+``spending``       what calls may cost, and have cost: Spending
 ``servers``        programs of others that have tools: McpServer
 ``message_index``  which messages have the words that somebody looks for
 """

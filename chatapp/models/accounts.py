@@ -228,6 +228,7 @@ class Preferences(models.Model):
     ``adaptive`` looks for a threshold by how a conversation grows, where a profile has none.
     ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the server's;
     ``messages_kept`` and ``keep_first`` are what "keep_recent" leaves verbatim;
+    ``month_budget`` is what all their conversations may cost in a month, by UTC;
     ``offered_providers`` names those for which a first profile was made, so that one that was
     removed is not made again.
     """
@@ -259,6 +260,7 @@ class Preferences(models.Model):
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(1_000)],
     )
+    month_budget = fields.budget(_("budget per month"))
     name_conversations = models.BooleanField(_("name conversations"), default=True)
     environment_details = models.BooleanField(_("environment details"), default=True)
     shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)

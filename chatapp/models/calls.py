@@ -1,6 +1,5 @@
 """The record of what was called: every request to a model, every run of a tool."""
 
-from decimal import Decimal
 from typing import Any, Self
 
 from django.contrib.auth.models import User
@@ -47,8 +46,8 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
             "calls": models.Count("pk"),
             "tokens_in": models.Sum(prompt + models.F("tokens_cache_write")),
             "tokens_out": models.Sum("tokens_output"),
-            "measured": models.Sum("cost", filter=measured, default=Decimal(0)),
-            "estimated": models.Sum("cost", filter=~measured, default=Decimal(0)),
+            "measured": fields.UsdSum("cost", where=measured),
+            "estimated": fields.UsdSum("cost", where=~measured),
             "unpriced": models.Count("pk", filter=Q(cost=None)),
         }
         rows: models.QuerySet[Any, Any] = self.order_by().values(*columns).annotate(**sums)
@@ -57,7 +56,7 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def spent(self) -> dict[str, Any]:
         """Return what these calls cost, in the columns of an attempt."""
         sums = self.aggregate(
-            total=models.Sum("cost", default=Decimal(0)),
+            total=fields.UsdSum("cost"),
             guesses=models.Count("pk", filter=Q(usage_measured=False)),
             unpriced=models.Count("pk", filter=Q(cost=None)),
         )
@@ -135,7 +134,8 @@ class ModelCall(models.Model):
     objects = ModelCallQuerySet.as_manager()
 
     class Meta:
-        indexes = (models.Index(fields=("conversation", "created_at"), name="call_recent"),)
+        # With the cost in it, what was spent is summed without a look at the rows themselves.
+        indexes = (models.Index(fields=("conversation", "created_at", "cost"), name="call_spent"),)
 
     def __str__(self) -> str:
         """Name the call by purpose and model."""

@@ -12,13 +12,13 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.accounts import Profile
+from chatapp.models.accounts import Preferences, Profile
 from chatapp.models.folders import Folder
 
 
@@ -54,12 +54,17 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         turns = apps.get_model("chatapp", "Turn").objects.filter(conversation=OuterRef("pk"))
         return self.annotate(waits=Exists(turns.filter(status="waiting", finished_at=None)))
 
+    def with_month_budget(self) -> Self:
+        """Add ``month_budget``: what all of the owner's conversations may cost in a month."""
+        preferences = Preferences.objects.filter(owner=OuterRef("owner"))
+        return self.annotate(month_budget=Subquery(preferences.values("month_budget")))
+
 
 class Conversation(models.Model):
     """One chat: its messages, the profile that answers, and the folder its tools may read.
 
     ``tool_policies`` say by name which tools may run, where that differs from the profile's;
-    ``system_prompt`` is empty for the profile's.
+    ``system_prompt`` is empty for the profile's. ``budget`` is what all its calls may cost, in USD.
     ``revision`` counts changes that a page showing the transcript must fetch again.
     ``measured_tokens`` is the context's size as the provider last reported it, covering all
     messages up to ``measured_seq``; both are empty when no report fits what the model sees now.
@@ -82,6 +87,7 @@ class Conversation(models.Model):
     revision = models.PositiveIntegerField(default=0)
     tool_policies = models.JSONField(default=dict)
     system_prompt = fields.TextField(_("system prompt"), blank=True)
+    budget = fields.budget(_("budget"))
     measured_tokens = models.PositiveIntegerField(null=True)
     measured_seq = models.PositiveIntegerField(null=True)
     put_off = models.BooleanField(default=False)

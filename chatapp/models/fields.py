@@ -8,14 +8,19 @@ In a migration they are Django's own fields, which is what they are to a databas
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, override
 
+from django.core.validators import MinValueValidator
 from django.db import models
+from django.db.models import Case, F, Q, When
 from django.db.models.expressions import BaseExpression
+from django.db.models.functions import Cast, Round
 
 import condense
 
 USD_PLACES = 10
 
 if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
     AnyField = models.Field[Any, Any]
     Characters = models.CharField[str, str]
     Text = models.TextField[str, str]
@@ -98,3 +103,29 @@ class ReceiptField(JSONField):
 def usd(default: Decimal | None = Decimal(0)) -> "models.DecimalField[Any, Any]":
     """Return a column for USD, exact to one token at 0.0001 USD per million; null is unknown."""
     return models.DecimalField(max_digits=20, decimal_places=USD_PLACES, default=default, null=True)
+
+
+class UsdSum(models.Sum):
+    """The sum of a column of USD, zero of nothing, and exact where a database adds up floats."""
+
+    def __init__(self, column: str, *, where: Q | None = None) -> None:
+        """Sum a column, of some rows only ``where`` that is given; null counts as nothing."""
+        units: Any = Cast(Round(F(column) * 10**USD_PLACES), models.BigIntegerField())
+        super().__init__(Case(When(where, then=units), default=0) if where else units)
+
+    @property
+    def convert_value(self) -> Any:
+        """What makes USD again of units of the last place."""
+        return lambda units, *_asked: Decimal(units or 0).scaleb(-USD_PLACES)
+
+
+def budget(label: "_StrPromise") -> "models.DecimalField[Any, Any]":
+    """Return a column for the USD that may be spent; null is as much as one likes."""
+    return models.DecimalField(
+        label,
+        max_digits=12,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+    )

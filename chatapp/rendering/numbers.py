@@ -1,10 +1,12 @@
-"""Numbers as the reader's locale writes them."""
+"""Numbers and money as the reader's locale writes them."""
 
 import functools
 from decimal import Decimal
 
 from django.utils.formats import number_format
 from django.utils.translation import get_language
+
+SIGNIFICANT_DIGITS = 3
 
 
 def number(value: float | Decimal, decimals: int = 0) -> str:
@@ -17,3 +19,16 @@ def number(value: float | Decimal, decimals: int = 0) -> str:
 def _written(rounded: str, decimals: int, _language: str | None) -> str:
     """Return the number as this language writes it: ten times as fast where it is known."""
     return str(number_format(Decimal(rounded), decimals, use_l10n=True, force_grouping=True))
+
+
+def money(usd: Decimal) -> str:
+    """Return dollars with significant digits kept: $0.004 is never $0.00."""
+    if not usd:
+        return "$0"
+    if usd < 0:
+        return f"\N{MINUS SIGN}{money(-usd)}"
+    if usd >= 1:
+        return f"${number(usd, 2)}"
+    places = SIGNIFICANT_DIGITS - 1 - usd.adjusted()
+    digits = f"{usd:.{places}f}".rstrip("0").partition(".")[2]
+    return f"${number(usd, max(2, len(digits)))}"

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chatapp.agent.errors import BudgetSpent
+from chatapp.context import spending
 from chatapp.models import Conversation, Profile
 from chatapp.models.prepared import Change, prepared_update
 from chatapp.rendering.numbers import number
@@ -42,9 +45,22 @@ def rename_conversation(*, conversation: Conversation, title: str) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(title=title[:200])
 
 
-def decide(*, conversation: Conversation, policies: Mapping[str, str], system: str) -> None:
-    """Let these tools run and tell the model this from the next turn on; "" is the profile's."""
-    changed: dict[str, Any] = {"tool_policies": dict(policies), "system_prompt": system}
+def decide(
+    *,
+    conversation: Conversation,
+    policies: Mapping[str, str],
+    system: str,
+    budget: Decimal | None = None,
+) -> None:
+    """Let these tools run and tell the model this from the next turn on; "" is the profile's.
+
+    All calls together may cost the ``budget``.
+    """
+    changed: dict[str, Any] = {
+        "tool_policies": dict(policies),
+        "system_prompt": system,
+        "budget": budget,
+    }
     if system != conversation.system_prompt:
         # What was measured had another prompt before it.
         changed |= {"measured_tokens": None, "measured_seq": None}
@@ -86,6 +102,16 @@ def check_message(text: str, *, alone: bool = True) -> None:
             )
             % {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
         )
+
+
+def check_budget(locked: Conversation) -> None:
+    """Refuse what calls a model where no more may be spent; take a row ``with_month_budget``."""
+    if locked.budget is None and getattr(locked, "month_budget", None) is None:
+        return
+    try:
+        spending.check_budget(locked.pk)
+    except BudgetSpent as spent:
+        raise Refused(str(spent)) from spent
 
 
 def entitle(conversation: Conversation, text: str) -> None:

@@ -24,7 +24,7 @@ from chatapp.services.attachments import (
     check_sight,
     take_attachments,
 )
-from chatapp.services.conversations import check_message, entitle
+from chatapp.services.conversations import check_budget, check_message, entitle
 from chatapp.services.errors import Refused
 from chatapp.services.leftovers import came_to_its_end, close_what_is_open
 from chatapp.services.versions import set_message_aside
@@ -112,7 +112,7 @@ def one_turn(conversation: Conversation) -> Iterator[Conversation]:
 
 @prepared(pk=models.UUIDField())
 def _locked(pk: uuid.UUID) -> models.QuerySet[Conversation]:
-    return Conversation.objects.select_for_update().filter(pk=pk)
+    return Conversation.objects.select_for_update().filter(pk=pk).with_month_budget()
 
 
 def open_turn(
@@ -122,7 +122,12 @@ def open_turn(
     question_seq: int,
     origin: Turn.Origin = Turn.Origin.SENT,
 ) -> Turn:
-    """Return a turn of this process, which answers the message ``question_seq``."""
+    """Return a turn of this process, which answers the message ``question_seq``.
+
+    Refused where what it would cost may not be spent any more; a condensation may need no model.
+    """
+    if origin != Turn.Origin.CONDENSED:
+        check_budget(locked)
     turn = Turn(
         owner=this_process(),
         heartbeat_at=timezone.now(),

@@ -14,13 +14,12 @@ from django.utils.translation import ngettext
 
 from chatapp.context.thresholds import Threshold
 from chatapp.models import Condensation
-from chatapp.rendering.numbers import number
+from chatapp.rendering.numbers import money, number
 
 register = template.Library()
 
 SECONDS_PER_MINUTE = 60
 MINUTES_PER_HOUR = 60
-SIGNIFICANT_DIGITS = 3
 KILO = 1_000
 SLOW = 10
 SHORTEST = 0.1
@@ -43,19 +42,8 @@ def usd(amount: Decimal | float | None, measured: bool = True) -> str:
     """
     if amount is None:
         return NOTHING
-    return _usd(Decimal(str(amount))) if measured else f"≈ {_usd(Decimal(str(amount)))}"
-
-
-def _usd(value: Decimal) -> str:
-    if not value:
-        return "$0"
-    if value < 0:
-        return f"\N{MINUS SIGN}{_usd(-value)}"
-    if value >= 1:
-        return f"${number(value, 2)}"
-    places = SIGNIFICANT_DIGITS - 1 - value.adjusted()
-    digits = f"{value:.{places}f}".rstrip("0").partition(".")[2]
-    return f"${number(value, max(2, len(digits)))}"
+    told = money(Decimal(str(amount)))
+    return told if measured else f"≈ {told}"
 
 
 @register.filter

@@ -13,7 +13,7 @@ from chatapp import services
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.instructions import PROJECT_FILE, system_of
 from chatapp.context.toolboxes import specs_for
-from chatapp.forms import PoliciesForm, SystemPromptForm
+from chatapp.forms import BudgetForm, PoliciesForm, SystemPromptForm
 from chatapp.live import turns
 from chatapp.models import McpServer, Question
 from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
@@ -55,11 +55,13 @@ def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
     )
     inherited = (profile.system_prompt if profile else "") or SYSTEM_PROMPT
     prompt = SystemPromptForm(sent, own=conversation.system_prompt, inherited=inherited)
+    budget = BudgetForm(sent, instance=conversation)
     if sent is None:
         context = {
             "conversation": conversation,
             "form": form,
             "prompt": prompt,
+            "budget": budget,
             "effective": system_of(conversation, profile) if profile else "",
             "project_file": PROJECT_FILE,
         }
@@ -68,7 +70,14 @@ def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
         return refuse(request, _("There is no such choice for a tool."))
     if not prompt.is_valid():
         return refuse(request, _("This system prompt is too long."))
-    services.decide(conversation=conversation, policies=form.policies(), system=prompt.prompt())
+    if not budget.is_valid():
+        return refuse(request, _("A budget is an amount of at least $0.01, or empty."))
+    services.decide(
+        conversation=conversation,
+        policies=form.policies(),
+        system=prompt.prompt(),
+        budget=budget.cleaned_data["budget"],
+    )
     turns.announce_change(pk)
     messages.success(request, _("What you chose holds from the next turn on."))
     return redirect("chat", pk)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Protocol
 
-from condense.errors import SummaryFailed, SummaryOverflow
+from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
 from condense.messages import Json, Message
 from condense.situation import Budget
 from condense.usage import Usage
@@ -164,7 +164,7 @@ async def transcribe(
     """Return the whole answer, telling ``on_text`` each piece, and put the call on the ``bill``.
 
     Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
-    too long, either with the cost of the whole bill.
+    too long, either with the cost of the whole bill; and Vetoed where the call does.
     """
     bill = Bill() if bill is None else bill
     answer = Transcription()
@@ -195,6 +195,8 @@ async def _chunks(
         stream = summarizer.stream(replace(request, attempt_id=bill.attempt_id))
         async for chunk in stream:
             yield chunk
+    except Vetoed:
+        raise
     except Exception as error:
         raise _failure(error, bill) from error
     finally:

@@ -111,7 +111,7 @@ export function showPanel(frame) {
   showWritten(frame);
   showClocks();
   clearInterval(ticking);
-  if (frame.condensing || frame.notice) ticking = setInterval(showClocks, 250);
+  if (frame.condensing || notice.querySelector("[data-until]")) ticking = setInterval(showClocks, 250);
 }
 
 /** Ask for a condensation, once, until the server has said something to it. */

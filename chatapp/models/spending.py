@@ -1,0 +1,93 @@
+"""What may be spent on models, and what was: in a conversation, and by its owner in a month."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from django.db import models
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from chatapp.models.calls import ModelCall
+from chatapp.models.conversations import Conversation
+from chatapp.models.fields import UsdSum
+
+# From this share on it is said how much of a budget is left.
+NEAR = Decimal("0.8")
+
+
+class Scope(StrEnum):
+    """What a budget is for."""
+
+    CONVERSATION = "conversation"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What was spent of a budget, in USD; the cost of ``unpriced`` calls is unknown, and not in it.
+
+    A call that is under way has cost nothing yet, so the last one can go beyond the ``limit``.
+    """
+
+    scope: Scope
+    limit: Decimal
+    spent: Decimal
+    unpriced: int = 0
+
+    @property
+    def percent(self) -> int:
+        """Which share is spent, rounded down."""
+        return int(100 * self.spent / self.limit)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is time to say so."""
+        return self.spent >= NEAR * self.limit
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no call may begin any more."""
+        return self.spent >= self.limit
+
+
+def read_spending(pk: uuid.UUID) -> list[Spending]:
+    """Return what was spent of the budgets that hold in a conversation now."""
+    columns = Conversation.objects.values_list(
+        "budget", "owner", "owner__preferences__month_budget"
+    )
+    budget, owner, monthly = columns.get(pk=pk)
+    return spending_of(pk, owner=owner, budget=budget, monthly=monthly)
+
+
+def spending_of(
+    pk: uuid.UUID, *, owner: int, budget: Decimal | None, monthly: Decimal | None
+) -> list[Spending]:
+    """Return what was spent of these budgets, none of which need be set.
+
+    What was deleted since was spent all the same.
+    """
+    return list(_spending(pk, owner, budget, monthly))
+
+
+def _spending(
+    pk: uuid.UUID, owner: int, budget: Decimal | None, monthly: Decimal | None
+) -> Iterator[Spending]:
+    if budget is not None:
+        yield _sum(Scope.CONVERSATION, budget, ModelCall.objects.filter(conversation=pk))
+    if monthly is not None:
+        calls = ModelCall.objects.filter(conversation__owner=owner, created_at__gte=month_start())
+        yield _sum(Scope.MONTH, monthly, calls)
+
+
+def month_start() -> datetime:
+    """Return when this month began, by UTC."""
+    return timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _sum(scope: Scope, limit: Decimal, calls: "models.QuerySet[ModelCall]") -> Spending:
+    sums = calls.aggregate(spent=UsdSum("cost"), unpriced=Count("pk", filter=Q(cost=None)))
+    return Spending(scope, limit, **sums)
