@@ -1,7 +1,5 @@
 """A budget is said to be near, stops what runs, and is raised where the page says."""
 
-import os
-
 from playwright.sync_api import Page, expect
 
 from tests.e2e.flows.conftest import OpenChat
@@ -11,19 +9,6 @@ from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
 
 
-def shoot(page: Page, name: str) -> None:
-    """Keep pictures where they are asked for."""
-    folder = os.environ.get("SHOTS")
-    if not folder:
-        return
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        for width in (1280, 360):
-            page.set_viewport_size({"width": width, "height": 800})
-            page.screenshot(path=f"{folder}/{name}-{scheme}-{width}.png")
-    page.set_viewport_size({"width": 1280, "height": 800})
-
-
 def set_budget(page: Page, chat: str, amount: str) -> None:
     """Set what a conversation may cost, as the menu leads to it."""
     page.get_by_role("button", name="More", exact=True).click()
@@ -31,7 +16,6 @@ def set_budget(page: Page, chat: str, amount: str) -> None:
     field = page.get_by_role("spinbutton", name="Budget (USD)")
     field.fill(amount)
     field.scroll_into_view_if_needed()
-    shoot(page, f"field-{amount}")
     assert complaints(page) == []
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url(chat)
@@ -46,22 +30,18 @@ def test_a_budget_warns_stops_a_turn_and_is_raised(open_chat: OpenChat, standin:
     set_budget(page, chat.url, "0.13")
     warning = page.get_by_text("of this conversation's budget is spent")
     expect(warning).to_be_visible()
-    shoot(page, "warning")
     assert complaints(page) == []
     chat.meter.click()
     expect(page.get_by_text("Spent here")).to_be_visible()
-    shoot(page, "bar")
     page.keyboard.press("Escape")
     chat.type(long("More.", times=4))
     chat.finished("Stopped.")
     row = chat.log.get_by_role("article", name="Stopped")
     expect(row).to_contain_text("The budget of this conversation is spent")
-    shoot(page, "stopped")
     assert complaints(page) == []
     chat.type("And now?")
     expect(page.get_by_text("until you raise it").last).to_be_visible()
     expect(chat.box).to_have_value("And now?")
-    shoot(page, "refused")
     set_budget(page, chat.url, "5")
     chat.act(row, "Try again")
     chat.finished()
