@@ -17,7 +17,7 @@ from django.db import models
 from django.http import QueryDict
 
 from chatapp import services
-from chatapp.live import protocol, sessions, turns
+from chatapp.live import bringing, protocol, sessions, turns
 from chatapp.models import Conversation
 from chatapp.models.prepared import prepared
 from chatapp.models.reading import reading
@@ -150,6 +150,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         told = replace(command, zone=zone)
         if await self._start(lambda: turns.send_message(self.conversation, told), command.nonce):
             await self._reply(protocol.message_accepted(command.nonce))
+            await self._note(command.text, literal=command.literal)
 
     @_obey.register
     async def _(self, command: protocol.TakeUp) -> None:
@@ -161,11 +162,18 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         work = functools.partial(turns.change_queued, self.conversation, command)
         if await self._start(work, command.nonce):
             await self._reply(protocol.message_accepted(command.nonce))
+            await self._note(command.text or "", literal=command.literal)
 
     @_obey.register
     async def _(self, command: protocol.SendQueued) -> None:
         work = functools.partial(turns.send_queued, self.conversation, command)
         await self._start(work, command.nonce)
+
+    async def _note(self, text: str, *, literal: bool) -> None:
+        """Say which paths of a text that was taken are not there, unless it was meant as text."""
+        missing = "" if literal else await bringing.missing_from(self.conversation, text)
+        if missing:
+            await self._reply(protocol.noted(missing))
 
     async def _start(self, work: Callable[[], Awaitable[None]], nonce: uuid.UUID | None) -> bool:
         """Let something begin, or say why it can't; nothing begins for who may not see it now."""

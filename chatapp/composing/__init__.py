@@ -2,7 +2,7 @@
 
 ``commands``  ``/name`` at the beginning, and the text that it is short for
 ``paths``     paths that complete what was typed after ``@``
-``mentions``  ``@path`` in a text, and the file or folder that it adds
+``mentions``  ``@path`` in a text, and the file or folder that it adds, or that is missing
 """
 
 from chatapp.composing.commands import (
@@ -13,7 +13,7 @@ from chatapp.composing.commands import (
     commands_in,
     read_command,
 )
-from chatapp.composing.mentions import added_by
+from chatapp.composing.mentions import added_by, missing_in
 from chatapp.composing.paths import Found, find_paths
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "called_in",
     "commands_in",
     "find_paths",
+    "missing_in",
     "read_command",
 ]

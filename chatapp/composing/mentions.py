@@ -6,6 +6,7 @@ Whatever names nothing in the workspace is text, as the rest of a mail address i
 import errno
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import condense
@@ -30,6 +31,8 @@ LEFT_OUT = (
 _MENTION = re.compile(
     r"""(?<![^\s(\[{<"'\u201c\u2018,;:])@(?:"([^"\n]{1,1000})"|([^\s"@]{1,1000}))"""
 )
+# What is fenced, or stands between two marks on one line.
+_CODE = re.compile(r"^```.*?(?:^```|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _PUNCTUATION = ".,:;!?)]}>'”’…"
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 
@@ -50,6 +53,19 @@ def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterato
                 raise
 
 
+def missing_in(workspace: Workspace, text: str) -> list[str]:
+    """Return the paths that a text mentions and that lead nowhere; in code, an @ means no path."""
+    adding, missing = _Adding(workspace), dict[str, None]()
+    for quoted, bare in _MENTION.findall(_CODE.sub("", text)):
+        written = quoted or bare.rstrip(_PUNCTUATION)
+        with suppress(ToolError):
+            if written.strip("./") and not adding.path_in(quoted or bare):
+                missing[written] = None
+        if len(missing) == MOST:
+            break
+    return [*missing]
+
+
 class _Adding:
     """Adds to one message what its paths lead to."""
 
@@ -61,7 +77,7 @@ class _Adding:
 
     def block_for(self, written: str) -> condense.Block | None:
         """Return what a path leads to, None where that is nothing, or was added already."""
-        path = self._path_in(written)
+        path = self.path_in(written)
         parts = self.workspace.locate(path) if path else ()
         if not path or parts in self.seen:
             return None
@@ -74,7 +90,7 @@ class _Adding:
         self.room -= len(block.text) if isinstance(block, condense.TextBlock) else 0
         return block
 
-    def _path_in(self, written: str) -> str:
+    def path_in(self, written: str) -> str:
         """Return the path that is meant: a sentence may end behind it, or it with such a sign."""
         for one in (written, written.rstrip(_PUNCTUATION)):
             if _is_there(self.workspace, path := one.removeprefix("/")):

@@ -22,3 +22,10 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> servi
     return (
         await asyncio.to_thread(services.Brought.by, text, blocks) if blocks else services.NOTHING
     )
+
+
+async def missing_from(conversation: Conversation, text: str) -> str:
+    """Return a sentence on the paths in a message that lead nowhere, "" without any."""
+    if "@" not in text:
+        return ""
+    return await asyncio.to_thread(services.missing_from, conversation, text)

@@ -366,6 +366,11 @@ def message_accepted(nonce: uuid.UUID) -> Frame:
     return {"type": "message.accepted", "nonce": str(nonce)}
 
 
+def noted(text: str) -> Frame:
+    """Tell the sender something about what was taken, which asks for nothing."""
+    return {"type": "noted", "text": text}
+
+
 def refused(reason: str, *, nonce: uuid.UUID | None = None, unclear: bool = False) -> Frame:
     """Tell the sender why its command was not carried out; its text is kept.
 

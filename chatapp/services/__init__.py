@@ -49,6 +49,7 @@ from chatapp.services.commands import (
     directive_in,
     is_built_in,
     mentioned_in,
+    missing_from,
     own_commands,
     saved_commands,
 )
@@ -157,6 +158,7 @@ __all__ = [
     "list_workspace",
     "may_look_around",
     "mentioned_in",
+    "missing_from",
     "move_conversation",
     "name_conversation",
     "note_look_around",

@@ -11,7 +11,14 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.agent.beside import command_block
 from chatapp.agent.errors import ToolError
-from chatapp.composing import Command, added_by, called_in, commands_in, read_command
+from chatapp.composing import (
+    Command,
+    added_by,
+    called_in,
+    commands_in,
+    missing_in,
+    read_command,
+)
 from chatapp.context.toolboxes import workspace_of
 from chatapp.models import Conversation
 from chatapp.services.conversations import start_conversation
@@ -20,6 +27,9 @@ from chatapp.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
+
+# Paths that a sentence names.
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,16 @@ def mentioned_in(
     except ToolError as error:
         words = gettext("%s Nothing was sent. Send it again to send the path as text.")
         raise Unclear(words % error) from error
+
+
+def missing_from(conversation: Conversation, text: str) -> str:
+    """Return a sentence on the paths that a message names and that lead nowhere, "" without any."""
+    missing = missing_in(Workspace(workspace_of(conversation)), text)
+    named = ", ".join(f"@{path}" for path in missing[:MOST_NAMED])
+    if len(missing) > MOST_NAMED:
+        named += gettext(" and others")
+    words = gettext("The workspace has no %s: it was sent as text.")
+    return words % named if missing else ""
 
 
 def begin_again(*, conversation: Conversation) -> Conversation:

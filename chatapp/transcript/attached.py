@@ -1,7 +1,7 @@
 """What is attached to a message, as its row shows it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
@@ -19,7 +19,7 @@ class FilePart:
     """A file that was attached: its ``text``, or the first of it; ``index`` is its block's place.
 
     ``size`` is in bytes; ``pages`` are a PDF's. One that the words have ``mentioned`` comes and
-    goes with them.
+    goes with them, and may be a folder's list of files.
     """
 
     index: int
@@ -29,6 +29,7 @@ class FilePart:
     size: int | None
     pages: int | None
     mentioned: bool = False
+    is_folder: bool = False
     kind: ClassVar[str] = "file"
 
 
@@ -62,7 +63,9 @@ def attached_part(index: int, block: condense.Block) -> FilePart | ImagePart | C
         text, name = text_of(block), _name(said, _("File"))
         size, pages = _number(said, "size"), _number(said, "pages")
         is_cut = len(text) > SHOWN
-        return FilePart(index, name, text[:SHOWN], is_cut, size, pages, "mention" in said)
+        mention = said.get("mention")
+        part = FilePart(index, name, text[:SHOWN], is_cut, size, pages, mention is not None)
+        return replace(part, is_folder=mention == "folder")
     if isinstance(block, condense.ImageBlock) and is_image(block):
         width, height = _number(said, "width"), _number(said, "height")
         return ImagePart(index, _name(said, _("Image")), width, height, "mention" in said)

@@ -80,6 +80,7 @@ const show = {
     queue.accepted(nonce);
     refreshTitle();
   },
+  noted: (frame) => toast(frame.text),
   refused({ reason, nonce, unclear }) {
     if (!unclear) toast(reason, "error");
     composer.refused(nonce, unclear ? reason : "");

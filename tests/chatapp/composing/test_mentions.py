@@ -7,7 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.composing import added_by
+from chatapp.composing import added_by, missing_in
 from chatapp.composing.mentions import MOST, MOST_TEXT
 from chatapp.tools.workspace import Workspace
 from tests.chatapp.pictures import make_png
@@ -70,6 +70,15 @@ def test_what_names_nothing_here_is_text(workspace: Workspace, text: str) -> Non
     """As a mail address is, and a name of other capitals."""
     (workspace.root / "a.md").write_text("x")
     assert names(workspace, text) == []
+
+
+def test_what_is_missing_is_told_as_people_wrote_it(workspace: Workspace) -> None:
+    """Each once, without the sentence's end; not what is there, outside, in code, or an address."""
+    (workspace.root / "a.md").write_text("x")
+    written = 'See @nope.md, @"not here", (@a.md) @nope.md! me@home.org @../out @. `@x`'
+    fenced = "\n```python\n@dataclass\nclass A:\n```\n@last"
+    assert missing_in(workspace, written + fenced) == ["nope.md", "not here", "last"]
+    assert len(missing_in(workspace, " ".join(f"@{n}" for n in range(99)))) == MOST
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Commands and paths in messages: what they stand for goes with the message, and stays."""
 
+import re
 import uuid
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.test import Client
 
 import condense
 from chatapp import services
@@ -149,6 +151,33 @@ async def test_an_unknown_command_is_refused_until_it_is_said_to_be_text(
         assert not await conversation.messages.aexists()
         await tell(page, "/reveiw @../secret @a.py", literal=True, nonce=nonce)
     assert texts_of(await said(conversation)) == ["/reveiw @../secret @a.py", FILE]
+
+
+async def test_a_path_that_is_not_there_is_sent_and_said(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """To who sent it, once it was taken; nothing is said where it was meant as text."""
+    anthropic_standin.then(Reply("Fine."), Reply("Fine."))
+    async with open_page(conversation, alice) as page:
+        await tell(page, "Ask @nobody about @a.py", literal=True)
+        await page.say("Ask @nope about @a.py")
+        told = await page.until("noted")
+        assert told["text"] == "The workspace has no @nope: it was sent as text."
+        await page.until_idle()
+        assert len([frame for frame in page.frames if frame["type"] == "noted"]) == 1
+    assert texts_of(await said(conversation))[0] == "Ask @nope about @a.py"
+
+
+async def test_a_folder_is_shown_as_one(
+    conversation: Conversation, alice: User, browser: Client
+) -> None:
+    """A file beside it as a file."""
+    (workspace_of(conversation) / "src").mkdir()
+    async with open_page(conversation, alice) as page:
+        await tell(page, "Look at @src and @a.py")
+    shown = (await sync_to_async(browser.get)(f"/c/{conversation.pk}/")).text
+    named = re.findall(r'#([a-z]+)"></use></svg><span class="attached-name">([^<]+)<', shown)
+    assert named == [("folder", "src/"), ("file", "a.py")]
 
 
 async def test_what_waits_in_the_queue_is_expanded_when_it_is_sent(

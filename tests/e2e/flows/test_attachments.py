@@ -192,3 +192,28 @@ def test_a_conversation_begins_with_a_file(
     expect(chips(chat)).to_have_count(0)
     expect(chat.rows("You")).to_contain_text("a.py")
     assert texts(standin.requests[0].body) == [FILE]
+
+
+# A photo as cameras write it: its first segment says where it was taken.
+PHOTOGRAPH = """() => {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 8;
+  canvas.getContext("2d").fillRect(0, 0, 8, 8);
+  return canvas.toDataURL("image/jpeg").split(",")[1];
+}"""
+
+
+def test_where_a_photo_was_taken_stays_with_who_took_it(open_chat: OpenChat) -> None:
+    """Small ones too; a picture that tells nothing is sent as it is."""
+    chat = open_chat()
+    plain = base64.b64decode(chat.page.evaluate(PHOTOGRAPH))
+    place = b"Exif\0\0MM\0*\0\0\0\x08 N 48.2082 E 16.3738"
+    told = plain[:2] + b"\xff\xe1" + (len(place) + 2).to_bytes(2) + place + plain[2:]
+    for photo in (told, plain):
+        pick(chat, FilePayload(name="a.jpg", mimeType="image/jpeg", buffer=photo))
+    expect(chips(chat)).to_have_count(2)
+    shown = [one.get_attribute("src") or "" for one in chips(chat).locator("img").all()]
+    kept = [chat.page.request.get(src).body() for src in shown]
+    assert b"16.3738" not in kept[0]
+    assert kept[0].startswith(b"\xff\xd8\xff")
+    assert kept[1] == plain
