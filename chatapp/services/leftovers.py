@@ -18,6 +18,7 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelCall,
+    Profile,
     Question,
     ToolRun,
     Turn,
@@ -48,10 +49,10 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
 
 def close_titles() -> None:
     """Close the calls for titles that a process has left: nobody goes on with them."""
-    left = ModelCall.objects.filter(
-        purpose=ModelCall.Purpose.TITLE, status=ModelCall.Status.RUNNING
-    )
-    left.update(status=ModelCall.Status.INTERRUPTED, error=_("The server stopped meanwhile."))
+    titles = ModelCall.objects.filter(purpose=ModelCall.Purpose.TITLE)
+    for call in titles.filter(status=ModelCall.Status.RUNNING).select_related("turn__profile"):
+        profile = call.turn.profile if call.turn else None
+        _account(call, profile, "", error=_("The server stopped meanwhile."))
 
 
 def has_unfinished(conversation: Conversation) -> bool:
@@ -86,14 +87,19 @@ def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
     if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
         message = condense.Message(role="assistant", content=draft.content)
         row = _append(turn, message, stop_reason=INTERRUPTED)
-    usage = _usage_known(call, draft.written)
+    error = reason or _("The turn ended before this call did.")
+    kept = drafts.kept(draft) if row else ""
+    _account(call, turn.profile, draft.written, error=error, draft=kept, message=row)
+
+
+def _account(call: ModelCall, profile: Profile | None, written: str, **columns: Any) -> None:
+    """Put into the accounts what is known of a call that broke off."""
+    usage = _usage_known(call, written)
     ModelCall.objects.filter(pk=call.pk).update(
         **store.usage_columns(usage),
+        **columns,
         status=ModelCall.Status.INTERRUPTED,
-        draft=drafts.kept(draft) if row else "",
-        message=row,
-        cost=turn.profile.cost_of(usage) if turn.profile else 0,
-        error=reason or _("The turn ended before this call did."),
+        cost=profile.cost_of(usage) if profile else 0,
     )
 
 

@@ -1,15 +1,15 @@
 """Whether what is stored is sound: the file, its links, and what the tags promise."""
 
 from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal
 
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import Exists, F, OuterRef, QuerySet, Sum
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 import condense
 from chatapp.models import Condensation, Conversation, McpServer, Message, Profile, Rewind, store
 from chatapp.models.crypto import DecryptionFailed
+from chatapp.models.fields import UsdSum
 from chatapp.upkeep import audit
 
 # Of one kind of problem, so many places are named.
@@ -96,8 +96,9 @@ def _records() -> Iterator[str]:
     done = Condensation.objects.filter(status=Condensation.Status.SUCCEEDED, message=None)
     yield from _named("Condensation {} has no summary", done.values_list("pk", flat=True))
     ended = Condensation.objects.exclude(status=Condensation.Status.RUNNING)
-    priced = ended.exclude(cost=None).annotate(spent=Sum("calls__cost", default=Decimal(0)))
-    wrong = priced.exclude(cost=F("spent")).values_list("pk", flat=True)
+    priced = ended.exclude(cost=None).annotate(spent=UsdSum("calls__cost"))
+    costs = priced.values_list("pk", "cost", "spent").iterator()
+    wrong = (pk for pk, cost, spent in costs if cost != spent)
     yield from _named("Condensation {} costs something else than its calls", wrong)
 
 

@@ -7,11 +7,13 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
+import condense
 from chatapp import services
 from chatapp.agent.titles import read_title
 from chatapp.models import Conversation, ModelCall, Preferences, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
+from tests.chatapp.turns import ask
 from tests.standin.behaviours import Behaviour, Failure, Gate, Reply
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -125,10 +127,20 @@ async def test_switched_off_or_offline_nothing_is_asked(
 def test_a_call_that_a_process_left_is_closed_with_the_next_start(
     conversation: Conversation,
 ) -> None:
-    """It asks for a title only, and nobody goes on with it."""
-    ModelCall.objects.create(conversation=conversation, purpose=ModelCall.Purpose.TITLE)
+    """It asks for a title only, and nobody goes on with it; its prompt is paid for."""
+    profile = conversation.profile
+    assert profile
+    turn = ask(conversation)
+    for made_in in (turn, None):
+        ModelCall.objects.create(
+            conversation=conversation, purpose="title", turn=made_in, tokens_estimated=1_000
+        )
     services.close_titles()
-    assert ModelCall.objects.get().status == ModelCall.Status.INTERRUPTED
+    calls = ModelCall.objects.all()
+    assert {call.status for call in calls} == {ModelCall.Status.INTERRUPTED}
+    cost = profile.cost_of(condense.Usage(input=1_000))
+    assert [call.cost for call in calls] == [cost, 0]
+    assert cost > 0
 
 
 @pytest.mark.parametrize(
