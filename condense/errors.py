@@ -4,6 +4,7 @@ CondenseError
 ├── InvalidMessage        a message or block that is not of the expected shape
 ├── UnknownMessage        an id that is not in the given history
 ├── UndoRefused           something later rests on what should be taken back
+├── RedoRefused           what was undone can't stand for the same any more
 ├── NothingToCondense     too few messages, or condensed a moment ago
 ├── SummaryFailed         the summary call failed or gave nothing usable
 │   ├── SummaryOverflow   … because the history does not fit into the call itself
@@ -43,6 +44,10 @@ class UnknownMessage(CondenseError):
 
 class UndoRefused(CondenseError):
     """What should be taken back is already undone, or something later rests on it."""
+
+
+class RedoRefused(CondenseError):
+    """What should be redone is not undone, or something else has happened to what it hid."""
 
 
 class NothingToCondense(CondenseError):

@@ -172,6 +172,7 @@ class Tags:
     ``condense_parent``, ``truncation_parent`` and ``rewind_parent`` name what hides the message;
     ``condense_id``, ``truncation_id`` and ``clear_id`` are set on a summary, on a truncation's and
     on a clearing's marker, and ``undone`` says that this summary or marker was taken back.
+    ``hides`` has the ids of what this summary or marker hid or cleared, for it to be redone.
     ``cleared`` has, on a clearing's marker, the lines that stand in place of tool results: by the
     id of the message that carries them, then by that of their call. ``pinned`` says that the
     model keeps the message word for word, whatever hides it; ``unbound`` that its thinking is not
@@ -186,6 +187,7 @@ class Tags:
     cleared: Cleared = field(default_factory=dict)
     rewind_parent: str | None = None
     undone: bool = False
+    hides: tuple[str, ...] = ()
     pinned: bool = False
     unbound: bool = False
 

@@ -148,6 +148,13 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return what the user said, without messages that only hold results."""
         return self.written().filter(role=Message.Role.USER, holds_results=False)
 
+    def hid_by(self, made: "Message") -> Self:
+        """Return what a summary or marker hid, or cleared results of, in force or not."""
+        found = Q(pk=None)
+        for first, last in made.hides or ():
+            found |= Q(seq__range=(first, last))
+        return self.filter(found, conversation=made.conversation_id)
+
     def made_by_engine(self) -> Self:
         """Return summaries and markers."""
         return self.filter(_MADE_BY_ENGINE)
@@ -214,8 +221,9 @@ class Message(models.Model):
     order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
     in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
     calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
-    tool result. ``unbound`` says that thinking in it is not sent any more, ``pinned`` that the
-    model keeps it word for word.
+    tool result. ``hides`` has, on whatever hid or cleared messages, the first and the last number
+    of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
+    more, ``pinned`` that the model keeps it word for word.
     """
 
     class Role(models.TextChoices):
@@ -243,6 +251,7 @@ class Message(models.Model):
     truncation_parent = models.UUIDField(null=True)
     clear_id = models.UUIDField(null=True)
     cleared = fields.JSONField(default=dict)
+    hides = fields.JSONField(null=True)
     rewind_parent = models.UUIDField(null=True)
     undone = models.BooleanField(default=False)
     # Empty for no: a column with a default would have the table, and its triggers, made anew.

@@ -1,7 +1,7 @@
 """What hides messages from the model and brings them back: tags are set and cleared, rows stay."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import models, transaction
@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 import condense
-from chatapp.models import Condensation, Conversation, Message, Rewind, Turn
+from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, store
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.models.store import columns_of, mark_changed, next_seq
 
@@ -26,10 +26,10 @@ def apply_reduction(
         first = Message.objects.get(pk=reduction.hidden[0])
         last = Message.objects.get(pk=reduction.hidden[-1])
         rows = _visible_span(first, last)
-        if tags.condense_id:
-            rows.update(hidden=True, condense_parent=tags.condense_id)
-        elif tags.truncation_id:
-            rows.update(hidden=True, truncation_parent=tags.truncation_id)
+        if tags.clear_id:
+            rows = rows.filter(pk__in=tags.cleared)
+        hides = _runs(rows.order_by("seq").values_list("seq", flat=True))
+        _hide(rows, tags)
         message = Message.objects.create(
             **columns_of(reduction.message),
             tokens=reduction.message.tokens or 0,
@@ -41,10 +41,30 @@ def apply_reduction(
             truncation_id=tags.truncation_id,
             clear_id=tags.clear_id,
             cleared=dict(tags.cleared),
+            hides=hides,
         )
         _behind(first).exclude(named_by([message])).unbind()
         mark_changed(conversation_id)
     return message
+
+
+def _hide(rows: models.QuerySet[Message], tags: Message | condense.Tags) -> None:
+    """Have messages name what hides them; what only clears results hides none."""
+    if tags.condense_id:
+        rows.update(hidden=True, condense_parent=tags.condense_id)
+    elif tags.truncation_id:
+        rows.update(hidden=True, truncation_parent=tags.truncation_id)
+
+
+def _runs(seqs: Iterable[int]) -> list[list[int]]:
+    """Return ascending numbers as the first and the last of each run without a gap."""
+    runs: list[list[int]] = []
+    for seq in seqs:
+        if runs and seq == runs[-1][1] + 1:
+            runs[-1][1] = seq
+        else:
+            runs.append([seq, seq])
+    return runs
 
 
 def _behind(first: Message) -> MessageQuerySet:
@@ -78,6 +98,29 @@ def undo_reduction(message: Message) -> None:
         since = Message.objects.filter(conversation=message.conversation_id, seq__gt=message.seq)
         since.unbind()
         mark_changed(message.conversation_id)
+
+
+def redo_reduction(message: Message) -> bool:
+    """Have what was undone stand again for what it hid or cleared; False where it can't.
+
+    It can where all of that is visible again, and nothing else has come to stand between.
+    """
+    hid = Message.objects.hid_by(message)
+    with transaction.atomic():
+        seqs = {*hid.values_list("seq", flat=True)}
+        visible = store.read_effective(message.conversation_id)
+        places = [place for place, one in enumerate(visible) if one.seq in seqs]
+        between = len(places) if message.clear_id or not places else places[-1] - places[0] + 1
+        if not places or not len(seqs) == len(places) == between:
+            return False
+        _hide(hid, message)
+        own = Message.objects.filter(pk=message.pk)
+        own.update(undone=False)
+        own.refresh_hidden()
+        first = Message.objects.get(pk=visible[places[0]].id)
+        _behind(first).exclude(pk__in=hid).exclude(pk=message.pk).unbind()
+        mark_changed(message.conversation_id)
+    return True
 
 
 def hidden_by(conversation_id: uuid.UUID, names: Sequence[Message]) -> MessageQuerySet:
@@ -163,8 +206,5 @@ def _name_again(made: Message) -> None:
     That one was made in another version, and is out of force.
     """
     name = "condense" if made.condense_id else "truncation"
-    before = Q(position__lt=made.position) | Q(position=made.position, seq__lt=made.seq)
-    earlier = Message.objects.filter(
-        before, conversation=made.conversation_id, seq__lt=made.seq
-    ).exclude(**{f"{name}_parent": None})
-    earlier.shown_by_tags().update(**{f"{name}_parent": getattr(made, f"{name}_id")})
+    hid = Message.objects.hid_by(made).shown_by_tags()
+    hid.update(**{f"{name}_parent": getattr(made, f"{name}_id")})

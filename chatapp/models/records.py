@@ -139,6 +139,7 @@ class Condensation(Recorded, Hiding):
         "started_at",
         "finished_at",
         "undone_at",
+        "redone_at",
     )
     CONTENTS = (
         "prompt",
@@ -237,6 +238,7 @@ class Condensation(Recorded, Hiding):
     finished_at = models.DateTimeField(null=True)
     rewind_parent = models.UUIDField(null=True)
     undone_at = models.DateTimeField(null=True)
+    redone_at = models.DateTimeField(null=True)
 
     objects = CondensationQuerySet.as_manager()
 

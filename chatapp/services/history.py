@@ -1,4 +1,4 @@
-"""Going back: rewind, undo a rewind, undo a condensation, go to another version.
+"""Going back: rewind, undo a rewind, undo or redo a condensation, go to another version.
 
 Each names a record, and asked again for what is done already it changes nothing, and is no
 refusal: somebody clicked twice, or a line was lost before the answer came.
@@ -143,6 +143,34 @@ def undo_condensation(*, condensation: Condensation) -> None:
         _refuse_if_too_large(locked)
         Condensation.objects.filter(pk=attempt.pk).change(
             status=Condensation.Status.UNDONE, undone_at=timezone.now()
+        )
+
+
+def redo_condensation(*, condensation: Condensation) -> None:
+    """Take an undo back: the summary stands again for what it hid, and what came since follows it.
+
+    Refused where that is not all visible again, or something else has come to stand between.
+    """
+    with lock(condensation.conversation) as locked:
+        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+        message = attempt.message
+        if attempt.status == Condensation.Status.SUCCEEDED:
+            return
+        refuse_while_running(locked)
+        if attempt.status != Condensation.Status.UNDONE or message is None:
+            raise Refused(_("Only a condensation that was undone can be redone."))
+        if message.rewind_parent:
+            raise Refused(_("A rewind took this condensation along. Undo the rewind first."))
+        if not hiding.redo_reduction(message):
+            raise Refused(
+                _(
+                    "What this hid is not all in sight of the model: another condensation or "
+                    "a rewind hides part of it, or one that it went on from was undone. "
+                    "Take that back first."
+                )
+            )
+        Condensation.objects.filter(pk=attempt.pk).change(
+            status=Condensation.Status.SUCCEEDED, undone_at=None, redone_at=timezone.now()
         )
 
 

@@ -40,6 +40,8 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
     match AuditEntry.Kind(entry.kind):
         case AuditEntry.Kind.CONDENSATION:
             done = str(Condensation.Outcome.of(facts["kind"], facts["status"]).label)
+            redone = facts.get("redone_at") and not facts["undone_at"]
+            done = _("%s, redone") % done if redone else done
         case AuditEntry.Kind.REWIND:
             done = str(Rewind.Cause(facts["cause"]).label)
             done = _("%s, taken back") % done if facts["undone_at"] else done

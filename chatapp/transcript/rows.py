@@ -237,6 +237,7 @@ class CondensationRow:
     trigger_text: str
     saved_percent: int | None
     undoable: bool
+    redoable: bool = False
     slim: bool = False
     facts: Sequence["FactGroup"] = ()
     facts_kept: str = ""

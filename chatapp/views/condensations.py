@@ -129,6 +129,16 @@ def undo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) ->
 
 @require_POST
 @signed_in
+def redo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """Hide again what a condensation hid before it was undone."""
+    conversation = resting_conversation(request, pk)
+    attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
+    services.redo_condensation(condensation=attempt)
+    return announce(request, conversation)
+
+
+@require_POST
+@signed_in
 def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
     """Go back to before the condensation."""
     conversation = resting_conversation(request, pk)

@@ -1,4 +1,4 @@
-"""Condense, truncate, clear, rewind and undo as tags on messages that are never removed.
+"""Condense, truncate, clear, rewind, undo and redo as tags on messages that are never removed.
 
 A summary or marker stands after the last message it hides, and is *in force* until it is undone
 or rewound. Every operation returns a new history; :func:`effective_history` derives the view.
@@ -11,6 +11,7 @@ from condense.history.hiding import (
     Truncation,
     hide_behind,
     plan_truncation,
+    redo,
     replace_hidden,
     truncate,
     undo,
@@ -26,6 +27,7 @@ __all__ = [
     "hide_behind",
     "messages_since_last_summary",
     "plan_truncation",
+    "redo",
     "replace_hidden",
     "rewind",
     "truncate",

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from condense.errors import NothingToCondense, UndoRefused, UnknownMessage
+from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
 from condense.history.clearing import clear_results
 from condense.history.effective import InForce, effective_history
@@ -41,9 +41,10 @@ def hide_behind(
     if unknown := ids - {message.id for message in messages}:
         raise UnknownMessage(f"No message {min(unknown)!r} is in this history.")
     effective = effective_history(messages)
-    targets = {message.id for message in effective if message.id in ids}
-    if not targets:
+    there = tuple(message.id for message in effective if message.id in ids)
+    if not there:
         raise NothingToCondense("None of the messages to hide is visible to the model.")
+    targets, made = frozenset(there), made.with_tags(hides=there)
     summaries = InForce.of(messages).summaries if made.is_summary else frozenset()
     parent = _parent(made.tags)
 
@@ -129,6 +130,35 @@ def undo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
         raise UndoRefused("A later condensation or truncation hides this one: undo that one first.")
     back = (_without(message, made_id, undone=message is made) for message in messages)
     return unbind(back, lambda one: one.seq > made.seq)
+
+
+def redo(messages: Sequence[Message], made_id: str) -> tuple[Message, ...]:
+    """Take an undo back: what ``made_id`` names stands again for what it hid or cleared.
+
+    What was written since stays behind it. Raises UnknownMessage when nothing here has that id, and
+    RedoRefused unless it was undone, all that it hid is visible again, and nothing else has come
+    to stand between.
+    """
+    made = next((message for message in messages if made_id in _names(message.tags)), None)
+    if made is None:
+        raise UnknownMessage(f"No condensation, truncation or clearing is {made_id!r} here.")
+    if not made.tags.undone or made.tags.rewind_parent is not None:
+        raise RedoRefused("Only what was undone can be redone.")
+    hides, parent = frozenset(made.tags.hides), _parent(made.tags)
+    visible = [message.id for message in effective_history(messages)]
+    places = [place for place, id_ in enumerate(visible) if id_ in hides]
+    between = places[-1] - places[0] + 1 if places and parent else len(places)
+    if not places or not len(hides) == len(places) == between:
+        raise RedoRefused("Not all that it hid is visible, or something else stands there now.")
+    first = next(message for message in messages if message.id == visible[places[0]])
+
+    def again(message: Message) -> Message:
+        if message is made:
+            return message.with_tags(undone=False)
+        return message.with_tags(**parent) if message.id in hides else message
+
+    unbound = unbind(messages, lambda one: one.order > first.order and one.id not in hides)
+    return tuple(map(again, unbound))
 
 
 def _names(tags: Tags) -> tuple[str | None, ...]:

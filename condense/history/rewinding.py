@@ -59,14 +59,12 @@ def _name_again(messages: tuple[Message, ...], made: Message) -> tuple[Message, 
     """
     name = "condense" if made.is_summary else "truncation"
     made_id = getattr(made.tags, f"{name}_id")
-    in_force = InForce.of(messages)
-    end = next(index for index, message in enumerate(messages) if message.id == made.id)
+    in_force, hides = InForce.of(messages), frozenset(made.tags.hides)
 
     def named(message: Message) -> Message:
         is_shown = not (message.taken_back or in_force.hide(message))
-        was_hidden = getattr(message.tags, f"{name}_parent") is not None
-        if is_shown and was_hidden and message.seq < made.seq:
+        if is_shown and message.id in hides:
             return message.with_tags(**{f"{name}_parent": made_id})
         return message
 
-    return (*map(named, messages[:end]), *messages[end:])
+    return tuple(map(named, messages))

@@ -1,6 +1,7 @@
 """The store says in queries what ``condense.history`` says on values."""
 
 import uuid
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -27,7 +28,8 @@ OPERATIONS = st.lists(
         st.tuples(st.just("clear"), st.integers(0, 3)),
         st.tuples(st.just("rewind"), st.integers(0, 30)),
         st.tuples(st.just("undo_rewind"), st.just(0)),
-        st.tuples(st.just("undo"), st.just(0)),
+        st.tuples(st.just("undo"), st.integers(0, 3)),
+        st.tuples(st.just("redo"), st.integers(0, 3)),
         st.tuples(st.just("edit"), st.integers(0, 30)),
         st.tuples(st.just("regenerate"), st.integers(0, 30)),
         st.tuples(st.just("switch"), st.integers(0, 30)),
@@ -102,7 +104,9 @@ class Twin:
             self.conversation.pk, reduction_of(truncation.marker, truncation.hidden)
         )
         self.history = tuple(
-            store.to_engine(row) if message is truncation.marker else message
+            store.to_engine(row).with_tags(hides=truncation.hidden)
+            if message is truncation.marker
+            else message
             for message in truncation.messages
         )
 
@@ -181,20 +185,34 @@ class Twin:
             first = min(gone, key=lambda message: message.seq)
             self.history = condense.rewind(self.history, first.id, rewind_id=record.pk.hex)
 
-    def undo(self, _argument: int) -> None:
-        """Take back the last summary or marker that the model sees."""
+    def undo(self, place: int) -> None:
+        """Take back a summary or marker that the model sees."""
         made = Message.objects.filter(conversation=self.conversation).effective()
-        row = next((m for m in made.reverse() if m.is_summary or m.is_marker), None)
-        if row:
+        if there := [*made.made_by_engine()]:
+            row = there[-1 - place % len(there)]
             hiding.undo_reduction(row)
-            made = row.condense_id or row.truncation_id or row.clear_id
-            assert made is not None
-            self.history = condense.undo(self.history, made.hex)
+            self.history = condense.undo(self.history, name_of(row))
+
+    def redo(self, place: int) -> None:
+        """Take an undo back, where that is possible."""
+        made = Message.objects.filter(conversation=self.conversation).made_by_engine()
+        if there := [*made.order_by("seq")]:
+            row = there[-1 - place % len(there)]
+            done = row.undone and not row.rewind_parent and hiding.redo_reduction(row)
+            with nullcontext() if done else pytest.raises(condense.RedoRefused):
+                self.history = condense.redo(self.history, name_of(row))
 
     def agree(self) -> bool:
         """Whether the model sees the same on both sides."""
         stored = store.read_effective(self.conversation.pk)
         return seen(stored) == seen(condense.effective_history(self.history))
+
+
+def name_of(made: Message) -> str:
+    """Return what a summary or marker is called by the engine."""
+    name = made.condense_id or made.truncation_id or made.clear_id
+    assert name is not None
+    return name.hex
 
 
 def seen(history: tuple[condense.Message, ...]) -> list[tuple[int, bool, Any]]:

@@ -31,6 +31,7 @@ STEPS: dict[str, tuple[st.SearchStrategy[object], ...]] = {
     "unpin": (PLACES,),
     "shrink": (st.sampled_from(RUNGS), st.booleans()),
     "undo_condensation": (),
+    "redo_condensation": (),
     "rewind": (PLACES,),
     "undo_rewind": (),
     "edit": (PLACES,),
@@ -104,6 +105,11 @@ class Somebody:
         made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
         if (last := made.order_by("-started_at").first()) is not None:
             services.undo_condensation(condensation=last)
+
+    def redo_condensation(self) -> None:
+        undone = Condensation.objects.filter(conversation=self.conversation, status="undone")
+        if (last := undone.order_by("-started_at").first()) is not None:
+            services.redo_condensation(condensation=last)
 
     def rewind(self, place: int) -> None:
         if seqs := self.places():
