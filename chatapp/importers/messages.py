@@ -3,25 +3,23 @@
 A file is a JSON list of messages or an object with such a list as ``messages``, gzipped or not.
 """
 
-import gzip
 import itertools
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import ijson
 
-from chatapp.importers import Problem, TranscriptItem
+from chatapp.exchange import Piece, Problem
+from chatapp.exchange.files import opened
 
 # Bytes of unpacked JSON between two messages; more is no transcript, or a trap.
 MAX_GAP = 64 * 1024 * 1024
 
 # Levels; what lies deeper could be neither stored nor sent.
 MAX_DEPTH = 200
-
-_GZIP_MAGIC = b"\x1f\x8b"
 
 # Where the messages are, told by how the file begins.
 _PREFIXES = {"start_array": "item", "start_map": "messages.item"}
@@ -31,19 +29,16 @@ class _Unusable(Exception):
     """The text says what is wrong with an item or with the file."""
 
 
-def read_transcript(path: Path) -> Iterator[TranscriptItem]:
+def read_transcript(path: Path) -> Iterator[Piece]:
     """Yield the file's messages in order, and a Problem for each item that can't be used.
 
     What comes before a break in the file is kept. Raises OSError when it can't be opened.
     """
-    with path.open("rb") as raw:
-        packed = raw.read(2) == _GZIP_MAGIC
-        raw.seek(0)
-        with gzip.open(raw) if packed else raw as file:
-            yield from _read_file(_BoundedFile(cast(BinaryIO, file)))
+    with opened(path) as file:
+        yield from _read_file(_BoundedFile(file))
 
 
-def _read_file(file: "_BoundedFile") -> Iterator[TranscriptItem]:
+def _read_file(file: "_BoundedFile") -> Iterator[Piece]:
     index = 0
     try:
         for index, item in enumerate(_parse(file), start=1):
@@ -103,7 +98,7 @@ def _words_of(error: ijson.JSONError) -> str:
     return f" ({match[1].strip()})" if match else ""
 
 
-def _check_item(index: int, item: Any) -> Iterator[TranscriptItem]:
+def _check_item(index: int, item: Any) -> Iterator[Piece]:
     """Yield the message with the blocks that can be used, and a problem for each other one."""
     try:
         message = _check_message(item)

@@ -18,6 +18,7 @@
 ``calls``          what was asked and run: ModelCall, ToolRun
 ``spending``       what calls may cost, and have cost: Spending
 ``servers``        programs of others that have tools: McpServer
+``sources``        where a conversation came from that was imported: Source
 ``message_index``  which messages have the words that somebody looks for
 """
 
@@ -36,6 +37,7 @@ from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation
 from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.servers import McpServer
+from chatapp.models.sources import Source
 from chatapp.models.tokens import ApiToken
 from chatapp.models.turns import Rewind, Turn
 
@@ -61,6 +63,7 @@ __all__ = [
     "Rewind",
     "SavedCommand",
     "SignInToken",
+    "Source",
     "ToolRun",
     "Turn",
     "message_index",

@@ -5,10 +5,8 @@
 ``attachments``    files that go with a message, until it is sent
 ``uploads``        what such a file is, told from its bytes
 ``commands``       what a person can type after a slash
-``exports``        a conversation as a file
 ``leftovers``      what a turn left open when it ended
 ``again``          a turn without a new message: tried again, continued, answered anew
-``imports``        a transcript file becomes a conversation
 ``forks``          a conversation that goes on twice from one place
 ``files``          the files of a workspace, put in and taken out
 ``queue``          messages that wait for what runs
@@ -63,7 +61,6 @@ from chatapp.services.conversations import (
     start_conversation,
 )
 from chatapp.services.errors import Refused, Unclear, saving
-from chatapp.services.exports import export_messages
 from chatapp.services.files import MAX_LISTED, import_files, list_workspace, pack_workspace
 from chatapp.services.forks import fork_conversation
 from chatapp.services.history import (
@@ -78,7 +75,6 @@ from chatapp.services.history import (
     undo_condensation,
     undo_rewind,
 )
-from chatapp.services.imports import Imported, import_conversation
 from chatapp.services.leftovers import close_titles, has_unfinished
 from chatapp.services.pins import pin_message, unpin_message
 from chatapp.services.questions import ANSWER, answer_question
@@ -116,7 +112,6 @@ __all__ = [
     "RESERVED",
     "SAMPLES",
     "Brought",
-    "Imported",
     "Preview",
     "Refused",
     "Unclear",
@@ -138,7 +133,6 @@ __all__ = [
     "decide",
     "delete_conversation",
     "directive_in",
-    "export_messages",
     "files_to_bring_back",
     "find_attachments",
     "find_queued",
@@ -148,7 +142,6 @@ __all__ = [
     "has_unfinished",
     "holder_of_api_token",
     "holder_of_sign_in_token",
-    "import_conversation",
     "import_files",
     "is_alone",
     "is_built_in",

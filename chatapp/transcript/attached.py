@@ -12,6 +12,8 @@ from chatapp.tools.media import is_image
 
 # Characters of a file on the page; the rest is fetched on request.
 SHOWN = 10_000
+# What is larger was never counted.
+MOST = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +81,4 @@ def _name(said: Mapping[str, Any], default: str) -> str:
 
 def _number(said: Mapping[str, Any], name: str) -> int | None:
     value = said.get(name)
-    return value if type(value) is int and value > 0 else None
+    return value if type(value) is int and 0 < value <= MOST else None

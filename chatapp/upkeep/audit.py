@@ -234,17 +234,22 @@ def _changed_texts(
 
 def export(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, with what its digests stand for, for others to check it."""
-    entries = list(conversation.audit_entries.in_order())
-    known = {name for entry in entries for name in entry.openings}
+    told = chain_of(conversation)
+    known = {name for entry in told["entries"] for name in entry["openings"]}
     rows = Message.objects.filter(conversation=conversation).order_by("seq")
     said = rows.values_list("seq", "role", "content")
     contents = {audit.message_name(seq): audit.said(role, one) for seq, role, one in said}
     contents |= {name: row.contents() for name, row in _records(conversation).items()}
+    return {**told, "contents": {name: one for name, one in contents.items() if name in known}}
+
+
+def chain_of(conversation: Conversation) -> dict[str, Any]:
+    """Return a chain as JSON, without what its digests stand for."""
+    entries = conversation.audit_entries.in_order()
     return {
         "format": chain.FORMAT,
         "conversation": str(conversation.pk),
         "entries": [_exported(entry) for entry in entries],
-        "contents": {name: one for name, one in contents.items() if name in known},
     }
 
 

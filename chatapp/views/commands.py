@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp import services
 from chatapp.composing import Command, find_paths
 from chatapp.context.toolboxes import workspace_of
+from chatapp.exchange import write_record
 from chatapp.tools.workspace import Workspace
 from chatapp.views.common import Request, own_conversation, signed_in
 
@@ -76,9 +77,9 @@ def complete_path(request: Request, pk: uuid.UUID) -> JsonResponse:
 @require_GET
 @signed_in
 def export_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Return all messages as a JSON file."""
+    """Return the conversation with all that is on record of it as a JSON file."""
     conversation = own_conversation(request, pk)
-    written = services.export_messages(conversation)
+    written = write_record(conversation)
     answer = HttpResponse(written, content_type="application/json")
     name = slugify(str(conversation))[:60] or "conversation"
     answer["Content-Disposition"] = content_disposition_header(True, f"{name}.json")

@@ -1,16 +1,17 @@
 """``manage.py import_transcript FILE``: a recorded session becomes a conversation."""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, override
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-import condense
 from chatapp import services
-from chatapp.importers import Importer, Problem, list_formats, load_importer
+from chatapp.exchange import load_conversation
+from chatapp.exchange.files import digest_of
+from chatapp.importers import list_formats, load_importer
+from chatapp.models import Source
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
 PROBLEMS_SHOWN = 20
@@ -36,17 +37,18 @@ class Command(BaseCommand):
     ) -> None:
         if not file.is_file():
             raise CommandError(f"There is no file {file}.")
-        problems: list[Problem] = []
+        source = Source(form=format, name=file.name, digest=digest_of(file))
         try:
-            imported = services.import_conversation(
+            imported = load_conversation(
+                load_importer(format).read_transcript(file),
                 owner=self._owner(user),
-                title=title or file.name.split(".")[0],
-                messages=_usable(load_importer(format), file, problems),
+                source=source,
+                title=title or "",
             )
         except services.Refused as reason:
-            self._report(problems)
+            self._report(source)
             raise CommandError(str(reason)) from reason
-        self._report(problems)
+        self._report(source)
         self.stdout.write(
             f"Imported {imported.messages} messages as conversation {imported.conversation.pk}, "
             f"answered by the profile {imported.profile}."
@@ -60,18 +62,8 @@ class Command(BaseCommand):
             raise CommandError(f"There is no user {name!r}.")
         return user
 
-    def _report(self, problems: list[Problem]) -> None:
-        for problem in problems[:PROBLEMS_SHOWN]:
-            self.stderr.write(f"Not used: item {problem.index}: {problem.reason}")
-        if len(problems) > PROBLEMS_SHOWN:
-            self.stderr.write(f"… and {len(problems) - PROBLEMS_SHOWN} more.")
-
-
-def _usable(importer: Importer, file: Path, problems: list[Problem]) -> Iterator[condense.Message]:
-    """Yield the file's messages; what can't be used is added to ``problems``."""
-    for item in importer.read_transcript(file):
-        if isinstance(item, Problem):
-            problems.append(item)
-        else:
-            pinned = bool(item.pop("pinned", False))
-            yield condense.Message.from_api(item).with_tags(pinned=pinned)
+    def _report(self, source: Source) -> None:
+        for problem in source.problems[:PROBLEMS_SHOWN]:
+            self.stderr.write(f"Not used: item {problem['index']}: {problem['reason']}")
+        if source.unused > PROBLEMS_SHOWN:
+            self.stderr.write(f"… and {source.unused - PROBLEMS_SHOWN} more.")

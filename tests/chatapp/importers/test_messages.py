@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import condense
+from chatapp.exchange import Problem
 from chatapp.importers import messages as transcripts
-from chatapp.importers.messages import Problem, read_transcript
+from chatapp.importers.messages import read_transcript
 
 HELLO = {"role": "user", "content": "Hello"}
 REPLY = {

@@ -12,7 +12,8 @@ from django.core.management import call_command
 import condense
 from chatapp import services
 from chatapp.context.pins import find_broken
-from chatapp.models import Conversation, Message, Pin, Profile, Turn, hiding, store
+from chatapp.exchange import write_record
+from chatapp.models import Conversation, Message, Pin, Profile, Source, Turn, hiding, store
 from chatapp.upkeep import audit
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, reduction_of, summarise
@@ -222,13 +223,15 @@ def test_pins_outlive_export_and_import(
     carrying(conversation, first, second)
     file = tmp_path / "talk.json"
     for _ in range(2):
-        file.write_bytes(b"".join(services.export_messages(conversation)))
-        call_command("import_transcript", file, user="alice", stdout=StringIO())
-        conversation = Conversation.objects.filter(owner=alice).latest("created_at")
+        file.write_bytes(b"".join(write_record(conversation)))
+        options = {"user": "alice", "format": "palimpsest", "stdout": StringIO()}
+        call_command("import_transcript", file, **options)
+        conversation = Source.objects.latest("imported_at").conversation
         pin = conversation.pins.get()
         assert pin.holds
         assert pin.message.content == first.content
-        assert pins(conversation) == [1]
+        assert conversation.messages.get(pinned=True).seq == 1
+        assert find_broken(conversation.pk, store.read_effective(conversation.pk)) == ""
         assert problems(conversation) == []
 
 

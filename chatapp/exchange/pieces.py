@@ -1,0 +1,29 @@
+"""What a file of recorded messages is read as, whatever its form."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What could not be used: the ``index`` of the item, from 1, and the reason as a sentence."""
+
+    index: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a file has beside its messages: an item of a ``section`` of docs/export.md."""
+
+    section: str
+    item: dict[str, Any]
+
+
+class Unusable(Exception):
+    """The text says why a file as a whole is not imported."""
+
+
+# A message has ``role`` and ``content`` as condense.Message.from_api takes them, and what else
+# docs/export.md says of messages where it is known.
+Piece = dict[str, Any] | Beside | Problem

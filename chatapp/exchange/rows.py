@@ -1,0 +1,120 @@
+"""Pieces become rows that fit each other; what does not fit is named."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db import models
+
+import condense
+from chatapp.context import budgets
+from chatapp.exchange import columns
+from chatapp.exchange.pieces import Unusable
+from chatapp.exchange.tables import MESSAGES, TABLES, Table, renamed
+from chatapp.models import Conversation, Message, store
+
+# Of the random keys of one file's rows, in bits: the rest of each is the row's number.
+_NUMBERED = 32
+_BY_SECTION = {table.section: table for table in TABLES}
+
+
+class Rows:
+    """Makes the rows of one conversation, whose keys follow from their numbers in the file.
+
+    So a row can name another that is not made yet; ``check`` says whether all that are named are.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        """Begin with nothing made."""
+        self.conversation = conversation
+        self.messages: dict[int, int] = {}
+        self._base = uuid.uuid4().int >> _NUMBERED << _NUMBERED
+        self._made = Counter[str]()
+        self._named = Counter[str]()
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What messages are called in texts here, by what the file calls them."""
+        return {str(seq): str(pk) for seq, pk in self.messages.items()}
+
+    def message(self, seq: int, item: Mapping[str, Any]) -> Message:
+        """Return the row of message ``seq``; raise Unusable."""
+        told = {"seq": seq, "position": seq, **item, "cleared": {}}
+        values = self._values(_BY_SECTION[MESSAGES], told, f"Message {seq}", {})
+        if values["seq"] != seq or not 1 <= values["position"] <= seq:
+            raise Unusable(f"Message {seq} stands where it can't.")
+        said = condense.Message.from_api({"role": values["role"], "content": values["content"]})
+        values |= store.columns_of(said)
+        if "seq" not in item:
+            values["tokens"] = condense.count_message(said, budgets.COUNTER)
+        self._made[MESSAGES] += 1
+        return Message(conversation=self.conversation, **values)
+
+    def of(self, section: str, items: Sequence[Mapping[str, Any]]) -> Iterator[models.Model]:
+        """Yield the rows of a section; raise Unusable."""
+        table = _BY_SECTION[section]
+        names = self.names
+        for number, item in enumerate(items, 1):
+            where = f"Item {number} of {section}"
+            if item.get("number", number) != number:
+                raise Unusable(f"{where} has another number.")
+            values = self._values(table, item, where, names)
+            yield table.model(**values, **self._own(table, number))
+            self._made[section] += 1
+
+    def cleared(self, lines: Any) -> dict[str, dict[str, str]]:
+        """Return the lines that stand for results, by the keys of their messages."""
+        try:
+            told = renamed({"cleared": lines}, self.names)["cleared"]
+            found = {
+                name: {str(one): str(said) for one, said in of.items()} for name, of in told.items()
+            }
+        except AttributeError as error:
+            raise Unusable("What stands in place of cleared results is not readable.") from error
+        return found
+
+    def check(self) -> None:
+        """Raise Unusable where a row names one that there is not."""
+        for section, highest in self._named.items():
+            if highest > self._made[section]:
+                raise Unusable(f"Item {highest} of {section} is named, and missing.")
+
+    def _own(self, table: Table, number: int) -> dict[str, Any]:
+        """Return what a row has that the file does not say."""
+        own: dict[str, Any] = {}
+        if table.within == "conversation":
+            own["conversation"] = self.conversation
+        if isinstance(table.model._meta.pk, models.UUIDField):  # noqa: SLF001 - Django's documented API
+            own["pk"] = self._key(number)
+        return own
+
+    def _values(
+        self, table: Table, item: Mapping[str, Any], where: str, names: Mapping[str, str]
+    ) -> dict[str, Any]:
+        try:
+            told = renamed({**item}, names)
+            values = {
+                name: columns.read(column, told[name]) if name in told else columns.missing(column)
+                for name, column in table.columns.items()
+            }
+            for name, section in table.references.items():
+                values[table.attribute(name)] = self._reference(section, item.get(name))
+                if values[table.attribute(name)] is None and not table.may_lack(name):
+                    raise Unusable(f"{name} is missing.")
+        except (*columns.WRONG, Unusable) as error:
+            reason = error if isinstance(error, Unusable) else "it is not what it has to be."
+            raise Unusable(f"{where}: {reason}") from error
+        return values
+
+    def _reference(self, section: str, number: Any) -> Any:
+        """Return the key of the row that has this number."""
+        if number is None:
+            return None
+        if type(number) is not int or not 0 < number < 2**_NUMBERED:
+            raise Unusable(f"what it names of {section} is no number.")
+        self._named[section] = max(number, self._named[section])
+        return self.messages.get(number) if section == MESSAGES else self._key(number)
+
+    def _key(self, number: int) -> uuid.UUID:
+        return uuid.UUID(int=self._base + number)

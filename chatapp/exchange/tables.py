@@ -1,0 +1,131 @@
+"""What a conversation's record is made of; docs/export.md says the same to others.
+
+A column that is added to a model is part of its section without a word here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+from django.db import models
+
+import condense
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Fork,
+    Message,
+    ModelCall,
+    Pin,
+    Question,
+    Rewind,
+    ToolRun,
+    Turn,
+)
+
+# Stands in each file; one that has to be read otherwise gets another name.
+FORMAT = "palimpsest conversation 1"
+
+MESSAGES = "messages"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A section of the file: the rows of a model, in the ``order`` in which they are numbered.
+
+    ``references`` lead from a column to the section whose numbers stand in it. What is ``left_out``
+    belongs to this server, or follows from the rest.
+    """
+
+    section: str
+    model: type[models.Model]
+    order: tuple[str, ...] = ("pk",)
+    within: str = "conversation"
+    references: Mapping[str, str] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
+
+    @cached_property
+    def columns(self) -> dict[str, "models.Field[Any, Any]"]:
+        """The columns that are written as they are, by their names."""
+        own = self.model._meta.concrete_fields  # noqa: SLF001 - Django's documented API
+        skipped = {*self.left_out, *self.references}
+        return {
+            one.name: one
+            for one in own
+            if not (one.primary_key or one.is_relation or one.name in skipped)
+        }
+
+    def attribute(self, reference: str) -> str:
+        """Return where a row keeps the key of what it refers to."""
+        return str(self._refers(reference).attname)
+
+    def may_lack(self, reference: str) -> bool:
+        """Whether a row need not refer to anything there."""
+        return bool(self._refers(reference).null)
+
+    def _refers(self, reference: str) -> "models.Field[Any, Any]":
+        found = self.model._meta.get_field(reference)  # noqa: SLF001 - Django's documented API
+        return cast("models.Field[Any, Any]", found)
+
+    def rows_of(self, conversation: Conversation) -> "models.QuerySet[Any]":
+        """Return a conversation's rows in their order."""
+        rows: models.QuerySet[Any] = models.QuerySet(self.model)
+        return rows.filter(**{self.within: conversation.pk}).order_by(*self.order)
+
+
+def renamed(item: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return an item with other names for the messages that its values name."""
+    if cleared := item.get("cleared"):
+        item["cleared"] = {names[one]: lines for one, lines in cleared.items() if one in names}
+    if item.get("condense_id") or item.get("truncation_id"):
+        item["content"] = with_names(item["content"], names)
+    if receipt := item.get("receipt"):
+        item["receipt"] = [{**one, "source": names.get(one["source"], "")} for one in receipt]
+    return item
+
+
+def with_names(content: Any, names: Mapping[str, str]) -> Any:
+    """Return what a summary or a marker says, with other names for the messages it carries."""
+    said = condense.Message("user", condense.content_from_api(content))
+    return condense.content_to_api(condense.readdress_pins(said, names).content)
+
+
+TABLES = (
+    Table(
+        MESSAGES,
+        Message,
+        order=("seq",),
+        references={"turn": "turns", "rewind_parent": "rewinds"},
+        left_out=frozenset({"results", "holds_results"}),
+    ),
+    Table(
+        "turns",
+        Turn,
+        order=("started_at", "pk"),
+        references={"rewind_parent": "rewinds"},
+        left_out=frozenset({"nonce", "owner", "heartbeat_at", "doing"}),
+    ),
+    Table(
+        "rewinds",
+        Rewind,
+        order=("created_at", "pk"),
+        references={"brings_back": "rewinds", "rewind_parent": "rewinds"},
+        left_out=frozenset({"files_before"}),
+    ),
+    Table(
+        "condensations",
+        Condensation,
+        order=("started_at", "pk"),
+        references={"turn": "turns", "message": MESSAGES, "rewind_parent": "rewinds"},
+    ),
+    Table(
+        "calls",
+        ModelCall,
+        references={"turn": "turns", "message": MESSAGES, "condensation": "condensations"},
+    ),
+    Table("tool_runs", ToolRun, within="turn__conversation", references={"turn": "turns"}),
+    Table("questions", Question, within="turn__conversation", references={"turn": "turns"}),
+    Table("forks", Fork, order=("created_at", "pk")),
+    Table("pins", Pin, order=("seq",), references={"message": MESSAGES}),
+)

@@ -1,0 +1,78 @@
+"""A conversation as a file, with all that is on record of it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from chatapp.exchange import columns
+from chatapp.exchange.tables import FORMAT, MESSAGES, TABLES, Table, renamed
+from chatapp.models import Conversation, Source
+from chatapp.providers import wire
+from chatapp.upkeep import audit
+
+BATCH = 200
+
+# By section: the number in the file of each row, by its key.
+Numbers = Mapping[str, Mapping[Any, int]]
+
+
+def write_record(conversation: Conversation) -> Iterator[bytes]:
+    """Yield JSON as docs/export.md has it: messages, and all that became of them.
+
+    What is begun meanwhile is no part of it.
+    """
+    numbers = {table.section: _numbers(table, conversation) for table in TABLES}
+    head = {
+        "format": FORMAT,
+        "exported_at": columns.write(timezone.now()),
+        "conversation": {
+            "id": str(conversation.pk),
+            "title": conversation.title,
+            "created_at": columns.write(conversation.created_at),
+            "system_prompt": conversation.system_prompt,
+        },
+    }
+    yield wire.encode(head)[:-1]
+    for table in TABLES:
+        yield f',\n"{table.section}":['.encode()
+        for index, item in enumerate(_items(table, conversation, numbers)):
+            yield (b",\n" if index else b"\n") + wire.encode(item)
+        yield b"]"
+    yield b',\n"chains":' + wire.encode(_chains(conversation)) + b"}\n"
+
+
+def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
+    """Return the number that each row has in the file: a message its own, the others from 1."""
+    rows = table.rows_of(conversation)
+    if table.section == MESSAGES:
+        return dict(rows.values_list("pk", "seq"))
+    return {pk: number for number, pk in enumerate(rows.values_list("pk", flat=True), 1)}
+
+
+def _items(table: Table, conversation: Conversation, numbers: Numbers) -> Iterator[dict[str, Any]]:
+    known = numbers[table.section]
+    names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES].items()}
+    rows = table.rows_of(conversation).values("pk", *table.columns, *table.references)
+    for row in rows.iterator(chunk_size=BATCH):
+        if row["pk"] in known:
+            yield renamed(_item(table, row, numbers), names)
+
+
+def _item(table: Table, row: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+    """Return a row as it is written: without what is empty, and with numbers for keys."""
+    told = {} if table.section == MESSAGES else {"number": numbers[table.section][row["pk"]]}
+    for name, column in table.columns.items():
+        value = columns.write(row[name])
+        if value != columns.empty(column):
+            told[name] = value
+    for name, section in table.references.items():
+        if (number := numbers[section].get(row[name])) is not None:
+            told[name] = number
+    return told
+
+
+def _chains(conversation: Conversation) -> list[dict[str, Any]]:
+    """Return the audit chains: those that the conversation came with, and its own."""
+    source = Source.objects.filter(conversation=conversation).first()
+    return [*(source.chains if source else ()), audit.chain_of(conversation)]

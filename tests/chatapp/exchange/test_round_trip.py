@@ -1,0 +1,142 @@
+"""A conversation that is exported and imported is the same, with all that is on record of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from chatapp import services
+from chatapp.models import Conversation, store
+from chatapp.upkeep import audit
+from tests.chatapp.audited import live_through, problems
+from tests.chatapp.exchange.lives import Life, read, said, write
+from tests.chatapp.models.test_store import seen
+
+PLACES = st.integers(0, 30)
+NAMES = (
+    *("say", "talk", "use_huge", "record", "truncate", "clear", "rewind", "undo_rewind", "undo"),
+    *("undo_on_record", "redo", "fork", "edit", "regenerate", "switch", "pin", "condense"),
+)
+LIVES = st.lists(
+    st.one_of(
+        *(st.tuples(st.just(name), PLACES) for name in NAMES),
+        st.tuples(st.just("use_tool"), st.booleans()),
+        st.tuples(st.just("say"), st.integers(1, 4)),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+@settings(
+    max_examples=80,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    report_multiple_bugs=False,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(happenings=LIVES)
+def test_what_is_exported_imported_and_exported_is_equal(
+    alice: User, bob: User, tmp_path: Path, happenings: list[tuple[str, Any]]
+) -> None:
+    """Whatever happened, also for another user; the model sees the same, and the record holds."""
+    life = Life(alice)
+    life.say(2)
+    for name, place in happenings:
+        life.do(name, place)
+    first = write(life.conversation)
+    made = read(first, bob, tmp_path).conversation
+    second = write(made)
+    assert said(second) == said(first)
+    assert json.loads(second)["chains"][:-1] == json.loads(first)["chains"]
+    assert as_sent(made) == as_sent(life.conversation)
+    assert problems(made) == []
+
+
+def as_sent(conversation: Conversation) -> list[Any]:
+    """Return what the model sees of a conversation; a result that was cleared is a line there."""
+    return seen(store.read_effective(conversation.pk))
+
+
+def test_everything_that_goes_on_record_is_there(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """Condensations, facts put back, rewinds, edits, answers: nothing is lost on the way."""
+    live_through(conversation)
+    first = write(conversation)
+    told = json.loads(first)
+    assert {name for name, one in told.items() if one == []} == {
+        "calls",
+        "tool_runs",
+        "forks",
+        "pins",
+    }
+    made = read(first, conversation.owner, tmp_path).conversation
+    assert said(write(made)) == said(first)
+    assert made.pk != conversation.pk
+    verdict = audit.verify(made)
+    records = ("condensations", "rewinds", "questions", "pins")
+    assert (verdict.problems, verdict.waiting) == ([], 0)
+    assert verdict.entries == 1 + sum(len(told[name]) for name in records)
+
+
+def test_the_chain_that_a_conversation_came_with_is_kept_as_evidence(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """Its own begins with the import."""
+    live_through(conversation)
+    first = write(conversation)
+    made = read(first, conversation.owner, tmp_path).conversation
+    chains = json.loads(write(made))["chains"]
+    assert chains[0] == audit.chain_of(conversation)
+    assert chains[1]["conversation"] == str(made.pk)
+    beginning = json.loads(chains[1]["entries"][0]["payload"])
+    assert beginning["imported"]["chains"] == 1
+
+
+def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> None:
+    """Neither keys, nor what tools may do, nor where files lie."""
+    assert conversation.profile
+    conversation.profile.set_key("sk-secret")
+    conversation.profile.save()
+    services.decide(
+        conversation=conversation, policies={"run_command": "always"}, system="Be brief."
+    )
+    written = write(conversation).decode()
+    assert "Be brief." in written
+    for secret in ("sk-secret", "run_command", "workspace", conversation.profile.encrypted_key):
+        assert secret not in written
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "waiting"])
+def test_what_ran_when_it_was_exported_has_ended_here(
+    conversation: Conversation, tmp_path: Path, status: str
+) -> None:
+    """Nobody works on it."""
+    conversation.turns.create(status=status)
+    life = Life(conversation.owner)
+    life.conversation = conversation
+    life.say(2)
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    (turn,) = made.turns.all()
+    assert (turn.status, turn.is_over) == ("interrupted", True)
+
+
+def test_the_example_of_the_guide_is_a_conversation(alice: User, tmp_path: Path) -> None:
+    """With a summary that hides what it stands for."""
+    guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
+    example = guide.split("```json\n")[1].split("```")[0]
+    made = read(example.encode(), alice, tmp_path).conversation
+    assert [one.seq for one in store.read_effective(made.pk)] == [3]
+    assert said(write(made)) == said(example.encode())
+
+
+def test_the_guide_names_every_section_and_no_other(conversation: Conversation) -> None:
+    """As they are written."""
+    guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
+    named = [line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")]
+    assert named == [*json.loads(write(conversation))]
