@@ -1,5 +1,7 @@
 """What stands beside people's words in a message: files as text, images, and the surroundings.
 
+A message may also be nothing but what was pinned beside the talk: a rule, or a quote from it.
+
 Each block says under ``condense.BESIDE`` what it is, for the page; the model reads a file between
 two tags that nothing in it can end.
 """
@@ -10,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import condense
 
 FILE, IMAGE, COMMAND = "file", "image", "command"
+RULE, QUOTE = "rule", "quote"
 
 
 def environment_block(text: str) -> condense.TextBlock:
@@ -19,7 +22,7 @@ def environment_block(text: str) -> condense.TextBlock:
 
 def file_block(name: str, text: str, **facts: object) -> condense.TextBlock:
     """Return a file as the model reads it; ``facts`` are for the page."""
-    tag = _tag_for(text)
+    tag = _tag_for(text, "file")
     shown = html.escape(" ".join(name.split()))
     written = f'<{tag} name="{shown}">\n{text}\n</{tag}>'
     return condense.TextBlock(written, {condense.BESIDE: {"kind": FILE, "name": name, **facts}})
@@ -34,6 +37,27 @@ def image_block(name: str, image: condense.ImageBlock, **facts: object) -> conde
 def command_block(name: str, directive: str) -> condense.TextBlock:
     """Return what a command stands for, which every condensation keeps."""
     return condense.TextBlock(directive, {condense.BESIDE: {"kind": COMMAND, "name": name}})
+
+
+def rule_block(text: str) -> condense.TextBlock:
+    """Return a rule of the user's own as the model reads it, word for word."""
+    tag = _tag_for(text, "pinned_rule")
+    written = f"<{tag}>\n{text}\n</{tag}>"
+    return condense.TextBlock(written, {condense.BESIDE: {"kind": RULE}})
+
+
+def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
+    """Return a passage of message ``seq`` as the model reads it, word for word."""
+    tag = _tag_for(text, "pinned_quote")
+    written = f'<{tag} from="{role}">\n{text}\n</{tag}>'
+    said = {"kind": QUOTE, "role": role, "seq": seq}
+    return condense.TextBlock(written, {condense.BESIDE: said})
+
+
+def stands_alone(message: condense.Message) -> bool:
+    """Whether a message is a rule or a quote that was pinned, and no part of the talk."""
+    kinds = [condense.beside_of(block).get("kind") for block in message.blocks]
+    return len(kinds) == 1 and kinds[0] in {RULE, QUOTE}
 
 
 def is_file(block: condense.Block) -> bool:
@@ -67,10 +91,10 @@ def names_of(blocks: Iterable[condense.Block]) -> str:
     return ", ".join(str(condense.beside_of(block).get("name", "")) for block in blocks)
 
 
-def _tag_for(text: str) -> str:
-    """Return a tag that does not occur in the text, so that nothing in it ends the file."""
-    lowered, tag, number = text.casefold(), "file", 1
+def _tag_for(text: str, name: str) -> str:
+    """Return a tag that does not occur in the text, so that nothing in it ends the block."""
+    lowered, tag, number = text.casefold(), name, 1
     while f"</{tag}" in lowered:
         number += 1
-        tag = f"file-{number}"
+        tag = f"{name}-{number}"
     return tag

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 import condense
+from chatapp.agent.beside import stands_alone
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, store
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.models.store import columns_of, mark_changed, next_seq
@@ -160,8 +161,14 @@ def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind
 
 
 def rewindable(conversation_id: uuid.UUID, to_seq: int) -> MessageQuerySet:
-    """Return the messages that a rewind to before message ``to_seq`` hides."""
-    return Message.objects.filter(conversation=conversation_id, seq__gte=to_seq, rewind_parent=None)
+    """Return the messages that a rewind to before message ``to_seq`` hides.
+
+    Rules and passages that were pinned since are no part of the talk, and stay.
+    """
+    later = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
+    pinned = later.filter(seq__gt=to_seq, pinned=True)
+    stay = [row.pk for row in pinned if stands_alone(store.to_engine(row))]
+    return later.filter(seq__gte=to_seq).exclude(pk__in=stay)
 
 
 def _take_along(record: Rewind) -> None:

@@ -76,7 +76,14 @@ from chatapp.services.history import (
     undo_rewind,
 )
 from chatapp.services.leftovers import close_titles, has_unfinished
-from chatapp.services.pins import pin_message, unpin_message
+from chatapp.services.pins import (
+    LONGEST_RULE,
+    pin_message,
+    pin_rule,
+    pin_selection,
+    unpin_message,
+    what_pins_take,
+)
 from chatapp.services.questions import ANSWER, answer_question
 from chatapp.services.queue import (
     change_queued,
@@ -107,6 +114,7 @@ from chatapp.services.workspaces import choose_workspace
 __all__ = [
     "ANSWER",
     "BUILT_IN",
+    "LONGEST_RULE",
     "MAX_LISTED",
     "NOTHING",
     "RESERVED",
@@ -159,6 +167,8 @@ __all__ = [
     "own_commands",
     "pack_workspace",
     "pin_message",
+    "pin_rule",
+    "pin_selection",
     "place_conversation",
     "preferences_of",
     "prepare_owner",
@@ -190,4 +200,5 @@ __all__ = [
     "undo_rewind",
     "unpin_message",
     "was_queued",
+    "what_pins_take",
 ]

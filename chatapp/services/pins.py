@@ -1,9 +1,17 @@
-"""Pins: messages that the model keeps word for word."""
+"""Pins: messages, passages of them, and rules that the model keeps word for word."""
+
+from dataclasses import dataclass
 
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+import condense
+from chatapp.agent.beside import quote_block, rule_block
+from chatapp.composing import find_passage
+from chatapp.context import budgets
 from chatapp.models import Conversation, Message, Pin, store
 from chatapp.models.pins import digest_of
 from chatapp.rendering.numbers import number
@@ -12,6 +20,23 @@ from chatapp.services.locks import lock, refuse_while_running
 
 # Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.
 MOST_PINNED = 25
+
+# Characters of a rule, and of what is selected.
+LONGEST_RULE = 20_000
+LONGEST_SELECTION = 100_000
+
+_MESSAGE_TAKES = gettext_lazy("This message takes about %(tokens)s tokens")
+_TEXT_TAKES = gettext_lazy("This text takes about %(tokens)s tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class PinsTake:
+    """The tokens that pins take, and may take in a window; 0 where no profile answers."""
+
+    tokens: int
+    most: int
+    window: int
+    percent: int = MOST_PINNED
 
 
 def pin_message(*, conversation: Conversation, seq: int) -> None:
@@ -25,9 +50,40 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
         if message.pinned:
             return
         refuse_while_running(own)
-        _refuse_if_too_large(own, message)
+        _refuse_if_too_large(own, message.tokens, _MESSAGE_TAKES)
         mark(message)
         store.note_record(own.pk)
+
+
+def pin_rule(*, conversation: Conversation, text: str) -> None:
+    """Have the model keep a rule word for word, from the end of the conversation on.
+
+    Nothing before it changes, so what a provider has cached of that holds.
+    """
+    # The lines of a form end as in Windows.
+    text = text.replace("\r\n", "\n")
+    if not text.strip():
+        raise Refused(_("There is no rule yet. Type it first."))
+    if len(text) > LONGEST_RULE:
+        raise Refused(_("A rule can have up to %s characters.") % number(LONGEST_RULE))
+    with lock(conversation) as own:
+        _append(own, rule_block(text))
+
+
+def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> None:
+    """Have the model keep what was selected of a message word for word, as it was written there.
+
+    It is said again at the end, so it may be a passage that the model does not see any more.
+    """
+    with lock(conversation) as own:
+        message = _find(own, seq)
+        blocks = store.to_engine(message).blocks
+        texts = (block.text for block in blocks if isinstance(block, condense.TextBlock))
+        passage = find_passage(texts, selected[:LONGEST_SELECTION])
+        if not passage:
+            words = _("This can't be found in the message's text. Select whole words of a passage.")
+            raise Refused(words)
+        _append(own, quote_block(passage, message.role, seq))
 
 
 def unpin_message(*, conversation: Conversation, seq: int) -> None:
@@ -53,6 +109,26 @@ def mark(message: Message) -> None:
         ).enter()
 
 
+def what_pins_take(conversation: Conversation) -> PinsTake:
+    """Return how much of the window pins take, and may take."""
+    pins = Pin.objects.in_force(conversation.pk)
+    window = conversation.profile.context_window if conversation.profile else 0
+    taken = pins.aggregate(sum=Sum("tokens", default=0))["sum"]
+    return PinsTake(taken, MOST_PINNED * window // 100, window)
+
+
+def _append(own: Conversation, block: condense.TextBlock) -> None:
+    """Put a pinned message at the end, unless the same is pinned already."""
+    message = condense.Message("user", (block,))
+    row = Message(role=Message.Role.USER, content=condense.content_to_api(message.content))
+    if Pin.objects.in_force(own.pk).filter(digest=digest_of(row)).exists():
+        return
+    refuse_while_running(own)
+    tokens = condense.count_message(message, budgets.COUNTER)
+    _refuse_if_too_large(own, tokens, _TEXT_TAKES)
+    mark(store.append_message(own.pk, message, tokens=tokens))
+
+
 def _find(conversation: Conversation, seq: int) -> Message:
     present = conversation.messages.written().filter(rewind_parent=None)
     message = present.filter(seq=seq).first()
@@ -61,24 +137,21 @@ def _find(conversation: Conversation, seq: int) -> Message:
     return message
 
 
-def _refuse_if_too_large(conversation: Conversation, message: Message) -> None:
-    profile = conversation.profile
-    if profile is None:
+def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: Promise) -> None:
+    take = what_pins_take(conversation)
+    if not take.window or take.tokens + tokens <= take.most:
         return
-    before = Pin.objects.in_force(conversation.pk).aggregate(sum=Sum("tokens", default=0))["sum"]
-    window = profile.context_window
-    if 100 * (before + message.tokens) <= MOST_PINNED * window:
-        return
+    words = _(
+        "%(takes)s, and what is pinned already %(before)s. "
+        "Pins may take %(most)s, which is %(percent)s %% of the window of %(window)s."
+    )
     raise Refused(
-        _(
-            "This message takes about %(tokens)s tokens, and what is pinned already %(before)s. "
-            "Pins may take %(most)s, which is %(percent)s %% of the window of %(window)s."
-        )
+        words
         % {
-            "tokens": number(message.tokens),
-            "before": number(before),
-            "most": number(MOST_PINNED * window // 100),
+            "takes": takes % {"tokens": number(tokens)},
+            "before": number(take.tokens),
+            "most": number(take.most),
             "percent": MOST_PINNED,
-            "window": number(window),
+            "window": number(take.window),
         }
     )

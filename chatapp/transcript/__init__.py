@@ -3,6 +3,7 @@
 ``rows``    what a row consists of
 ``parts``   a message's blocks, made ready to show
 ``attached`` files and images in a message
+``pinned``  what is pinned, one line each
 ``facts``   a receipt, ready to show
 ``labels``  triggers, reasons and outcomes in words
 ``attempts`` an attempt as one line of the history
@@ -37,6 +38,7 @@ from chatapp.transcript.page import (
     revision,
 )
 from chatapp.transcript.parts import kind_of_line
+from chatapp.transcript.pinned import PinLine, pin_lines
 from chatapp.transcript.record import Record, read_record
 from chatapp.transcript.rows import (
     Asked,
@@ -85,6 +87,7 @@ __all__ = [
     "NotePart",
     "Page",
     "Part",
+    "PinLine",
     "Record",
     "RewindRow",
     "Row",
@@ -110,6 +113,7 @@ __all__ = [
     "page_after",
     "page_around",
     "page_between",
+    "pin_lines",
     "read_descent",
     "read_record",
     "read_todo",

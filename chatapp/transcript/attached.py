@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.beside import COMMAND, is_file, text_of
+from chatapp.agent.beside import COMMAND, QUOTE, RULE, is_file, text_of
 from chatapp.tools.media import is_image
 
 # Characters of a file on the page; the rest is fetched on request.
@@ -56,9 +56,25 @@ class CommandPart:
     kind: ClassVar[str] = "command"
 
 
-def attached_part(index: int, block: condense.Block) -> FilePart | ImagePart | CommandPart | None:
+@dataclass(frozen=True, slots=True)
+class PinnedPart:
+    """A rule of the user's own, or a quote from message ``seq`` of somebody with this ``role``."""
+
+    text: str
+    seq: int = 0
+    role: str = ""
+    kind: ClassVar[str] = "pinned"
+
+
+BesidePart = FilePart | ImagePart | CommandPart | PinnedPart
+
+
+def attached_part(index: int, block: condense.Block) -> BesidePart | None:
     """Return how a block is shown, None for somebody's own words, and what is not at hand."""
     said = condense.beside_of(block)
+    if isinstance(block, condense.TextBlock) and said.get("kind") in {RULE, QUOTE}:
+        role = said.get("role")
+        return PinnedPart(text_of(block), _number(said, "seq") or 0, str(role or ""))
     if isinstance(block, condense.TextBlock) and said.get("kind") == COMMAND:
         return CommandPart(_name(said, _("Command")), text_of(block))
     if isinstance(block, condense.TextBlock) and is_file(block):

@@ -148,6 +148,7 @@ class Builder:
             hidden_by=self.hiders.of(message),
             rewindable=present,
             pinned=present and bool(message.pinned),
+            pinned_tokens=message.tokens,
             pinnable=present
             and not message.hidden
             and not (message.is_summary or message.is_marker),

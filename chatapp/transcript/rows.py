@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import condense
 from chatapp.models import Condensation, Rewind, Turn
-from chatapp.transcript.attached import CommandPart, FilePart, ImagePart
+from chatapp.transcript.attached import BesidePart
 from chatapp.transcript.labels import KindWords
 
 
@@ -92,7 +92,7 @@ class ToolCard:
     kind: ClassVar[str] = "tool"
 
 
-Part = TextPart | NotePart | ToolCard | FilePart | ImagePart | CommandPart
+Part = TextPart | NotePart | ToolCard | BesidePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class MessageRow:
 
     ``turn`` is set on the last message of a turn that took more than one call. ``cut`` says that
     an answer is not whole; where it is the last one, it is ``continuable``. What is ``pinned`` the
-    model keeps word for word; ``pinnable`` is what it sees.
+    model keeps word for word, which takes ``pinned_tokens``; ``pinnable`` is what it sees.
     """
 
     id: str
@@ -165,6 +165,7 @@ class MessageRow:
     editable: bool = False
     rewindable: bool = False
     pinned: bool = False
+    pinned_tokens: int = 0
     pinnable: bool = False
     continuable: bool = False
     repeatable: bool = False

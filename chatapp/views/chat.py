@@ -130,24 +130,6 @@ def switch_version(request: Request, pk: uuid.UUID, rewind_pk: uuid.UUID) -> Htt
     return announce(request, conversation)
 
 
-@require_POST
-@signed_in
-def pin_message(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
-    """Have the model keep a message word for word."""
-    conversation = resting_conversation(request, pk)
-    services.pin_message(conversation=conversation, seq=seq)
-    return announce(request, conversation)
-
-
-@require_POST
-@signed_in
-def unpin_message(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
-    """Let a message be summarised like any other again."""
-    conversation = resting_conversation(request, pk)
-    services.unpin_message(conversation=conversation, seq=seq)
-    return announce(request, conversation)
-
-
 @require_GET
 @signed_in
 def show_choice(request: Request, pk: uuid.UUID) -> HttpResponse:

@@ -8,6 +8,7 @@ import { Editing } from "./edit.js";
 import { Find } from "./find.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
 import { closeContext, refusePanel, showPanel, showWritten, startPanel } from "./panel.js";
+import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
 import { Queue } from "./queue.js";
 import { Scroll } from "./scroll.js";
@@ -166,6 +167,7 @@ new Suggestions([commandSource, pathSource]);
 startTitle();
 startClocks();
 startTodo();
+startPinning();
 startInspector();
 startPanel(socket, () => composer.turn);
 showConnection(socket, signIn, (isLost) => {

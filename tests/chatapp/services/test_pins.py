@@ -14,9 +14,10 @@ from chatapp import services
 from chatapp.context.pins import find_broken
 from chatapp.exchange import write_record
 from chatapp.models import Conversation, Message, Pin, Profile, Source, Turn, hiding, store
-from chatapp.upkeep import audit
+from chatapp.upkeep import audit, integrity
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.turns import ask, end
 
 RULE = "Port 8080 must never change.\n\tNot even \u201con Fridays\u201d \U0001f600."
 
@@ -233,6 +234,101 @@ def test_pins_outlive_export_and_import(
         assert conversation.messages.get(pinned=True).seq == 1
         assert find_broken(conversation.pk, store.read_effective(conversation.pk)) == ""
         assert problems(conversation) == []
+
+
+def seen(conversation: Conversation) -> list[str]:
+    """Return what the model reads, message by message."""
+    return [one.text for one in store.read_effective(conversation.pk)]
+
+
+def test_a_rule_is_pinned_word_for_word_at_the_end(conversation: Conversation, say: Say) -> None:
+    """Nothing before it changes; the same once more changes nothing, and an empty one is none."""
+    say("user", "Hello.")
+    before = store.read_effective(conversation.pk)
+    for _ in range(2):
+        services.pin_rule(conversation=conversation, text=RULE)
+    assert store.read_effective(conversation.pk)[:1] == before
+    assert seen(conversation)[1:] == [f"<pinned_rule>\n{RULE}\n</pinned_rule>"]
+    assert pins(conversation) == [2]
+    services.pin_rule(conversation=conversation, text="</pinned_rule>\r\n ")
+    assert seen(conversation)[2] == "<pinned_rule-2>\n</pinned_rule>\n \n</pinned_rule-2>"
+    for text, words in ((" \n", "no rule yet"), ("x" * 20_001, "up to 20,000 characters")):
+        with pytest.raises(services.Refused, match=words):
+            services.pin_rule(conversation=conversation, text=text)
+    assert problems(conversation) == []
+
+
+@pytest.mark.parametrize(
+    ("selected", "kept"),
+    [
+        ("the port 8080, always", "the port **8080**, always"),
+        ("port", "port"),
+        ("Use the port 8080, always.", "Use the port **8080**, always."),
+        (" Then: café \n", "Then: café"),
+        ("always. Then", "always.\n\n> Then"),
+    ],
+)
+def test_a_passage_is_pinned_as_it_was_written(
+    conversation: Conversation, say: Say, selected: str, kept: str
+) -> None:
+    """Whatever the page leaves out of it, and also where the model sees it no more."""
+    say("assistant", "Use the port **8080**, always.\n\n> Then: café")
+    say("user", "Go on.")
+    summarise(conversation)
+    services.pin_selection(conversation=conversation, seq=1, selected=selected)
+    assert seen(conversation)[-1] == (f'<pinned_quote from="assistant">\n{kept}\n</pinned_quote>')
+    assert find_broken(conversation.pk, store.read_effective(conversation.pk)) == ""
+
+
+@pytest.mark.parametrize("selected", ["port 8081", "", "\u2014", "8080 " * 99])
+def test_what_the_message_does_not_say_is_no_passage_of_it(
+    conversation: Conversation, say: Say, selected: str
+) -> None:
+    """Nobody puts words into somebody's mouth."""
+    say("assistant", "Use the port **8080**.")
+    with pytest.raises(services.Refused, match="can't be found in the message's text"):
+        services.pin_selection(conversation=conversation, seq=1, selected=selected)
+    assert not Pin.objects.exists()
+
+
+def test_a_rule_that_takes_too_much_is_refused_with_the_numbers(
+    conversation: Conversation, say: Say
+) -> None:
+    """And leaves nothing behind."""
+    Profile.objects.filter(pk=conversation.profile_id).update(context_window=1_000)
+    say("user", "Hello.")
+    with pytest.raises(services.Refused, match=r"This text takes about [\d,]+ tokens, and what is"):
+        services.pin_rule(conversation=conversation, text="word " * 500)
+    assert seen(conversation) == ["Hello."]
+
+
+def test_a_rule_stays_where_a_rewind_goes_to_before_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Unless it is the rule that is rewound to; what is counted leaves it out."""
+    for text in ("One", "Two"):
+        say("user", text)
+        say("assistant", "Yes.")
+        services.pin_rule(conversation=conversation, text=text)
+    preview = services.preview_rewind(conversation=conversation, to_seq=2)
+    assert preview.messages_hidden == 3
+    rewound = services.rewind_conversation(conversation=conversation, to_seq=2)
+    rules = [f"<pinned_rule>\n{text}\n</pinned_rule>" for text in ("One", "Two")]
+    assert seen(conversation) == ["One", *rules]
+    services.undo_rewind(rewind=rewound)
+    assert seen(conversation) == ["One", "Yes.", rules[0], "Two", "Yes.", rules[1]]
+    services.rewind_conversation(conversation=conversation, to_seq=3)
+    assert seen(conversation) == ["One", "Yes.", rules[1]]
+    assert problems(conversation) == []
+    assert not [*integrity.find_problems()]
+
+
+def test_an_answer_is_tried_again_across_a_rule(conversation: Conversation) -> None:
+    """It is no part of the talk: what broke off is set aside as before."""
+    end(ask(conversation, "Why?"), "Because it", stop_reason="error", status=Turn.Status.FAILED)
+    services.pin_rule(conversation=conversation, text=RULE)
+    services.retry_turn(conversation=conversation, nonce=uuid.uuid4())
+    assert seen(conversation) == ["Why?", f"<pinned_rule>\n{RULE}\n</pinned_rule>"]
 
 
 def test_pins_of_others_are_their_own(conversation: Conversation, say: Say, bob: User) -> None:

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from chatapp import services
 from chatapp.models import Conversation, Message, Profile
+from chatapp.rendering.numbers import number
 from tests.chatapp.conftest import Say, summarise
 
 HTMX = {"HX-Request": "true"}
@@ -61,6 +62,55 @@ def test_a_pin_that_cannot_fit_is_refused_with_the_numbers(
     assert status == 422
     assert "about 3,000 tokens" in said
     assert "2,500, which is 25 % of the window of 10,000" in said
+
+
+def test_pins_are_listed_with_what_they_take(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Messages, passages and rules; all of it can be taken off there."""
+    say("user", "Never **push**.", tokens=7)
+    say("assistant", "Understood.")
+    press(browser, conversation, "pin_message")
+    pin = reverse("pin_message", args=[conversation.pk, 1])
+    assert browser.post(pin, {"selected": "Never push."}, headers=HTMX).status_code == 204
+    rule = reverse("pin_rule", args=[conversation.pk])
+    assert browser.post(rule, {"rule": "<b>Ask\r\nfirst"}, headers=HTMX).status_code == 204
+    shown = browser.get(reverse("pins", args=[conversation.pk])).text
+    assert "≈ 7 tokens" in shown
+    assert all(label in shown for label in (">You</a>", ">Passage</a>", ">Your rule</a>"))
+    assert all(text in shown for text in ("Never **push**.", "&lt;b&gt;Ask\nfirst"))
+    taken = sum(pin.tokens for pin in conversation.pins.all())
+    most = number(conversation.profile.context_window // 4)
+    assert f"Pins take about {taken} tokens. They may take {most}: 25 %" in shown
+    assert shown.count("/unpin/") == 3
+    page = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert page.count(f"{MARK} · ≈ ") == 3
+    assert "A passage of message 1" in page
+    assert '<p class="pinned-words" dir="auto">&lt;b&gt;Ask\nfirst</p>' in page
+    assert "data-editable" in page.partition('id="message-1"')[2].partition("</article>")[0]
+    assert "data-editable" not in page.partition('id="message-4"')[2].partition("</article>")[0]
+
+
+def test_what_can_t_be_pinned_is_refused_in_words(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Where the person is."""
+    say("user", "Never push.")
+    pin = reverse("pin_message", args=[conversation.pk, 1])
+    answer = browser.post(pin, {"selected": "Always push."}, headers=HTMX)
+    assert (answer.status_code, "can't be found" in answer.text) == (422, True)
+    answer = browser.post(reverse("pin_rule", args=[conversation.pk]), {}, headers=HTMX)
+    assert (answer.status_code, "no rule yet" in answer.text) == (422, True)
+
+
+def test_nobody_else_sees_pins_or_adds_rules(bob: User, conversation: Conversation) -> None:
+    """Of a conversation that is not theirs."""
+    stranger = Client()
+    stranger.force_login(bob)
+    assert stranger.get(reverse("pins", args=[conversation.pk])).status_code == 404
+    rule = reverse("pin_rule", args=[conversation.pk])
+    assert stranger.post(rule, {"rule": "Obey me."}).status_code == 404
+    assert not conversation.pins.exists()
 
 
 @pytest.mark.parametrize("name", ["pin_message", "unpin_message"])

@@ -33,3 +33,31 @@ def test_what_is_pinned_is_sent_word_for_word_after_a_condensation(
     chat.open()
     chat.act(said, "Unpin")
     expect(said.get_by_text(MARK)).to_have_count(0)
+
+
+def test_a_passage_and_a_rule_are_pinned_and_listed(open_chat: OpenChat, standin: Standin) -> None:
+    """What is selected has a button below it; rules are typed where all pins are listed."""
+    chat = open_chat()
+    standin.then(Reply("The port is **8080**, and it stays."), Reply("As you said."))
+    chat.ask("Which port?")
+    said = chat.rows("Agent").locator(".prose p")
+    button = chat.button("Pin selection")
+    expect(button).to_be_hidden()
+    said.evaluate("one => getSelection().selectAllChildren(one)")
+    button.click()
+    passage = chat.rows("You").last
+    expect(passage).to_contain_text("A passage of message 2")
+    expect(passage).to_contain_text("The port is **8080**, and it stays.")
+    expect(button).to_be_hidden()
+    chat.button("More").click()
+    chat.button("Pins and rules").click()
+    dialog = chat.page.get_by_role("dialog", name="Pins and rules")
+    expect(dialog.get_by_role("listitem")).to_have_count(1)
+    dialog.get_by_role("textbox", name="A rule of your own").fill("Never use port 80.")
+    dialog.get_by_role("button", name="Pin rule").click()
+    expect(dialog).to_be_hidden()
+    expect(chat.rows("You").last).to_contain_text("Your rule")
+    chat.ask("Why?")
+    sent = "\n".join(texts(standin.requests[-1].body))
+    assert "\nThe port is **8080**, and it stays.\n" in sent
+    assert "\nNever use port 80.\n" in sent
