@@ -19,7 +19,7 @@ from chatapp.context.checkpoints import Checkpoints
 from chatapp.context.gate import StoredGate
 from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper
-from chatapp.context.runs import Run
+from chatapp.context.runs import Run, Terms
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.context.toolboxes import toolbox_for, workspace_of
@@ -85,11 +85,11 @@ def ladder_for(preferences: Preferences) -> list[condense.Strategy]:
     ]
 
 
-def configuration_for(run: Run, workspace: Path) -> condense.Configuration:
+def configuration_for(terms: Terms, workspace: Path) -> condense.Configuration:
     """Return how a run condenses: with the user's strategies, and all hooks around them."""
-    wanted = run.configuration
+    wanted = terms.configuration
     hooks = hooks_for(workspace) + wanted.hooks
-    return replace(wanted, strategies=ladder_for(run.preferences), hooks=hooks)
+    return replace(wanted, strategies=ladder_for(terms.preferences), hooks=hooks)
 
 
 def hooks_for(workspace: Path) -> condense.Hooks:

@@ -25,6 +25,7 @@ from chatapp.views import (
     shelves,
     sign_in,
     tokens,
+    what_if,
     whole,
 )
 
@@ -57,6 +58,7 @@ one_conversation = [
     path("audit/", audits.show_audit, name="audit"),
     path("audit/record.json", audits.download_audit, name="download_audit"),
     path("todo/", chat.show_todo, name="todo"),
+    path("what-if/", what_if.show_what_if, name="what_if"),
     path("tools/", questions.show_policies, name="tool_policies"),
     path("profile/", chat.choose_profile, name="choose_profile"),
     path("profile/choice/", chat.show_choice, name="profile_choice"),

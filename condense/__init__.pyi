@@ -30,6 +30,8 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
+from .evaluation.following import Followed, follow
+from .evaluation.replay import StandIn
 from .facts import Ledger, ledger, parse_ledger
 from .folding.folded import Folded, FoldedFile, FoldingRecord
 from .folding.ignoring import ignore_matcher
@@ -212,6 +214,7 @@ __all__ = [
     "Folded",
     "FoldedFile",
     "FoldingRecord",
+    "Followed",
     "Gauge",
     "Hooks",
     "ImageBlock",
@@ -245,6 +248,7 @@ __all__ = [
     "RooSettings",
     "Score",
     "Situation",
+    "StandIn",
     "Strategy",
     "Summarizer",
     "SummaryFailed",
@@ -291,6 +295,7 @@ __all__ = [
     "effective_history",
     "expected_usage",
     "extract_command_blocks",
+    "follow",
     "growth_per_turn",
     "hide_behind",
     "ignore_matcher",

@@ -80,7 +80,7 @@ class StoredJournal:
                 check_budget(run.conversation.pk)
             call = ModelCall(
                 conversation_id=run.conversation.pk,
-                turn=run.turn,
+                turn=self._turn(),
                 condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
                 purpose=opening.purpose,
                 profile_name=profile.name,
@@ -91,6 +91,10 @@ class StoredJournal:
             )
             insert(call)
             return call.pk, self.requests.write(call.pk, opening.request)
+
+    def _turn(self) -> Turn | None:
+        """Return the turn that calls belong to."""
+        return self.run.turn
 
     def _go_on(self, opening: CallOpening) -> None:
         """Note what the turn is at; raise TurnEnded where somebody took it for dead."""

@@ -1,5 +1,6 @@
 """What a condensation will cost, before a model is called for it."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -22,13 +23,7 @@ def predict(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> conde
     is_read = bool(expected.cache_read) and unchanged and _was_called_lately(terms)
     read = expected.cache_read if is_read else 0
     new = expected.input + expected.cache_read - read
-    writes = _writes_all(terms.writer)
-    return condense.Usage(
-        input=0 if writes else new,
-        output=expected.output,
-        cache_read=read,
-        cache_write=new if writes else 0,
-    )
+    return bill(terms.writer, condense.Usage(new, expected.output, cache_read=read))
 
 
 def _was_called_lately(terms: Terms) -> bool:
@@ -40,9 +35,16 @@ def _was_called_lately(terms: Terms) -> bool:
     return calls.exclude(tokens_output=0).exists()
 
 
-def _writes_all(writer: Profile) -> bool:
-    """Whether what is not read from the cache is written to it, which is billed apart then."""
-    return writer.spec.caches_prompts and writer.price_cache_write > writer.price_input
+def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
+    """Return tokens as a profile's provider bills them.
+
+    Where to write to its cache is billed apart, what is not read from it is written to it.
+    """
+    if not profile.spec.caches_prompts:
+        return replace(usage, input=usage.prompt, cache_read=0)
+    if profile.price_cache_write <= profile.price_input:
+        return usage
+    return replace(usage, input=0, cache_write=usage.input)
 
 
 def predicted_columns(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@
 ``preferences``    how condensing and the agent work for one user
 ``servers``        an MCP server, and its tools
 ``tokens``         what a token for the API may do
+``what_if``        settings to compare with those in force
 ``sign_in``        a name and a password
 """
 
@@ -24,6 +25,7 @@ from chatapp.forms.servers import McpServerForm
 from chatapp.forms.sign_in import SignInForm
 from chatapp.forms.thresholds import ThresholdChoice
 from chatapp.forms.tokens import TokenForm
+from chatapp.forms.what_if import WhatIfForm
 
 __all__ = [
     "AttemptFilter",
@@ -40,6 +42,7 @@ __all__ = [
     "SystemPromptForm",
     "ThresholdChoice",
     "TokenForm",
+    "WhatIfForm",
     "command_forms",
     "default_prompt",
     "model_defaults",

@@ -18,6 +18,7 @@
 ``history``        going back: rewind, undo, and what a rewind would hide
 ``locks``          what all that changes a context begins with
 ``pins``           what the model keeps word for word
+``what_if``        settings that were tried, put in force
 ``versions``       what an edit or another answer sets aside, and showing it again
 """
 
@@ -109,6 +110,7 @@ from chatapp.services.turns import (
     take_over_waiting,
 )
 from chatapp.services.uploads import block_for, clean_name
+from chatapp.services.what_if import use_variant
 from chatapp.services.workspaces import choose_workspace
 
 __all__ = [
@@ -199,6 +201,7 @@ __all__ = [
     "undo_condensation",
     "undo_rewind",
     "unpin_message",
+    "use_variant",
     "was_queued",
     "what_pins_take",
 ]

@@ -48,11 +48,19 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
 
 
 def close_titles() -> None:
-    """Close the calls for titles that a process has left: nobody goes on with them."""
-    titles = ModelCall.objects.filter(purpose=ModelCall.Purpose.TITLE)
-    for call in titles.filter(status=ModelCall.Status.RUNNING).select_related("turn__profile"):
+    """Close the calls for titles, and of no turn, that a process has left: nobody goes on.
+
+    What one of no turn cost nobody knows.
+    """
+    left = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
+    stopped = _("The server stopped meanwhile.")
+    left.filter(turn=None).exclude(purpose=ModelCall.Purpose.TITLE).update(
+        status=ModelCall.Status.INTERRUPTED, cost=None, error=stopped
+    )
+    titles = left.filter(purpose=ModelCall.Purpose.TITLE)
+    for call in titles.select_related("turn__profile"):
         profile = call.turn.profile if call.turn else None
-        _account(call, profile, "", error=_("The server stopped meanwhile."))
+        _account(call, profile, "", error=stopped)
 
 
 def has_unfinished(conversation: Conversation) -> bool:

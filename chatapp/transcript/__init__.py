@@ -25,8 +25,9 @@
 from chatapp.transcript.attached import FilePart, ImagePart
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
 from chatapp.transcript.audits import audit_lines
+from chatapp.transcript.facts import facts_kept
 from chatapp.transcript.hits import BEST, Found, Hit, find_hits
-from chatapp.transcript.labels import outcome_name, seen_words
+from chatapp.transcript.labels import cleared_words, outcome_name, seen_words, strategy_name
 from chatapp.transcript.net import Net, net_of
 from chatapp.transcript.originals import Compared, Descent, compare, read_descent, with_row_ids
 from chatapp.transcript.page import (
@@ -101,7 +102,9 @@ __all__ = [
     "attempts_as_json",
     "audit_lines",
     "call_text",
+    "cleared_words",
     "compare",
+    "facts_kept",
     "find_hits",
     "kind_of_line",
     "live_row",
@@ -119,5 +122,6 @@ __all__ = [
     "read_todo",
     "revision",
     "seen_words",
+    "strategy_name",
     "with_row_ids",
 ]

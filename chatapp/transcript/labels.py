@@ -109,11 +109,15 @@ def seen_words(counted: Hiding | Preview) -> str:
     return ", ".join(words % number(count) for count, words in parts if count)
 
 
+def cleared_words(count: int) -> str:
+    """Say how many results were cleared."""
+    return ngettext("%s result cleared", "%s results cleared", count) % number(count)
+
+
 def hidden_text(attempt: Condensation) -> str:
     """Say how much an attempt hid."""
     if attempt.kind == Condensation.Kind.CLEARED:
-        count = attempt.results_hidden
-        return ngettext("%s result cleared", "%s results cleared", count) % number(count)
+        return cleared_words(attempt.results_hidden)
     hidden = seen_words(attempt)
     return hidden and _("%s hidden") % hidden
 

@@ -30,6 +30,7 @@ KEYS = (
         "fact",
         "folder",
     ),
+    *("from", "use", "ask", "strategies", "thresholds", "writer", "predicted"),
     *("as", "text", "trigger", "since", "until"),
     *("next", "outcome", "password", "profile", "prompt", "q", "samples", "title", "to_seq"),
     *("username", "csrfmiddlewaretoken", "auto_condense", "threshold", "strategy", "messages_kept"),

@@ -1,0 +1,114 @@
+"""What to try on a conversation: strategies, thresholds, a prompt, and who writes summaries."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.validators import MaxLengthValidator
+from django.utils.translation import gettext_lazy as _
+
+import condense
+from chatapp.context.runs import Terms
+from chatapp.context.variants import CLEAR, Variant
+from chatapp.forms.preferences import default_prompt, strategy_choices
+from chatapp.forms.prompts import LONGEST_PROMPT, own_prompt
+from chatapp.forms.thresholds import OUT_OF_RANGE
+from chatapp.models import Profile
+
+MOST_THRESHOLDS = 4
+_NUMBERS = re.compile(r"[0-9]{1,3}(?:[\s,;]+[0-9]{1,3})*")
+
+
+def free_strategies() -> list[str]:
+    """Return the strategies that ask no model."""
+    known = condense.known_strategies()
+    return [one.name for one in known if not getattr(one, "asks_model", True)]
+
+
+def tried_strategies() -> list[tuple[str, Any]]:
+    """Return what can be tried, with those first that ask no model."""
+    known = condense.known_strategies()
+    clearing = [(one.name, f"{_(one.label)}: {_(one.description)}") for one in known]
+    free = free_strategies()
+    choices = [*strategy_choices(), *(one for one in clearing if one[0] == CLEAR)]
+    return sorted(choices, key=lambda one: one[0] not in free)
+
+
+class WhatIfForm(forms.Form):
+    """Settings to compare with those in force."""
+
+    strategies = forms.MultipleChoiceField(
+        label=_("Strategies"), choices=tried_strategies, widget=forms.CheckboxSelectMultiple
+    )
+    thresholds = forms.CharField(
+        label=_("Thresholds (%)"),
+        max_length=40,
+        help_text=_("Up to four, as in “60, 80”."),
+    )
+    writer = forms.ModelChoiceField(
+        Profile.objects.none(), label=_("Summaries by"), empty_label=None, required=False
+    )
+    prompt = forms.CharField(
+        label=_("Condensing prompt"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
+        validators=[MaxLengthValidator(LONGEST_PROMPT)],
+    )
+
+    def __init__(self, data: Any = None, *, terms: Terms) -> None:
+        """Show what is in force, and the strategies that ask no model."""
+        self.terms = terms
+        own = terms.preferences.strategy or settings.CONDENSE_STRATEGY
+        initial = {
+            "strategies": [*free_strategies(), own],
+            "thresholds": f"{terms.budget().threshold:.0f}",
+            "writer": terms.writer,
+            "prompt": terms.preferences.condensing_prompt or default_prompt(),
+        }
+        super().__init__(data, initial=initial)
+        field = self.fields["writer"]
+        if isinstance(field, forms.ModelChoiceField):
+            field.queryset = terms.conversation.owner.profiles.all()
+
+    def clean_thresholds(self) -> list[int]:
+        """Return the percentages, each once."""
+        text = self.cleaned_data["thresholds"].strip()
+        if not _NUMBERS.fullmatch(text):
+            raise forms.ValidationError(OUT_OF_RANGE)
+        numbers = [*dict.fromkeys(map(int, re.findall(r"[0-9]+", text)))]
+        if not all(condense.MIN_THRESHOLD <= one <= condense.MAX_THRESHOLD for one in numbers):
+            raise forms.ValidationError(OUT_OF_RANGE)
+        return numbers[:MOST_THRESHOLDS]
+
+    def clean_prompt(self) -> str:
+        """Return nothing for the default."""
+        return own_prompt(self.cleaned_data["prompt"], default_prompt())
+
+    def variants(self) -> list[Variant]:
+        """Return what to try: with another prompt, each summary with that in force as well."""
+        now, entered = self.terms.preferences.condensing_prompt, self.cleaned_data["prompt"]
+        free = free_strategies()
+        return [
+            self._variant(name, prompt)
+            for name in self.cleaned_data["strategies"]
+            for prompt in ([now] if name in free else dict.fromkeys([now, entered]))
+        ]
+
+    def chosen(self, strategy: str, threshold: int | None, *, entered: bool) -> Variant | None:
+        """Return the one that a button names, with the prompt in force or the one ``entered``."""
+        now: str = self.terms.preferences.condensing_prompt
+        prompt: str = self.cleaned_data["prompt"] if entered else now
+        known = threshold is None or threshold in self.cleaned_data["thresholds"]
+        if strategy not in self.cleaned_data["strategies"] or not known:
+            return None
+        return self._variant(strategy, prompt, threshold)
+
+    def _variant(self, strategy: str, prompt: str, threshold: int | None = None) -> Variant:
+        first: int = self.cleaned_data["thresholds"][0]
+        return Variant(
+            strategy=strategy,
+            threshold=first if threshold is None else threshold,
+            prompt=prompt,
+            writer=self.cleaned_data["writer"] or self.terms.writer,
+        )

@@ -1,0 +1,75 @@
+"""What was tried, ready to show."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import condense
+from chatapp import transcript
+from chatapp.models import store
+from chatapp.rendering import render_markdown
+from chatapp.services import Preview
+from chatapp.trials.present import Present
+from chatapp.trials.trying import Tried
+
+# Facts that are listed of those that are lost, and of those that are not in the originals.
+MOST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """How much of what a summary states stands in what it hides; ``others`` is what does not."""
+
+    percent: int
+    stated: int
+    others: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What was tried with what came of it; ``entered`` says that it has the prompt entered."""
+
+    tried: Tried
+    name: str
+    entered: bool
+    hidden_text: str
+    saved_percent: int | None
+    summary_html: str
+    facts_kept: str
+    lost: Sequence[str]
+    grounds: Grounds | None
+
+
+def card_of(present: Present, tried: Tried) -> Card:
+    """Return what was tried, ready to show."""
+    made = tried.reduction
+    variant, now = tried.variant, present.terms.preferences.condensing_prompt
+    return Card(
+        tried=tried,
+        name=transcript.strategy_name(variant.strategy),
+        entered=variant.prompt != now,
+        hidden_text=_hidden_text(present, made) if made else "",
+        saved_percent=_saved(made) if made else None,
+        summary_html=render_markdown(made.summary) if made else "",
+        facts_kept=transcript.facts_kept(tried.receipt),
+        lost=[probe.text for probe in tried.receipt.of("missing")][:MOST],
+        grounds=_grounds(tried.grounded),
+    )
+
+
+def _hidden_text(present: Present, made: condense.Reduction) -> str:
+    if made.kind == "cleared":
+        return transcript.cleared_words(made.count)
+    counted = store.count_seen(made.hidden_among(present.effective))
+    return transcript.seen_words(Preview(**counted))
+
+
+def _saved(made: condense.Reduction) -> int:
+    return round(100 * (1 - made.tokens_after.value / max(1, made.tokens_before.value)))
+
+
+def _grounds(found: condense.Receipt | None) -> Grounds | None:
+    if found is None or not found.total.total:
+        return None
+    others = [probe.text for probe in found.of("missing")][:MOST]
+    return Grounds(math.floor(100 * found.total.score), found.total.total, others)

@@ -1,0 +1,167 @@
+"""What one strategy makes of a conversation: a reduction that nobody applies, judged."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from asgiref.sync import async_to_sync
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.bootstrap import configuration_for
+from chatapp.context.budgets import COUNTER
+from chatapp.context.prediction import bill, predict
+from chatapp.context.runs import Terms
+from chatapp.context.toolboxes import folder_of
+from chatapp.context.variants import Variant
+from chatapp.trials.asking import Unasked, ask_for
+from chatapp.trials.present import Present
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """How often it would have condensed with a threshold, and what the model would have read.
+
+    ``cost`` is what that would have cost, less the replies; all figures are estimates.
+    """
+
+    variant: Variant
+    followed: condense.Followed
+    cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What a variant comes to on a conversation as it is.
+
+    Without a ``reduction`` there is an ``error``, or a model has to be asked first, for which
+    tokens and USD are ``predicted``. ``grounded`` tells of what a summary states whether it stands
+    in what it hides; it is None without a summary.
+    """
+
+    variant: Variant
+    so_far: Sequence[SoFar] = ()
+    predicted: condense.Usage | None = None
+    predicted_cost: Decimal | None = None
+    reduction: condense.Reduction | None = None
+    receipt: condense.Receipt = field(default_factory=condense.Receipt)
+    grounded: condense.Receipt | None = None
+    cost: Decimal | None = Decimal(0)
+    error: str = ""
+
+
+def try_all(
+    present: Present, variants: Iterable[Variant], thresholds: Sequence[float]
+) -> list[Tried]:
+    """Return what each variant comes to, with how each of the thresholds would have done so far.
+
+    No model is asked: where one has to be, it is said what that may cost.
+    """
+    return asyncio.run(_try_all(present, variants, thresholds))
+
+
+async def _try_all(
+    present: Present, variants: Iterable[Variant], thresholds: Sequence[float]
+) -> list[Tried]:
+    found: list[Tried] = []
+    for variant in variants:
+        others = [replace(variant, threshold=threshold) for threshold in thresholds]
+        so_far = [await _so_far(present, other) for other in others]
+        predicted = _predicted(present, variant)
+        tried = predicted or await _try(present, variant, condense.StandIn(""))
+        found.append(replace(tried, so_far=so_far))
+    return found
+
+
+def try_with_model(present: Present, tried: Tried) -> Tried:
+    """Return what a variant comes to once the model that writes its summaries is asked.
+
+    Raises crypto.DecryptionFailed when its key can't be read.
+    """
+    model = ask_for(tried.variant.of(present.terms))
+    asked = async_to_sync(_try)(present, tried.variant, model)
+    return replace(
+        asked,
+        so_far=tried.so_far,
+        predicted=tried.predicted,
+        predicted_cost=tried.predicted_cost,
+    )
+
+
+async def _try(present: Present, variant: Variant, model: condense.Summarizer) -> Tried:
+    terms = variant.of(present.terms)
+    situation = present.situation(terms)
+    configuration = _configuration(terms)
+    alone = replace(configuration, strategies=(_rung(configuration, variant),))
+    try:
+        reduction = await alone.condenser(model, COUNTER).fit(situation)
+    except condense.CondenseError as error:
+        return Tried(variant=variant, error=str(error), cost=error.cost)
+    if reduction is None:
+        return Tried(variant=variant, error=_("Nothing was made smaller."))
+    receipt, grounded = await asyncio.to_thread(_judge, present, reduction)
+    return Tried(
+        variant=variant,
+        reduction=reduction,
+        receipt=receipt,
+        grounded=grounded,
+        cost=terms.writer.cost_of(reduction.usage) if reduction.prompt else Decimal(0),
+    )
+
+
+def _judge(
+    present: Present, reduction: condense.Reduction
+) -> tuple[condense.Receipt, condense.Receipt | None]:
+    """Return what is kept of what is hidden, and what of a summary stands in that."""
+    hidden = reduction.hidden_among(present.effective)
+    kept = condense.replace_hidden(present.effective, reduction.hidden, reduction.message)
+    on_disk = present.toolbox.holds
+    receipt = condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
+    return receipt, _ground(reduction.summary, hidden) if reduction.summary else None
+
+
+def _ground(summary: str, hidden: Sequence[condense.Message]) -> condense.Receipt:
+    """Return of each name and figure in a summary whether it stands in what that hides.
+
+    Sentences do not count: they may be said in other words.
+    """
+    stated = [condense.Message("user", line) for line in summary.splitlines() if line.strip()]
+    found = condense.receipt(stated, hidden, searchable=False).findings
+    return condense.Receipt(tuple(one for one in found if one.probe.kind == "names"))
+
+
+def _configuration(terms: Terms) -> condense.Configuration:
+    """Return how it would condense; nobody is told, for nothing happens."""
+    wanted = configuration_for(terms, folder_of(terms.conversation))
+    return replace(wanted, hooks=replace(wanted.hooks, listeners=()))
+
+
+def _rung(configuration: condense.Configuration, variant: Variant) -> condense.Strategy:
+    rungs = [one for one in configuration.strategies if not isinstance(one, str)]
+    return next(one for one in rungs if (one.kind == "cleared") == variant.is_clearing)
+
+
+def _predicted(present: Present, variant: Variant) -> Tried | None:
+    """Return what asking a model may cost, None where none is asked."""
+    terms = variant.of(present.terms)
+    situation = present.situation(terms)
+    prompt = _rung(_configuration(terms), variant).prompt_for(situation)
+    gauge = condense.Gauge(situation, COUNTER)
+    expected = condense.expected_usage(gauge, prompt, Unasked(terms), COUNTER)
+    if not expected.total:
+        return None
+    usage = predict(terms, expected, unchanged=present.unchanged)
+    cost = terms.writer.cost_of(usage)
+    return Tried(variant=variant, predicted=usage, predicted_cost=cost, cost=None)
+
+
+async def _so_far(present: Present, variant: Variant) -> SoFar:
+    terms = variant.of(present.terms)
+    start = replace(present.situation(terms), effective=(), history=())
+    condenser = _configuration(terms).condenser(condense.StandIn(""), COUNTER)
+    followed = await condense.follow(present.written, condenser, start, COUNTER)
+    profile = terms.profile
+    costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
+    known = [cost for cost in costs if cost is not None]
+    return SoFar(variant, followed, sum(known, Decimal(0)) if len(known) == len(costs) else None)

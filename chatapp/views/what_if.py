@@ -1,0 +1,94 @@
+"""Other settings tried on a conversation, side by side; nothing of it is applied."""
+
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from chatapp import services, trials
+from chatapp.context.variants import Variant
+from chatapp.forms import WhatIfForm
+from chatapp.models.crypto import DecryptionFailed
+from chatapp.rendering.numbers import money
+from chatapp.views.common import (
+    Request,
+    own_conversation,
+    read_float,
+    read_number,
+    refuse,
+    signed_in,
+)
+
+# What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
+LEEWAY = Decimal("1.05")
+UNKNOWN = "unknown"
+SEPARATOR = "|"
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Show what can be tried, what it comes to, and put one of it in force."""
+    conversation = own_conversation(request, pk)
+    present = trials.read_present(conversation)
+    if present is None:
+        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
+    sent = request.POST if request.method == "POST" else None
+    form = WhatIfForm(sent, terms=present.terms)
+    context: dict[str, Any] = {"conversation": conversation, "form": form, "present": present}
+    if sent is None or not form.is_valid():
+        return render(request, "what_if/page.html", context, status=200 if sent is None else 422)
+    if wanted := request.POST.get("use"):
+        return _use(request, present, _chosen(form, *wanted.split(SEPARATOR)))
+    if strategy := request.POST.get("ask"):
+        return _ask(request, present, form, context, _chosen(form, *strategy.split(SEPARATOR)))
+    tried = trials.try_all(present, form.variants(), form.cleaned_data["thresholds"])
+    context["cards"] = [trials.card_of(present, one) for one in tried]
+    return render(request, "what_if/page.html", context)
+
+
+def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str) -> Variant:
+    """Return what a button stands for: a strategy, a threshold, and whose prompt it has."""
+    variant = form.chosen(strategy, read_number(threshold), entered=any(entered))
+    if variant is None:
+        raise services.Refused(_("This was not compared. Compare again."))
+    return variant
+
+
+def _use(request: Request, present: trials.Present, variant: Variant) -> HttpResponse:
+    services.use_variant(terms=present.terms, variant=variant)
+    messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
+    return redirect("what_if", pk=present.terms.conversation.pk)
+
+
+def _ask(
+    request: Request,
+    present: trials.Present,
+    form: WhatIfForm,
+    context: dict[str, Any],
+    variant: Variant,
+) -> HttpResponse:
+    """Ask a model, once what that may cost was confirmed, and return the one card."""
+    tried = trials.try_all(present, [variant], form.cleaned_data["thresholds"])[0]
+    if tried.predicted is not None:
+        _require_confirmed(tried.predicted_cost, request.POST.get("predicted", ""))
+        try:
+            tried = trials.try_with_model(present, tried)
+        except DecryptionFailed:
+            return refuse(request, _("The stored key can't be read: enter it again."))
+    card = trials.card_of(present, tried)
+    return render(request, "what_if/_card.html", context | {"card": card})
+
+
+def _require_confirmed(cost: Decimal | None, confirmed: str) -> None:
+    """Raise services.Refused unless somebody was told about so much, or that nobody knows."""
+    if cost is None and confirmed != UNKNOWN:
+        raise services.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
+    if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):
+        said = _("It may cost %s now. Compare again to confirm that.")
+        raise services.Refused(said % money(cost))

@@ -1,0 +1,280 @@
+"""Other settings tried on a stored conversation: side by side, and nothing of it is applied."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp import services, trials
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn, store
+from tests.chatapp.claude import converse
+from tests.chatapp.conftest import Say
+from tests.chatapp.queries import statements
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7 }} %s"
+FREE = ["clear", "ledger", "sliding_window", "last_messages", "newest_exchange"]
+
+
+def talk(conversation: Conversation, turns: int = 20) -> None:
+    """Fill a conversation with questions and answers."""
+    rows: list[tuple[condense.Message, int]] = []
+    for number in range(turns):
+        asked = f"You must never touch file_{number}.py, whatever else is said. " * 5
+        said = f"It took {number}.5 s and nothing else. " * 20
+        rows += [(condense.Message("user", asked), 80), (condense.Message("assistant", said), 240)]
+    store.append_many(conversation.pk, [*rows, (condense.Message("user", "And now?"), 5)])
+
+
+def compare(browser: Client, conversation: Conversation, **fields: Any) -> Any:
+    """Press Compare, or another button, and return the answer."""
+    data = {"strategies": FREE, "thresholds": "60, 100", "writer": "", "prompt": ""} | fields
+    return browser.post(reverse("what_if", args=[conversation.pk]), data)
+
+
+def as_stored(conversation: Conversation) -> tuple[object, ...]:
+    """Return what must not change where something is only tried."""
+    whole = Conversation.objects.get(pk=conversation.pk)
+    rows = whole.messages.order_by("seq").values_list("pk", "hidden", "condense_parent")
+    return (*rows, whole.revision, whole.audit_number, Condensation.objects.count())
+
+
+def test_strategies_stand_side_by_side_and_nothing_is_applied(
+    conversation: Conversation, browser: Client
+) -> None:
+    """Tokens, cost, receipt and groundedness of each, and how each threshold would have done."""
+    talk(conversation)
+    before = as_stored(conversation)
+    answer = compare(browser, conversation)
+    cards = {card.tried.variant.strategy: card for card in answer.context["cards"]}
+    assert {*cards} == {*FREE}
+    ledger = cards["ledger"]
+    assert ledger.tried.reduction.tokens_after.value < ledger.tried.reduction.tokens_before.value
+    assert ledger.tried.cost == 0
+    assert ledger.tried.receipt.total.kept > 0
+    assert ledger.grounds.percent > 90
+    assert cards["sliding_window"].grounds is None
+    assert [row.variant.threshold for row in ledger.tried.so_far] == [60, 100]
+    page = answer.content.decode()
+    for words in ("Side by side", "stand in the originals", "Use this from now on"):
+        assert words in page
+    assert as_stored(conversation) == before
+    assert not ModelCall.objects.exists()
+
+
+def test_a_lower_threshold_would_have_condensed_more_often(
+    conversation: Conversation, browser: Client
+) -> None:
+    """Told from what was written, as if nothing had been condensed; the model reads less."""
+    Profile.objects.filter(pk=conversation.profile_id).update(context_window=9_000, max_output=500)
+    talk(conversation, 60)
+    answer = compare(browser, conversation, strategies=["ledger"], thresholds="40 100")
+    low, high = answer.context["cards"][0].tried.so_far
+    assert low.followed.condensations > high.followed.condensations > 0
+    assert low.followed.largest < high.followed.largest < 9_000
+    assert low.followed.tokens_read < high.followed.tokens_read
+
+
+def test_what_is_used_from_now_on_is_in_the_settings(
+    conversation: Conversation, alice: User, browser: Client
+) -> None:
+    """Strategy and threshold; the conversation stays as it is."""
+    talk(conversation)
+    before = as_stored(conversation)
+    answer = compare(browser, conversation, use="ledger|60|")
+    assert answer.status_code == 302
+    preferences = Preferences.objects.get(owner=alice)
+    assert (preferences.strategy, preferences.threshold) == ("ledger", 60)
+    assert as_stored(conversation) == before
+    compare(browser, conversation, use="clear|60|")
+    preferences.refresh_from_db()
+    assert (preferences.strategy, preferences.clear_tool_output) == ("ledger", True)
+
+
+def test_a_profile_with_a_threshold_of_its_own_gets_the_new_one(
+    conversation: Conversation, alice: User, browser: Client
+) -> None:
+    """The one that holds for the conversation is the one that is changed."""
+    Profile.objects.filter(pk=conversation.profile_id).update(threshold=90)
+    compare(browser, conversation, use="ledger|60|")
+    assert Profile.objects.get(pk=conversation.profile_id).threshold == 60
+    assert Preferences.objects.get(owner=alice).threshold == 100
+
+
+def test_a_prompt_and_a_writer_are_used_where_they_were_tried(
+    conversation: Conversation, alice: User, browser: Client
+) -> None:
+    """Only the button of the card that has them; the other one keeps the prompt in force."""
+    writer = services.start_conversation(owner=alice).profile
+    assert writer is not None
+    other = Profile.objects.create(
+        owner=alice,
+        name="Other",
+        provider="offline",
+        model="offline",
+        context_window=50_000,
+        max_output=500,
+    )
+    fields = {"strategies": ["fresh_start"], "prompt": "In one line.", "writer": other.pk}
+    compare(browser, conversation, use="fresh_start|60|", **fields)
+    assert Preferences.objects.get(owner=alice).condensing_prompt == ""
+    compare(browser, conversation, use="fresh_start|60|1", **fields)
+    assert Preferences.objects.get(owner=alice).condensing_prompt == "In one line."
+    assert Profile.objects.get(pk=conversation.profile_id).summaries_by == other
+
+
+@pytest.fixture
+def claude(alice: User, anthropic_standin: Standin) -> Conversation:
+    """A conversation that the stand-in answers."""
+    conversation = converse(alice, anthropic_standin)
+    talk(conversation)
+    return conversation
+
+
+def test_a_model_is_asked_once_its_price_was_confirmed(
+    claude: Conversation, browser: Client, anthropic_standin: Standin
+) -> None:
+    """Not by comparing; the call is on record and in the costs, and belongs to no turn."""
+    before = as_stored(claude)
+    fields = {"strategies": ["fresh_start"], "thresholds": "100"}
+    card = compare(browser, claude, **fields).context["cards"][0].tried
+    assert card.reduction is None
+    assert card.predicted_cost > 0
+    assert anthropic_standin.requests == []
+    ask = {"ask": "fresh_start||", **fields}
+    for confirmed in ("", "0", "0.00001", "nan"):
+        refused = browser.post(
+            reverse("what_if", args=[claude.pk]),
+            {"prompt": "", "writer": "", "predicted": confirmed, **ask},
+            headers={"HX-Request": "true"},
+        )
+        assert refused.status_code == 422
+    assert anthropic_standin.requests == []
+    answer = compare(browser, claude, predicted=str(card.predicted_cost), **ask)
+    tried = answer.context["card"].tried
+    assert tried.reduction.summary
+    call = ModelCall.objects.get()
+    assert (call.purpose, call.status, call.turn, call.condensation) == (
+        ModelCall.Purpose.SUMMARY,
+        ModelCall.Status.SUCCEEDED,
+        None,
+        None,
+    )
+    assert call.cost == tried.cost
+    assert call.cost == pytest.approx(card.predicted_cost, rel=Decimal("0.5"))
+    assert as_stored(claude) == before
+    assert not Turn.objects.exists()
+    costs = browser.get(reverse("costs")).content.decode()
+    assert claude.title or "New conversation" in costs
+
+
+def test_a_spent_budget_stops_it_as_well(
+    claude: Conversation, browser: Client, anthropic_standin: Standin
+) -> None:
+    """It is said on the card, and nobody is asked."""
+    ModelCall.objects.create(
+        conversation=claude, purpose=ModelCall.Purpose.CHAT, model="x", cost=Decimal(2)
+    )
+    Conversation.objects.filter(pk=claude.pk).update(budget=Decimal(1))
+    fields = {"strategies": ["fresh_start"], "ask": "fresh_start||", "predicted": "1"}
+    answer = compare(browser, claude, **fields)
+    assert "budget" in answer.context["card"].tried.error
+    assert anthropic_standin.requests == []
+
+
+def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> None:
+    """Nobody goes on with it, and nobody knows what it cost."""
+    ModelCall.objects.create(
+        conversation=conversation,
+        purpose=ModelCall.Purpose.SUMMARY,
+        status=ModelCall.Status.RUNNING,
+        profile_name="x",
+        model="x",
+    )
+    services.close_titles()
+    call = ModelCall.objects.get()
+    assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, None)
+
+
+def test_it_costs_the_database_the_same_however_much_was_said(alice: User, browser: Client) -> None:
+    """The page, and a comparison of everything that asks no model."""
+    counts = []
+    for turns in (2, 200):
+        conversation = services.start_conversation(owner=alice)
+        talk(conversation, turns)
+        address = reverse("what_if", args=[conversation.pk])
+        browser.get(address)
+        with statements() as sent:
+            assert browser.get(address).status_code == 200
+            assert compare(browser, conversation).status_code == 200
+        counts.append(len(sent))
+    assert counts[1] <= counts[0] + 2
+
+
+def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
+    """In facts, summaries and what is not in the originals."""
+    for _ in range(12):
+        say("user", f"You must never do {HOSTILE}", tokens=200)
+        say("assistant", f"{HOSTILE} took 3.5 s", tokens=200)
+    say("user", HOSTILE)
+    page = compare(browser, conversation, prompt=HOSTILE).content.decode()
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"thresholds": "4"}, {"thresholds": "9" * 40}, {"thresholds": "x"}, {"strategies": ["no"]},
+        {"writer": "99999999"}, {"prompt": "x" * 300_000},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_tried_is_said(
+    conversation: Conversation, browser: Client, fields: dict[str, Any]
+) -> None:
+    """At its field."""
+    answer = compare(browser, conversation, **fields)
+    assert answer.status_code == 422
+    assert "errorlist" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    "use", ["ledger", "ledger|61|", "other|60|", "|", "ledger|60|1|2|3", "x" * 99]
+)
+def test_only_what_was_compared_is_used(
+    conversation: Conversation, alice: User, browser: Client, use: str
+) -> None:
+    """A button of another page changes nothing that was not there."""
+    assert compare(browser, conversation, use=use).status_code == 302
+    assert Preferences.objects.get(owner=alice).threshold in {60, 100}
+    if use != "ledger|60|1|2|3":
+        assert Preferences.objects.get(owner=alice).strategy in {"", "ledger"}
+
+
+def test_nobody_else_tries_it(conversation: Conversation, bob: User, client: Client) -> None:
+    """Another user finds nothing, and another user's profile writes nothing."""
+    address = reverse("what_if", args=[conversation.pk])
+    assert client.get(address).status_code == 302
+    client.force_login(bob)
+    assert client.get(address).status_code == 404
+    assert client.post(address, {"use": "ledger|60|"}).status_code == 404
+
+
+def test_it_is_reached_from_the_chat_and_from_the_condensations(
+    conversation: Conversation, browser: Client
+) -> None:
+    """From the menu, and from the list of the conversation's condensations."""
+    link = f'href="{reverse("what_if", args=[conversation.pk])}"'
+    assert link in browser.get(reverse("chat", args=[conversation.pk])).content.decode()
+    listed = browser.get(f"{reverse('condensations')}?conversation={conversation.pk}")
+    assert link in listed.content.decode()
+    assert trials.read_present(conversation) is not None

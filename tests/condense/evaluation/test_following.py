@@ -1,0 +1,71 @@
+"""How a whole history would have been condensed so far, whatever is asked of no model."""
+
+import condense
+from condense.testing import WordCounter
+
+COUNTER = WordCounter()
+SYSTEM = "You help."
+
+
+def history(turns: int) -> list[condense.Message]:
+    """Return questions of 52 words with answers of 102."""
+    rounds = (
+        (f"Question {n} " + "word " * 50, f"Answer {n} " + "word " * 100) for n in range(turns)
+    )
+    told = [one for pair in rounds for one in zip(("user", "assistant"), pair, strict=True)]
+    return [
+        condense.Message("user" if role == "user" else "assistant", text, id=f"m{seq}", seq=seq)
+        for seq, (role, text) in enumerate(told, start=1)
+    ]
+
+
+def start(threshold: float, window: int = 10_000) -> condense.Situation:
+    """Return the beginning of a conversation in a window."""
+    return condense.Situation(
+        effective=(),
+        tokens=condense.TokenCount(0),
+        budget=condense.Budget(window=window, max_output=1_000, threshold=threshold),
+        system=SYSTEM,
+    )
+
+
+async def followed(strategy: str, threshold: float, turns: int = 200) -> condense.Followed:
+    """Return what comes of a history, with excerpts in place of summaries."""
+    condenser = condense.Condenser(condense.StandIn(""), COUNTER, (strategy,))
+    return await condense.follow(history(turns), condenser, start(threshold), COUNTER)
+
+
+async def test_each_reply_takes_one_request_that_begins_with_the_one_before() -> None:
+    """What is new in it is what was said since, and the first one has nothing to begin with."""
+    found = await followed("ledger", 100, turns=3)
+    assert found.condensations == 0
+    assert found.requests == [
+        condense.Usage(input=54),
+        condense.Usage(input=154, cache_read=54),
+        condense.Usage(input=154, cache_read=208),
+    ]
+    assert (found.largest, found.tokens_read) == (362, 54 + 208 + 362)
+
+
+async def test_the_context_stays_below_the_threshold() -> None:
+    """The lower it is, the more often it condenses, and the less is read; also with a summary."""
+    for strategy in ("ledger", "sliding_window", "last_messages", "fresh_start"):
+        low, high = await followed(strategy, 50), await followed(strategy, 80)
+        assert low.condensations > high.condensations > 0
+        assert low.largest < 5_000
+        assert high.largest < 8_000
+        assert low.tokens_read < high.tokens_read
+
+
+async def test_what_makes_nothing_smaller_is_not_tried_for_ever() -> None:
+    """There is nothing to clear in it."""
+    condenser = condense.Condenser(condense.StandIn(""), COUNTER, ("clear",))
+    tried: list[str] = []
+
+    async def count(plan: condense.Plan) -> None:
+        tried.append(plan.prompt_key)
+
+    condenser.hooks = condense.Hooks(before=(count,))
+    found = await condense.follow(history(100), condenser, start(50), COUNTER)
+    assert found.condensations == 0
+    assert len(tried) == 3
