@@ -19,6 +19,7 @@ from chatapp.context.checkpoints import Checkpoints
 from chatapp.context.gate import StoredGate
 from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper
+from chatapp.context.reviews import StoredReviewer
 from chatapp.context.runs import Run, Terms
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
@@ -116,7 +117,18 @@ class Parts:
 
     keeper: Keeper
     gate: StoredGate
+    reviewer: StoredReviewer
     loop: AgentLoop
+
+    def leave(self) -> None:
+        """Come to an end at the next safe point, and wait for nobody."""
+        self.loop.leave()
+        self.reviewer.leave()
+
+    def wake(self) -> None:
+        """Look at what a person has said."""
+        self.gate.wake()
+        self.reviewer.wake()
 
 
 def assemble(run: Run, audience: Audience) -> Parts:
@@ -138,10 +150,13 @@ def assemble(run: Run, audience: Audience) -> Parts:
     apart = run.writer != run.profile
     writing = provider_for(run.writer) if apart else provider
     summarizer = ProviderSummarizer(writing, journal, audience, apart=apart)
+    reviewer = StoredReviewer(run, saver=saver, audience=audience)
+    configured = configuration_for(run, workspace)
     keeper = Keeper(
         run,
-        condenser=configuration_for(run, workspace).condenser(summarizer, COUNTER, log=log),
+        condenser=configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer),
         log=log,
+        reviewer=reviewer,
         journal=journal,
         toolbox=toolbox,
         provider=provider,
@@ -164,4 +179,4 @@ def assemble(run: Run, audience: Audience) -> Parts:
         step_limit=run.preferences.step_limit,
         gate=gate,
     )
-    return Parts(keeper, gate, loop)
+    return Parts(keeper, gate, reviewer, loop)

@@ -174,6 +174,25 @@ class CondensingProgressed:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryStreamed:
+    """A summary that somebody is to review has grown to this ``text``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAsked:
+    """The summary is written, and waits for a person in the review with this ``id``."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAnswered:
+    """The person has said what becomes of the summary, or the time for it is over."""
+
+
+@dataclass(frozen=True, slots=True)
 class CondensingFellBack:
     """The attempt failed, and another, simpler one begins at once."""
 
@@ -206,6 +225,9 @@ TurnEvent = (
     | CondensingAwaited
     | CondensingStarted
     | CondensingProgressed
+    | SummaryStreamed
+    | ReviewAsked
+    | ReviewAnswered
     | CondensingFellBack
     | CondensingEnded
 )

@@ -84,6 +84,8 @@ def tell(event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa:
             return "tool.finished", {"id": pk, "text": text, "is_error": failed}
         case events.PersonAsked(id=pk):
             return "question", {"id": pk}
+        case events.ReviewAsked(id=number):
+            return "review", {"id": number}
         case events.CondensingStarted(trigger):
             return "condensing.started", {"trigger": str(trigger)}
         case events.CondensingEnded(kind, status):

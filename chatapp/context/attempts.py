@@ -18,7 +18,16 @@ from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.context.spending import check_budget, has_budget
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, hiding, store
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Review,
+    Turn,
+    hiding,
+    store,
+)
 from chatapp.models.prepared import prepared
 
 PROGRESS_INTERVAL = 0.5  # seconds
@@ -152,10 +161,7 @@ class StoredLog:
         self, attempt: condense.Attempt, reduction: condense.Reduction
     ) -> condense.Receipt:
         """Check what the model still reads of the facts in what is about to be hidden."""
-        hidden = reduction.hidden_among(attempt.effective)
-        kept = condense.replace_hidden(attempt.effective, reduction.hidden, reduction.message)
-        # The agent has no tool that searches the history, so only files can be found again.
-        return condense.receipt(hidden, kept, searchable=False, on_disk=self.on_disk)
+        return receipt_of(reduction, attempt.effective, self.on_disk)
 
     async def failed(
         self,
@@ -187,6 +193,7 @@ class StoredLog:
         self, attempt: condense.Attempt, status: Condensation.Status, **columns: object
     ) -> None:
         with transaction.atomic():
+            Review.objects.withdraw(uuid.UUID(attempt.id))
             self._finish(attempt, status, **columns)
             store.note_record(self.run.conversation.pk)
 
@@ -200,6 +207,18 @@ class StoredLog:
             **calls.spent(),
             **columns,
         )
+
+
+def receipt_of(
+    reduction: condense.Reduction,
+    effective: Sequence[condense.Message],
+    on_disk: Callable[[str], bool] | None,
+) -> condense.Receipt:
+    """Return what the model still reads of the facts that a reduction hides, once it applies."""
+    hidden = reduction.hidden_among(effective)
+    kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
+    # The agent has no tool that searches the history, so only files can be found again.
+    return condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
 
 
 def last_tried(conversation_id: uuid.UUID) -> int:

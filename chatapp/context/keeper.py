@@ -17,6 +17,7 @@ from chatapp.agent.provider import ModelRequest, Provider
 from chatapp.agent.toolbox import Toolbox
 from chatapp.context.attempts import StoredLog
 from chatapp.context.pins import with_unpinned
+from chatapp.context.reviews import StoredReviewer
 from chatapp.context.runs import Run
 from chatapp.context.sizes import Scale
 from chatapp.context.wishes import Wish
@@ -45,6 +46,7 @@ class Keeper:
         *,
         condenser: condense.Condenser,
         log: StoredLog,
+        reviewer: StoredReviewer,
         journal: Journal,
         toolbox: Toolbox,
         provider: Provider,
@@ -54,6 +56,7 @@ class Keeper:
         self.run = run
         self.condenser = condenser
         self.log = log
+        self.reviewer = reviewer
         self.journal = journal
         self.toolbox = toolbox
         self.provider = provider
@@ -105,10 +108,10 @@ class Keeper:
 
     async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
         """Condense as the user asked, and return what is left; the record says what came of it."""
-        self.log.focus = wish.focus
+        self.log.focus, self.reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
             await self.condense_now()
-        self.log.focus = self.run.focus
+        self.log.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
         self.log.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 
@@ -128,15 +131,24 @@ class Keeper:
         return self._reducing.cancel()
 
     async def _reduce(self, situation: condense.Situation) -> condense.Reduction | None:
-        self._reducing = asyncio.ensure_future(self.condenser.fit(situation))
+        self._reducing = asyncio.ensure_future(self._fit(situation))
         try:
             return await self._reducing
+        except condense.Discarded:
+            self._declined = True
+            raise _Declined from None
         except asyncio.CancelledError:
             if _is_cancelled_itself():
                 raise
             raise _Declined from None
         finally:
             self._reducing = None
+
+    async def _fit(self, situation: condense.Situation) -> condense.Reduction | None:
+        """Go on with what this turn was waiting for in another process, or see what is due."""
+        if left_open := await self.reviewer.left_open():
+            return await self.condenser.resume(situation, *left_open)
+        return await self.condenser.fit(situation)
 
     async def _situation(
         self, history: Sequence[condense.Message], trigger: condense.Trigger

@@ -46,10 +46,11 @@ class Terms:
 class Run(Terms):
     """What a turn works with; what is changed meanwhile comes too late.
 
-    ``focus`` is what a condensation by hand should keep above all, and ``wishes`` are what people
-    ask for while it goes on.
+    ``focus`` is what a condensation by hand should keep above all, with ``reviews`` a person looks
+    at it before it applies, and ``wishes`` are what people ask for while it goes on.
     """
 
     turn: Turn
     focus: str = ""
+    reviews: bool = False
     wishes: Wishes = field(default_factory=Wishes, compare=False, repr=False)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 class Wish:
     """A condensation by hand: ``focus`` is what its summary should keep above all.
 
-    Asked for again with the same ``nonce``, it is the same one.
+    With ``review`` a person looks at it before it applies. Asked for again with the same ``nonce``,
+    it is the same one.
     """
 
     nonce: uuid.UUID
     focus: str = ""
+    review: bool = False
 
 
 class Wishes:

@@ -19,6 +19,7 @@ from chatapp.models import (
     ModelCall,
     Pin,
     Question,
+    Review,
     Rewind,
     ToolRun,
     Turn,
@@ -126,6 +127,14 @@ TABLES = (
     ),
     Table("tool_runs", ToolRun, within="turn__conversation", references={"turn": "turns"}),
     Table("questions", Question, within="turn__conversation", references={"turn": "turns"}),
+    Table(
+        "reviews",
+        Review,
+        order=("condensation__started_at", "condensation__pk", "ordinal"),
+        within="condensation__conversation",
+        references={"condensation": "condensations"},
+        left_out=frozenset({"proposal"}),
+    ),
     Table("forks", Fork, order=("created_at", "pk")),
     Table("pins", Pin, order=("seq",), references={"message": MESSAGES}),
 )

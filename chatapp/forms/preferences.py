@@ -58,6 +58,8 @@ class PreferencesForm(PreferencesModelForm):
             "messages_kept",
             "keep_first",
             "clear_tool_output",
+            "review_automatic",
+            "review_seconds",
             "condensing_prompt",
             "step_limit",
             "month_budget",
@@ -71,6 +73,8 @@ class PreferencesForm(PreferencesModelForm):
             "messages_kept": _("Messages to keep"),
             "keep_first": _("Keep the first message too"),
             "clear_tool_output": _("Clear superseded tool output first"),
+            "review_automatic": _("Review before it applies"),
+            "review_seconds": _("Seconds until it applies by itself"),
             "condensing_prompt": _("Condensing prompt"),
             "step_limit": _("Steps per turn"),
             "month_budget": _("Budget per month (USD)"),
@@ -90,6 +94,7 @@ class PreferencesForm(PreferencesModelForm):
         self.fields["condensing_prompt"].validators.append(MaxLengthValidator(LONGEST_PROMPT))
         # Hidden, and so perhaps empty, unless the strategy asks for it.
         self.fields["messages_kept"].required = False
+        self.fields["review_seconds"].required = False
         self.initial["strategy"] = self.instance.strategy or settings.CONDENSE_STRATEGY
 
     @property
@@ -105,6 +110,10 @@ class PreferencesForm(PreferencesModelForm):
     def clean_messages_kept(self) -> int:
         """Return the number, the stored one where none was entered."""
         return self.cleaned_data["messages_kept"] or self.instance.messages_kept
+
+    def clean_review_seconds(self) -> int:
+        """Return the number, the stored one where none was entered."""
+        return self.cleaned_data["review_seconds"] or self.instance.review_seconds
 
     def clean_condensing_prompt(self) -> str:
         """Store nothing where the text is the default."""

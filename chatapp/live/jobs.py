@@ -55,12 +55,12 @@ class Job:
         """Let it end at its next safe point; it was interrupted then, for this ``reason``."""
         self._reason = reason
         if self._parts:
-            self._parts.loop.leave()
+            self._parts.leave()
 
     def wake(self) -> None:
         """Look at what a person has answered."""
         if self._parts:
-            self._parts.gate.wake()
+            self._parts.wake()
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
@@ -83,7 +83,7 @@ class Job:
         parts = await reading(bootstrap.assemble)(self.run, self.announcer)
         self._parts = parts
         if self._reason:
-            parts.loop.leave()
+            parts.leave()
         if not self.run.turn.condenses:
             await parts.loop.run()
             return None

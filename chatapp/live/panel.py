@@ -23,13 +23,16 @@ from chatapp.rendering.numbers import number
 class Band:
     """The "Condensing context…" band: why, since when (Unix seconds), how far.
 
-    One that is ``awaited`` says that it begins after the step.
+    One that is ``awaited`` says that it begins after the step. ``draft`` is what is written
+    where somebody is to review it, and ``review`` what they are shown once it is whole, as HTML.
     """
 
     trigger: str
     started: float = field(default_factory=time.time)
     tokens_written: int = 0
     awaited: bool = False
+    draft: str | None = None
+    review: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +84,18 @@ def render_panel(
     return protocol.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
         due=render_to_string("chat/_due.html", {"due": due}) if due else "",
-        condensing=render_to_string("chat/_condensing.html", band_context(band)) if band else "",
+        condensing=render_band(band) if band else "",
         written=words_written(band) if band else "",
+        draft=(band.draft or "") if band else "",
         notice="".join(render_to_string("chat/_notice.html", {"notice": one}) for one in notices),
         now=time.time(),
         profile=profile,
     )
+
+
+def render_band(band: Band) -> str:
+    """Return the band, or the review that it has come to."""
+    return band.review or render_to_string("chat/_condensing.html", band_context(band))
 
 
 def band_context(band: Band) -> dict[str, object]:

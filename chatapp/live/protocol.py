@@ -102,10 +102,14 @@ class StopTurn:
 
 @dataclass(frozen=True, slots=True)
 class StartCondensing:
-    """Condense now, or after the step of a turn that runs; ``focus`` is what to dwell on."""
+    """Condense now, or after the step of a turn that runs; ``focus`` is what to dwell on.
+
+    With ``review`` a person looks at it before it applies.
+    """
 
     nonce: uuid.UUID
     focus: str = ""
+    review: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,8 @@ def _begun(frame: object) -> Command | None:
         }:
             return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
         case {"type": "condense.start", "nonce": str(nonce), **rest}:
-            return StartCondensing(uuid.UUID(nonce), str(rest.get("focus", ""))[:LONGEST_FOCUS])
+            focus = str(rest.get("focus", ""))[:LONGEST_FOCUS]
+            return StartCondensing(uuid.UUID(nonce), focus, rest.get("review") is True)
         case {"type": "ping"}:
             return Ping()
     return _stopped(frame)
@@ -305,6 +310,7 @@ def panel(
     due: str,
     condensing: str,
     written: str,
+    draft: str = "",
     notice: str,
     now: float,
     profile: int | None = None,
@@ -313,7 +319,8 @@ def panel(
 
     A page that shows another ``profile`` as the chosen one fetches the choice again.
 
-    ``written`` says how far the summary is. Moments in the HTML are in Unix seconds of the server's
+    ``written`` says how far the summary is, and ``draft`` is its text where somebody is to review
+    it. Moments in the HTML are in Unix seconds of the server's
     clock, which shows ``now``: so a band that goes on is the same HTML, and stays in its place.
     """
     return {
@@ -322,6 +329,7 @@ def panel(
         "due": due,
         "condensing": condensing,
         "written": written,
+        "draft": draft,
         "notice": notice,
         "now": now,
         "profile": str(profile or ""),
@@ -336,6 +344,11 @@ def queue_changed(html: str) -> Frame:
 def condensing_progressed(written: str) -> Frame:
     """Say in the band how far the summary is."""
     return {"type": "condensing.progressed", "written": written}
+
+
+def draft_streamed(draft: str) -> Frame:
+    """Show in the band what the model has written of a summary that somebody is to review."""
+    return {"type": "draft.streamed", "draft": draft}
 
 
 def status_changed(text: str, *, turn: str, waits: bool = False) -> Frame:

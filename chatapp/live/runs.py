@@ -15,7 +15,9 @@ from chatapp.live.surroundings import describe_surroundings
 from chatapp.models import Conversation, Turn, store
 
 
-def read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
+def read_run(
+    conversation: Conversation, *, turn: Turn, focus: str = "", reviews: bool = False
+) -> Run:
     """Return what a run works with; raise services.Refused where it can't."""
     fresh = store.read_conversation(conversation.pk)
     if fresh.deleted_at:
@@ -29,6 +31,7 @@ def read_run(conversation: Conversation, *, turn: Turn, focus: str = "") -> Run:
         preferences=preferences,
         turn=turn,
         focus=focus,
+        reviews=reviews,
     )
 
 
@@ -55,7 +58,7 @@ def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
     if turn is None:
         return None
     check_condensing(conversation)
-    return read_run(conversation, turn=turn, focus=wish.focus)
+    return read_run(conversation, turn=turn, focus=wish.focus, reviews=wish.review)
 
 
 def check_condensing(conversation: Conversation) -> None:

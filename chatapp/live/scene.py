@@ -272,16 +272,47 @@ class Scene:
         self.watchers.send(protocol.condensing_progressed(words_written(self.band)))
 
     @show.register
+    async def _(self, event: events.SummaryStreamed) -> None:
+        if not self.band:
+            return
+        begins, self.band.draft = self.band.draft is None, event.text
+        if begins:
+            await self._show_panel()
+        else:
+            self.watchers.send(protocol.draft_streamed(event.text))
+
+    @show.register
+    async def _(self, event: events.ReviewAsked) -> None:
+        trigger, html = await reading(_render_review)(event.id)
+        # After a restart no attempt has begun here.
+        self.band = self.band or Band(trigger)
+        self.band.review = html
+        await self._wait_for_person(_("Waiting for you."), waits=True)
+
+    @show.register
+    async def _(self, _event: events.ReviewAnswered) -> None:
+        if self.band:
+            self.band.review, self.band.draft, self.band.tokens_written = "", None, 0
+        await self._wait_for_person(_("Condensing context…"), waits=False)
+
+    async def _wait_for_person(self, status: str, *, waits: bool) -> None:
+        self.waits = waits
+        self._show_status(status)
+        self.on_wait()
+        await self._show_panel()
+
+    @show.register
     async def _(self, _event: events.CondensingFellBack) -> None:
         self.notice = None
         if self.band:
-            self.band.tokens_written = 0
+            self.band.tokens_written, self.band.draft = 0, None
         await self._show_transcript()
         await self._show_panel()
 
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
         self.band = self.notice = None
+        self.waits = False
         self._show_status(transcript.outcome_name(event.kind, event.status))
         await self._show_transcript()
         await self._show_panel()
@@ -321,3 +352,10 @@ def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tupl
     row, conversation = transcript.live_row(conversation_id, seq, tools)
     html = render_to_string(row.template, {"row": row, "conversation": conversation})
     return row.id, html
+
+
+def _render_review(review_pk: int) -> tuple[str, str]:
+    """Return what asked for the condensation, and the review as HTML."""
+    shown = transcript.read_review(review_pk)
+    html = render_to_string("chat/_review.html", {"shown": shown})
+    return shown.review.condensation.trigger, html

@@ -178,7 +178,7 @@ async def condense_now(conversation: Conversation, command: protocol.StartConden
     A repeated nonce starts nothing.
     """
     room = await hub.enter(conversation.pk)
-    wish = Wish(command.nonce, command.focus)
+    wish = Wish(command.nonce, command.focus, command.review)
     async with room.starting:
         if room.job and not room.job.run.turn.condenses:
             await sync_to_async(check_condensing)(conversation)

@@ -12,6 +12,7 @@
 ``owners``         which process a turn belongs to
 ``paging``         where the next page of a list begins
 ``records``        how the context was made smaller: Condensation
+``reviews``        what a person says to a summary before it is applied: Review
 ``pins``           what the model keeps word for word: Pin
 ``forks``          where one conversation became two: Fork
 ``audit``          the chain that tells of each change of a record: AuditEntry
@@ -36,6 +37,7 @@ from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation
 from chatapp.models.requests import Fragment, Manifest
+from chatapp.models.reviews import Review
 from chatapp.models.servers import McpServer
 from chatapp.models.sources import Source
 from chatapp.models.tokens import ApiToken
@@ -60,6 +62,7 @@ __all__ = [
     "Profile",
     "Question",
     "QueuedMessage",
+    "Review",
     "Rewind",
     "SavedCommand",
     "SignInToken",

@@ -228,6 +228,7 @@ class Preferences(models.Model):
     ``adaptive`` looks for a threshold by how a conversation grows, where a profile has none.
     ``strategy`` is a name or dotted path for ``condense.load_strategy``, empty for the server's;
     ``messages_kept`` and ``keep_first`` are what "keep_recent" leaves verbatim;
+    with ``review_automatic`` a person is shown each automatic summary for ``review_seconds``;
     ``month_budget`` is what all their conversations may cost in a month, by UTC;
     ``offered_providers`` names those for which a first profile was made, so that one that was
     removed is not made again.
@@ -255,6 +256,12 @@ class Preferences(models.Model):
     )
     keep_first = models.BooleanField(_("keep the first message too"), default=False)
     clear_tool_output = models.BooleanField(_("clear superseded tool output first"), default=False)
+    review_automatic = models.BooleanField(_("review before it applies"), default=False)
+    review_seconds = models.PositiveSmallIntegerField(
+        _("seconds for a review"),
+        default=300,
+        validators=[MinValueValidator(10), MaxValueValidator(30_000)],
+    )
     step_limit = models.PositiveSmallIntegerField(
         _("step limit"),
         default=50,

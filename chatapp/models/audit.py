@@ -70,6 +70,7 @@ class AuditEntry(models.Model):
         QUESTION = "question", _("Question")
         PIN = "pin", _("Pin")
         FORK = "fork", _("Fork")
+        REVIEW = "review", _("Review")
         SEAL = "seal", _("Seal")
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="audit_entries")

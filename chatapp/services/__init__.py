@@ -11,6 +11,7 @@
 ``files``          the files of a workspace, put in and taken out
 ``queue``          messages that wait for what runs
 ``questions``      what a person says to a question
+``reviews``        what a person says to a summary before it is applied
 ``servers``        MCP servers: saved, tried, removed
 ``tokens``         tokens for the API
 ``shelves``        pinning, folders and the archive
@@ -95,6 +96,7 @@ from chatapp.services.queue import (
     send_queued,
     was_queued,
 )
+from chatapp.services.reviews import answer_review, edited_reduction
 from chatapp.services.samples import SAMPLES
 from chatapp.services.servers import remove_server, save_server, try_server
 from chatapp.services.shelves import move_conversation, place_conversation, rename_folder
@@ -127,6 +129,7 @@ __all__ = [
     "Unclear",
     "add_local_profile",
     "answer_question",
+    "answer_review",
     "attach_file",
     "begin_again",
     "block_for",
@@ -143,6 +146,7 @@ __all__ = [
     "decide",
     "delete_conversation",
     "directive_in",
+    "edited_reduction",
     "files_to_bring_back",
     "find_attachments",
     "find_queued",

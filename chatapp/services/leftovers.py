@@ -20,6 +20,7 @@ from chatapp.models import (
     ModelCall,
     Profile,
     Question,
+    Review,
     ToolRun,
     Turn,
     store,
@@ -41,6 +42,7 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
         status=Question.Status.WITHDRAWN, answered_at=timezone.now()
     )
     for attempt in turn.condensations.filter(status=Condensation.Status.RUNNING):
+        Review.objects.withdraw(attempt.pk)
         spent = ModelCall.objects.filter(condensation=attempt).spent()
         Condensation.objects.filter(pk=attempt.pk).change(
             status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now(), **spent

@@ -22,6 +22,7 @@ def script_texts() -> SafeString:
             "table": _("Table: {headings}"),
             "elapsed": _("{seconds} s"),
             "tryingAgain": _("Trying again in {seconds} s."),
+            "appliesIn": _("Applies in {seconds} s"),
             "sending": _("Sending…"),
             "tooLong": _(
                 "Too long: it has {count} characters, and a message can have {limit}. Put it into "

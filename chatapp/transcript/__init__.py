@@ -8,6 +8,8 @@
 ``labels``  triggers, reasons and outcomes in words
 ``attempts`` an attempt as one line of the history
 ``record``  an attempt with all that is known of it
+``proposals`` a summary that waits for a person
+``reviews`` what people said to earlier ones
 ``audits``  the entries of an audit chain
 ``originals`` what a condensation hid, beside it
 ``net``     what condensing saved, against its cost
@@ -40,7 +42,9 @@ from chatapp.transcript.page import (
 )
 from chatapp.transcript.parts import kind_of_line
 from chatapp.transcript.pinned import PinLine, pin_lines
+from chatapp.transcript.proposals import read_figures, read_review
 from chatapp.transcript.record import Record, read_record
+from chatapp.transcript.reviews import ReviewLine, review_lines
 from chatapp.transcript.rows import (
     Asked,
     CallCost,
@@ -90,6 +94,7 @@ __all__ = [
     "Part",
     "PinLine",
     "Record",
+    "ReviewLine",
     "RewindRow",
     "Row",
     "TextPart",
@@ -118,8 +123,11 @@ __all__ = [
     "page_between",
     "pin_lines",
     "read_descent",
+    "read_figures",
     "read_record",
+    "read_review",
     "read_todo",
+    "review_lines",
     "revision",
     "seen_words",
     "strategy_name",

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from chatapp.models import AuditEntry, Condensation, Conversation, Question, Rewind
+from chatapp.models import AuditEntry, Condensation, Conversation, Question, Review, Rewind
 
 MOST_LINES = 200
 
@@ -47,6 +47,9 @@ def _words(entry: AuditEntry, facts: Mapping[str, Any]) -> str:
             done = _("%s, taken back") % done if facts["undone_at"] else done
         case AuditEntry.Kind.QUESTION:
             done = f"{Question.Status(facts['status']).label}: {facts['tool']}"
+        case AuditEntry.Kind.REVIEW:
+            answer = {"number": facts["ordinal"], "what": Review.Status(facts["status"]).label}
+            done = _("draft %(number)s, %(what)s") % answer
         case AuditEntry.Kind.PIN:
             said = _("message %s, taken off") if facts["unpinned_at"] else _("message %s")
             done = said % facts["seq"]

@@ -144,13 +144,18 @@ def _differ(before: str, after: str) -> tuple[Sequence[tuple[str, str]], bool]:
     """Return what differs, sentence by sentence, and whether only the beginnings were compared."""
     old, new = _sentences(before), _sentences(after)
     cut = max(len(old), len(new)) > MAX_SENTENCES
-    lines = _lines(old[:MAX_SENTENCES], new[:MAX_SENTENCES])
-    return [(kind, line[:MAX_SENTENCE]) for kind, line in lines], cut
+    return list(changes(old[:MAX_SENTENCES], new[:MAX_SENTENCES])), cut
 
 
 def _sentences(text: str) -> list[str]:
     found = (one.strip() for one in _ENDS.split(text))
     return list(islice(filter(None, found), MAX_SENTENCES + 1))
+
+
+def changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what differs between lines, with what stands around it; a long line is cut."""
+    for kind, line in _lines(old, new):
+        yield kind, line[:MAX_SENTENCE]
 
 
 def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:

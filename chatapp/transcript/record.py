@@ -14,6 +14,7 @@ from chatapp.rendering.numbers import number
 from chatapp.transcript import labels
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
 from chatapp.transcript.facts import fact_groups, facts_kept
+from chatapp.transcript.reviews import ReviewLine, review_lines
 from chatapp.transcript.rows import FactGroup
 
 
@@ -37,7 +38,7 @@ class Record:
 
     ``rungs`` are all attempts of the same moment, this one among them. ``decision`` has the
     numbers, ``distance`` says what came since the condensation before, and ``spent`` tells input,
-    cache and output apart.
+    cache and output apart, and ``reviews`` are what people said to its drafts.
     """
 
     attempt: Condensation
@@ -58,6 +59,7 @@ class Record:
     rungs: Sequence[AttemptLine]
     calls: Sequence[ModelCall]
     spent: Sequence[Spent]
+    reviews: Sequence[ReviewLine]
     undoable: bool = False
 
 
@@ -84,6 +86,7 @@ def read_record(attempt: Condensation) -> Record:
         rungs=_rungs(attempt),
         calls=calls,
         spent=_spent(attempt, calls),
+        reviews=review_lines(attempt),
     )
 
 

@@ -16,13 +16,14 @@ from chatapp.models import (
     Message,
     Pin,
     Question,
+    Review,
     Rewind,
     audit,
     chain,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
 
-_RECORDS: tuple[type[Recorded], ...] = (Condensation, Rewind, Question, Pin, Fork)
+_RECORDS: tuple[type[Recorded], ...] = (Condensation, Rewind, Question, Pin, Fork, Review)
 
 
 @dataclass(slots=True)

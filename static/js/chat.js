@@ -7,7 +7,7 @@ import { showConnection } from "./connection.js";
 import { Editing } from "./edit.js";
 import { Find } from "./find.js";
 import { closeInspector, refreshInspector, startInspector } from "./inspector.js";
-import { closeContext, refusePanel, showPanel, showWritten, startPanel } from "./panel.js";
+import { closeContext, refusePanel, showDraft, showPanel, showWritten, startPanel } from "./panel.js";
 import { startPinning } from "./pins.js";
 import { Places } from "./places.js";
 import { Queue } from "./queue.js";
@@ -70,6 +70,7 @@ const show = {
   "panel.changed": showPanel,
   "queue.changed": ({ html }) => queue.show(html),
   "condensing.progressed": showWritten,
+  "draft.streamed": showDraft,
   "tool.progressed": (frame) => scroll.keep(() => showOutput(frame)),
   "status.changed"(frame) {
     if (composer.turn && !frame.turn) refreshInspector();

@@ -1,4 +1,5 @@
 // Around the transcript: context bar, the condensing band, the notice; clocks that tick in them.
+import { local } from "./storage.js";
 import { text } from "./text.js";
 import { uuid } from "./uuid.js";
 
@@ -45,14 +46,15 @@ function isCondensing() {
 function showCondensing(html) {
   const focused = condensing.contains(document.activeElement);
   condensing.innerHTML = html;
+  window.htmx.process(condensing);
   head.classList.toggle("is-condensing", isCondensing());
-  if (focused) (condensing.querySelector("button") ?? document.getElementById("message")).focus();
+  if (focused) (condensing.querySelector("textarea, button") ?? document.getElementById("message")).focus();
 }
 
 /** The button keeps the focus, and says why, while it does nothing. */
 function showWhetherItCan() {
   const tip = document.getElementById("condense-tip");
-  const awaited = condensing.querySelector("strong");
+  const awaited = condensing.querySelector("strong, h2");
   tip.dataset.words ??= tip.textContent;
   if (isCondensing()) tip.textContent = text("condensingNow");
   else tip.textContent = awaited?.textContent ?? tip.dataset.words;
@@ -79,6 +81,15 @@ export function showWritten({ written }) {
   if (place) place.textContent = written;
 }
 
+/** Show the summary that somebody is to review, as far as it is written. */
+export function showDraft({ draft }) {
+  const place = condensing.querySelector("[data-draft]");
+  if (!place) return;
+  const atEnd = place.scrollTop + place.clientHeight >= place.scrollHeight - 8;
+  place.value = draft;
+  if (atEnd) place.scrollTop = place.scrollHeight;
+}
+
 /** The server's clock, in Unix seconds. */
 export function serverNow() {
   return performance.now() / 1000 + ahead;
@@ -90,6 +101,11 @@ function showClocks() {
     const band = condensing.firstElementChild;
     const seconds = Math.max(0, Math.round(now - Number(band.dataset.since)));
     band.querySelector("[data-elapsed]").textContent = text("elapsed", { seconds });
+  }
+  const applies = condensing.querySelector("[data-applies]");
+  if (applies) {
+    const seconds = Math.max(0, Math.ceil(Number(applies.dataset.applies) - now));
+    applies.textContent = text("appliesIn", { seconds });
   }
   const countdown = notice.querySelector("[data-until]");
   if (countdown) {
@@ -109,6 +125,7 @@ export function showPanel(frame) {
   showWhetherItCan();
   last = frame;
   showWritten(frame);
+  showDraft(frame);
   showClocks();
   clearInterval(ticking);
   if (frame.condensing || notice.querySelector("[data-until]")) ticking = setInterval(showClocks, 250);
@@ -116,7 +133,8 @@ export function showPanel(frame) {
 
 /** Ask for a condensation, once, until the server has said something to it. */
 function ask(socket, focus) {
-  if (asked || !socket.send({ type: "condense.start", focus, nonce: uuid() })) return false;
+  const review = keep.elements.review.checked;
+  if (asked || !socket.send({ type: "condense.start", focus, review, nonce: uuid() })) return false;
   asked = true;
   showWhetherItCan();
   return true;
@@ -152,8 +170,15 @@ export function startPanel(socket, running) {
     event.preventDefault();
     if (condense.ariaDisabled !== "true") start(keep.elements.words.value.trim());
   });
+  const { review } = keep.elements;
+  // What is reset comes back to this.
+  review.defaultChecked = local.get("review") === "on";
+  review.addEventListener("change", () => {
+    review.defaultChecked = review.checked;
+    local.set("review", review.checked ? "on" : null);
+  });
   keep.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (event.key !== "Enter" || event.target === review || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     keep.requestSubmit();
   });

@@ -7,7 +7,7 @@ from django.db import models
 
 import condense
 from chatapp import services
-from chatapp.models import AuditEntry, Condensation, Conversation, Question, Turn, store
+from chatapp.models import AuditEntry, Condensation, Conversation, Question, Review, Turn, store
 from chatapp.upkeep import audit
 from tests.chatapp.conftest import summarise
 from tests.chatapp.context.test_receipts import finding
@@ -37,6 +37,14 @@ def ask(turn: Turn, place: int, **columns: Any) -> Question:
     return Question.objects.create(turn=turn, **usual | columns)
 
 
+def review(attempt: Condensation, **columns: Any) -> Review:
+    """Have a person change what an attempt wrote."""
+    said = {"shown": "What was said.", "text": "What was said, in short.", "status": "edited"}
+    made = Review.objects.create(condensation=attempt, ordinal=1, **said | columns)
+    made.enter()
+    return made
+
+
 def live_through(conversation: Conversation) -> None:
     """Talk, condense, put a fact back, undo, rewind and undo, edit, and answer questions."""
     seventh = Conversation.objects.get(pk=conversation.pk).last_seq + 7
@@ -60,7 +68,7 @@ def live_through(conversation: Conversation) -> None:
     ask(turn, 3)
     services.finish_turn(turn=turn, status=Turn.Status.STOPPED)
     talk(conversation, "Thanks.", "Any time.")
-    condense_on_record(conversation, cost=None)
+    review(condense_on_record(conversation, cost=None))
 
 
 def problems(conversation: Conversation) -> list[str]:

@@ -19,6 +19,7 @@ from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.attempts import StoredLog
 from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper
+from chatapp.context.reviews import StoredReviewer
 from chatapp.context.saving import Saver
 from chatapp.models import Conversation, ModelCall, Profile, store
 from chatapp.tools import WorkspaceToolbox
@@ -193,6 +194,7 @@ async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
         run,
         condenser=condense.Condenser(EchoSummarizer(), budgets.COUNTER, log=log),
         log=log,
+        reviewer=StoredReviewer(run, saver=saver, audience=audience),
         journal=journal,
         toolbox=WorkspaceToolbox(tmp_path),
         provider=provider,

@@ -79,7 +79,7 @@ def test_everything_that_goes_on_record_is_there(
     assert said(write(made)) == said(first)
     assert made.pk != conversation.pk
     verdict = audit.verify(made)
-    records = ("condensations", "rewinds", "questions", "pins")
+    records = ("condensations", "rewinds", "questions", "reviews", "pins")
     assert (verdict.problems, verdict.waiting) == ([], 0)
     assert verdict.entries == 1 + sum(len(told[name]) for name in records)
 

@@ -77,7 +77,7 @@ def test_a_block_that_does_not_fit_alone_keeps_its_place() -> None:
 
 def test_a_snapshot_that_does_not_fit_has_the_page_fetch_its_rows() -> None:
     """The rest of it arrives."""
-    panel = protocol.panel(bar="", condensing="", written="", notice="", now=1.0)
+    panel = protocol.panel(bar="", due="", condensing="", written="", notice="", now=1.0)
     [part] = encoded(
         protocol.snapshot(
             protocol.Place("a", 1),

@@ -19,6 +19,7 @@ from chatapp.models import (
     Conversation,
     Message,
     Question,
+    Review,
     Rewind,
     audit,
     chain,
@@ -109,6 +110,7 @@ def _edit_record(conversation: Conversation, random: Random) -> None:
         *Condensation.objects.filter(conversation=conversation),
         *Rewind.objects.filter(conversation=conversation),
         *Question.objects.filter(turn__conversation=conversation),
+        *Review.objects.filter(condensation__conversation=conversation),
     ]
     row = random.choice(rows)
     strings = [
@@ -125,7 +127,7 @@ def delete(conversation: Conversation, random: Random) -> None:
     found = entries(conversation)
     if random.random() < 0.3:
         seq = random.randint(1, Conversation.objects.get(pk=conversation.pk).audit_seq)
-        model = random.choice((Message, Condensation, Rewind, Question))
+        model = random.choice((Message, Condensation, Rewind, Question, Review))
         rows = raw(model)
         if model is Message:
             rows = rows.filter(conversation=conversation, seq=seq)
@@ -182,7 +184,7 @@ def _seqs(entry: AuditEntry) -> list[int]:
 def _fit(conversation: Conversation) -> None:
     """Write the chain anew from what the tables say now, as somebody would who knows it all."""
     rows: dict[str, audit.Recorded] = {}
-    for model in (Condensation, Rewind, Question):
+    for model in (Condensation, Rewind, Question, Review):
         found: audit.RecordedQuerySet[Any] = audit.RecordedQuerySet(model)
         rows |= {row.audited_as: row for row in found.told_in(conversation)}
     said = {one.seq: one for one in Message.objects.filter(conversation=conversation)}
@@ -240,8 +242,8 @@ def test_a_cut_that_the_conversation_does_not_know_of_is_found_with_a_seal(
     talk(record, "Forget this.")
     seal = seals.make_seal()
     with taken_back():
-        raw(Conversation).update(audit_number=11, audit_hash=entries(record)[10].hash, audit_seq=12)
-        raw(AuditEntry).filter(number=12).delete()
+        raw(Conversation).update(audit_number=12, audit_hash=entries(record)[11].hash, audit_seq=12)
+        raw(AuditEntry).filter(number=13).delete()
         assert problems(record) == []
     all_found(record, cut_cleverly, seal)
 
@@ -267,7 +269,7 @@ def test_a_sentence_says_where_a_chain_breaks(record: Conversation) -> None:
     with taken_back():
         raw(AuditEntry).filter(number__gt=9).delete()
         assert problems(record) == [
-            "The end of the chain is cut off: Entries 10 to 11 are missing."
+            "The end of the chain is cut off: Entries 10 to 12 are missing."
         ]
     with taken_back():
         raw(Message).filter(seq=3).update(content=[])
@@ -298,7 +300,7 @@ def test_what_is_written_while_somebody_looks_is_no_problem(record: Conversation
 
     with connection.execute_wrapper(write):
         verdict = check.verify(record)
-    assert (verdict.problems, verdict.entries) == ([], 12)
+    assert (verdict.problems, verdict.entries) == ([], 13)
 
 
 def verify(*words: str, **options: Any) -> str:
@@ -312,11 +314,11 @@ def test_the_command_says_that_all_chains_hold(record: Conversation) -> None:
     """All of them, or one."""
     services.start_conversation(owner=record.owner)
     assert verify() == (
-        "2 chains with 11 entries hold. 0 contents were erased; 0 messages wait for the next "
+        "2 chains with 12 entries hold. 0 contents were erased; 0 messages wait for the next "
         "entry.\n"
     )
     talk(record, "One more.")
-    assert "1 chains with 11 entries hold." in verify(str(record.pk))
+    assert "1 chains with 12 entries hold." in verify(str(record.pk))
     assert "1 messages wait" in verify(str(record.pk))
 
 
@@ -343,7 +345,7 @@ def test_since_a_seal_chains_only_grow(record: Conversation, tmp_path: Path) -> 
     with taken_back():
         Conversation.objects.filter(pk=record.pk).delete()
         said = seals.compare(seals.read_seal(file.read_text(), seals.public_key())[0])
-        assert said.endswith("was sealed with 11 entries, and is not there any more.")
+        assert said.endswith("was sealed with 12 entries, and is not there any more.")
         with pytest.raises(CommandError):
             verify(against=file)
         with pytest.raises(CommandError):
@@ -363,8 +365,8 @@ def test_a_seal_commits_to_what_was_said_since_the_last_entry(record: Conversati
 def test_a_seal_that_was_changed_is_refused(record: Conversation) -> None:
     """Or that another key has signed, or that is none at all."""
     text, key = seals.make_seal(), seals.public_key()
-    assert [head.number for head in seals.read_seal(text, key)] == [11]
-    for wrong in (text.replace(": 11", ": 10"), text.replace("seal 1", "seal 2"), "{}", "x", "[]"):
+    assert [head.number for head in seals.read_seal(text, key)] == [12]
+    for wrong in (text.replace(": 12", ": 10"), text.replace("seal 1", "seal 2"), "{}", "x", "[]"):
         with pytest.raises(seals.BadSeal):
             seals.read_seal(wrong, key)
     (Path(seals.settings.DATA_DIR) / seals.SEAL_KEY).unlink()

@@ -9,7 +9,16 @@ from django.urls import get_resolver, reverse
 from django.utils import timezone
 
 import condense
-from chatapp.models import Condensation, Conversation, ModelCall, Profile, Question, Rewind, Turn
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Profile,
+    Question,
+    Review,
+    Rewind,
+    Turn,
+)
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 
@@ -32,6 +41,7 @@ KEYS = (
     ),
     *("from", "use", "ask", "strategies", "thresholds", "writer", "predicted"),
     *("as", "text", "trigger", "since", "until"),
+    *("decision", "summary", "focus", "review_automatic", "review_seconds"),
     *("next", "outcome", "password", "profile", "prompt", "q", "samples", "title", "to_seq"),
     *("username", "csrfmiddlewaretoken", "auto_condense", "threshold", "strategy", "messages_kept"),
     *("clear_tool_output", "condensing_prompt", "step_limit", "shortcuts", "name", "provider"),
@@ -110,6 +120,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     call = ModelCall.objects.create(conversation=conversation, purpose="chat")
     turn = Turn.objects.create(conversation=conversation)
     question = Question.objects.create(turn=turn, seq=1, place=0, kind="answer", tool="ask_user")
+    review = Review.objects.create(condensation=attempt, ordinal=1, status="accepted")
     turn.finished_at = timezone.now()
     turn.save()
     known = {
@@ -119,6 +130,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
         "index": 0,
         "rewind_pk": rewind.pk,
         "question_pk": question.pk,
+        "review_pk": review.pk,
         "token": "x" * 300,
         "name": "a" * 16,
         "seq": 1,

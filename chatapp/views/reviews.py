@@ -1,0 +1,48 @@
+"""A summary before it applies: what it would come to, and what a person says to it."""
+
+import uuid
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from chatapp import services, transcript
+from chatapp.live import turns
+from chatapp.models import Review
+from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
+
+ANSWERED = "review-answered"
+
+
+@require_POST
+@signed_in
+def answer_review(request: Request, pk: uuid.UUID, review_pk: int) -> HttpResponse:
+    """Apply a summary, as it is or changed, have it written again, or discard it."""
+    services.answer_review(
+        review=_own_review(request, pk, review_pk),
+        user=request.user,
+        decision=request.POST.get("decision", ""),
+        summary=request.POST.get("summary", ""),
+        focus=request.POST.get("focus", ""),
+    )
+    turns.announce_answer(pk)
+    return done(request, event=ANSWERED, to=reverse("chat", args=[pk]))
+
+
+@require_POST
+@signed_in
+def show_figures(request: Request, pk: uuid.UUID, review_pk: int) -> HttpResponse:
+    """Say how large the context would be with a summary as it is now, and what that keeps."""
+    review = _own_review(request, pk, review_pk)
+    if review.status != Review.Status.PENDING:
+        return refuse(request, _("This was decided already."))
+    figures = transcript.read_figures(review, request.POST.get("summary", ""))
+    return render(request, "chat/_review_figures.html", {"figures": figures})
+
+
+def _own_review(request: Request, pk: uuid.UUID, review_pk: int) -> Review:
+    conversation = own_conversation(request, pk)
+    reviews = Review.objects.select_related("condensation__conversation")
+    return get_object_or_404(reviews, pk=review_pk, condensation__conversation=conversation)
