@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context import budgets
-from chatapp.models import Condensation, Review
+from chatapp.models import Condensation, Conversation, Review
 from chatapp.rendering.numbers import number
 from chatapp.services.conversations import check_budget
 from chatapp.services.errors import Refused
@@ -83,7 +83,8 @@ def _accepted(review: Review, summary: str) -> dict[str, str]:
 def _again(review: Review, focus: str) -> dict[str, str]:
     if not review.read_proposal().by_model:
         raise Refused(_("No model wrote this, so it can't be written again."))
-    check_budget(review.condensation.conversation)
+    pk = review.condensation.conversation_id
+    check_budget(Conversation.objects.with_month_budget().get(pk=pk))
     return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
 
 
