@@ -54,7 +54,9 @@ class MessagesFormat:
         content = said.get("content")
         if isinstance(content, list):
             content = [unmarked(block) for block in listed(content)]
-        return condense.Message.from_api({**said, "content": content or ""})
+        # What is told in mid-conversation with a system prompt's authority is no reply.
+        role = "user" if said.get("role") == "system" else said.get("role")
+        return condense.Message.from_api({"role": role, "content": content or ""})
 
 
 def read_frame(own: RequestFormat, head: bytes, tail: bytes) -> Frame:

@@ -12,6 +12,7 @@ from typing import Any
 from tests.standin.shapes import RULES, THINKING, Block, Body, check_max_tokens, check_messages
 
 USER_ONLY = {"image", "document", "search_result", "tool_result"}
+NO_LATE_SYSTEM = {"claude-haiku-4-5", "claude-sonnet-5"}
 ASSISTANT_ONLY = {"tool_use", "thinking", "redacted_thinking", "server_tool_use"}
 
 
@@ -23,7 +24,7 @@ def violations(body: Body, *, strict: bool = True, counting: bool = False) -> li
     rules: list[Callable[[Body], Iterator[str]]] = [*RULES, check_messages]
     rules += [] if counting else [check_max_tokens]
     if body.get("messages") and not [*check_messages(body)]:
-        rules += [_roles, _contents, _pairs, _declared, _last]
+        rules += [_roles, _late_system, _contents, _pairs, _declared, _last]
         rules += [_alternation] if strict else []
     return [sentence for rule in rules for sentence in rule(body)]
 
@@ -40,7 +41,7 @@ def _roles(body: Body) -> Iterator[str]:
     if first["role"] != "user" and opens != ["compaction"]:
         yield 'messages: first message must use the "user" role'
     for index, message in enumerate(body["messages"]):
-        wrong = ASSISTANT_ONLY if message["role"] == "user" else USER_ONLY
+        wrong = USER_ONLY if message["role"] == "assistant" else ASSISTANT_ONLY
         for position, block in enumerate(blocks_of(message)):
             if block["type"] in wrong:
                 role = "assistant" if message["role"] == "user" else "user"
@@ -52,8 +53,24 @@ def _roles(body: Body) -> Iterator[str]:
                 yield f"messages.{index}.content.{position}.text.citations: not in `user` messages"
 
 
-def _alternation(body: Body) -> Iterator[str]:
+def _late_system(body: Body) -> Iterator[str]:
+    """A system message stands behind one of the user's and before none, and has texts only."""
     roles = [message["role"] for message in body["messages"]]
+    for index, message in enumerate(body["messages"]):
+        if message["role"] != "system":
+            continue
+        if body.get("model") in NO_LATE_SYSTEM:
+            yield f"messages.{index}: role 'system' is not supported on this model"
+        if index == 0:
+            yield "messages.0: use the top-level 'system' parameter for the initial system prompt"
+        elif roles[index - 1] != "user" or roles[index + 1 : index + 2] not in ([], ["assistant"]):
+            yield f"messages.{index}: a `system` message must directly follow a `user` message"
+        if any(block["type"] != "text" for block in blocks_of(message)):
+            yield f"messages.{index}: `system` messages can only hold text"
+
+
+def _alternation(body: Body) -> Iterator[str]:
+    roles = [message["role"] for message in body["messages"] if message["role"] != "system"]
     for index, (role, following) in enumerate(pairwise(roles), start=1):
         if role == following:
             yield f"messages.{index}: roles must alternate, found `{role}` twice in a row"

@@ -128,7 +128,7 @@ def _shape(where: str, message: Any) -> Iterator[str]:
         return
     for key in message.keys() - {"role", "content"}:
         yield f"{where}.{key}: Extra inputs are not permitted"
-    if message.get("role") not in {"user", "assistant"}:
+    if message.get("role") not in {"user", "assistant", "system"}:
         yield f"{where}.role: Input should be 'user' or 'assistant'"
     content = message.get("content")
     if not isinstance(content, str | list):

@@ -83,10 +83,14 @@ RULES: list[tuple[Change, str]] = [
     (messages(), "at least one message"),
     (put("messages", ["Hi"]), "messages.0: Input should be an object"),
     (lambda body: body["messages"][0].update(id="1"), "messages.0.id: Extra inputs"),
-    (messages("system", "Hi"), "Input should be 'user' or 'assistant'"),
+    (messages("system", "Hi"), "use the top-level 'system' parameter"),
+    (messages("tool", "Hi"), "Input should be 'user' or 'assistant'"),
     (messages("user", None), "messages.0.content: Input should be"),
     (messages("assistant", "Hi", "user", "Ho"), 'first message must use the "user" role'),
     (messages("user", "Hi", "user", "Ho"), "roles must alternate"),
+    (messages("user", "Hi", "assistant", "Ho", "system", "Hm"), "directly follow a `user`"),
+    (messages("user", "Hi", "system", "Hm", "user", "Ho"), "directly follow a `user`"),
+    (messages("user", "Hi", "system", [IMAGE]), "can only hold text"),
     (messages("user", ""), "must have non-empty content"),
     (messages("user", []), "must have non-empty content"),
     (messages("user", "Hi", "assistant", [], "user", "Ho"), "must have non-empty content"),
@@ -152,6 +156,15 @@ def test_every_rule_can_fail(change: Change, words: str) -> None:
     body = good()
     change(body)
     assert any(words in sentence for sentence in violations(body)), violations(body)
+
+
+def test_some_models_take_no_system_message_among_the_others() -> None:
+    """Those that do take one behind the user's, at the end and in the middle."""
+    said = [{"role": role, "content": "Hi"} for role in ("user", "system", "assistant", "user")]
+    for model, refused in (("claude-opus-5-5", 0), ("claude-haiku-4-5", 1)):
+        body = {"model": model, "max_tokens": 1, "messages": said}
+        assert len(violations(body)) == refused
+        assert len(violations({**body, "messages": said[:2]})) == refused
 
 
 def test_what_the_api_mends_is_refused_only_when_strict() -> None:

@@ -16,6 +16,7 @@ from chatapp.providers.anthropic.errors import (
     FAILURES,
     CompactionRefused,
     DiagnosticsRefused,
+    LateSystemRefused,
     ThinkingRefused,
     explain,
 )
@@ -60,17 +61,29 @@ async def listen(
             if not (thinking and can_do_without(request, writer.model)):
                 raise
             thinking = False
-        except CompactionRefused:
-            bound = compaction.bound_to(request)
-            if bound in writer.unsigned or not compaction.can_do_without(request):
+        except (CompactionRefused, LateSystemRefused, DiagnosticsRefused) as refused:
+            if not _adapts(refused, request, writer):
                 raise
-            writer.unsigned.add(bound)
-        except DiagnosticsRefused:
-            if not writer.diagnoses:
-                raise
-            writer.diagnoses = False
         else:
             return
+
+
+def _adapts(refused: ProviderError, request: ModelRequest, writer: RequestWriter) -> bool:
+    """Whether the next request leaves out what this one was refused for."""
+    match refused:
+        case CompactionRefused():
+            bound = compaction.bound_to(request)
+            if bound in writer.unsigned or not compaction.can_do_without(request):
+                return False
+            writer.unsigned.add(bound)
+        case LateSystemRefused():
+            had = writer.late_system
+            writer.do_without_late_system()
+            return had
+        case _:
+            had, writer.diagnoses = writer.diagnoses, False
+            return had
+    return True
 
 
 async def _listen(

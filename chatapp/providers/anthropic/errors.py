@@ -1,5 +1,7 @@
 """Turn what goes wrong in a call into sentences for people and facts for handlers."""
 
+import re
+
 import anthropic
 import httpx2
 
@@ -32,6 +34,9 @@ _STATUS_OF_TYPE = {
 # What a refusal says of thinking that a request can do without, or must have and has not.
 _OF_THINKING = ("signature", "modified", "Expected")
 
+# How the vendor and others that speak its API refuse a role.
+_OF_ROLES = re.compile(r"\brole\b.*(\bsystem\b|'user' or 'assistant')")
+
 
 class ThinkingRefused(ProviderError):
     """The vendor does not take a thinking block of the history back."""
@@ -46,6 +51,10 @@ class CompactionRefused(ProviderError):
 
 class DiagnosticsRefused(ProviderError):
     """The server does not say why its cache could not be used, and takes no question about it."""
+
+
+class LateSystemRefused(ProviderError):
+    """The server takes no system message among the others."""
 
 
 def explain(error: Exception, asked: Asked, *, started: bool, shown: bool) -> ProviderError:
@@ -87,4 +96,6 @@ def _kind(said: str, body: object) -> type[ProviderError] | None:
         return CompactionRefused
     if "thinking" in said and any(word in said for word in _OF_THINKING):
         return ThinkingRefused
+    if _OF_ROLES.search(said):
+        return LateSystemRefused
     return DiagnosticsRefused if "diagnostics" in said else None

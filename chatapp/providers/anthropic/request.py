@@ -8,9 +8,10 @@ import condense
 from chatapp.agent.provider import Model, ModelRequest, SentRequest
 from chatapp.agent.toolbox import ToolSpec
 from chatapp.providers import wire
-from chatapp.providers.anthropic import compaction
+from chatapp.providers.anthropic import compaction, late
 from chatapp.providers.anthropic import thinking as thoughts
 from chatapp.providers.anthropic.blocks import fit
+from chatapp.providers.anthropic.spec import LATE_SYSTEM
 
 CACHED_MESSAGES = 2
 GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
@@ -28,16 +29,25 @@ class RequestWriter:
     def __init__(self, model: Model) -> None:
         """Write for ``model``; ``diagnoses`` asks why its cache could not be used.
 
-        ``unsigned`` is what compactions were bound to when the vendor did not take them back.
+        ``unsigned`` is what compactions were bound to when the vendor did not take them back, and
+        ``late_system`` says that a rule may be a system message behind a user's.
         """
         self.model = model
         self.diagnoses = True
         self.unsigned: set[tuple[str, ...]] = set()
+        self.late_system = model.name in LATE_SYSTEM
         self._fitted = wire.Kept(self._fit)
         self._bytes = wire.Kept(_encode)
 
+    def do_without_late_system(self) -> None:
+        """Leave rules in the user's messages from now on."""
+        self.late_system = False
+        self._fitted = wire.Kept(self._fit)
+
     def _fit(self, message: condense.Message) -> condense.Message:
-        return fit(compaction.of_model(message, self.model.name))
+        message, rules = late.split(message) if self.late_system else (message, ())
+        fitted = fit(compaction.of_model(message, self.model.name))
+        return late.with_rules(fitted, rules) if rules else fitted
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
         """Return the request's bytes; without any ``thinking`` block where one was refused.
@@ -81,12 +91,13 @@ class RequestWriter:
         fragments = self._bytes.of(messages)
         users = [index for index, message in enumerate(messages) if message.role == "user"]
         for index in users[-CACHED_MESSAGES:]:
-            fragments[index] = wire.encode(_marked(_without_marks(messages[index].to_api())))
+            fragments[index] = _encode(messages[index], marked=True)
         return wire.join(wire.opening(head), messages, fragments, wire.ending(after))
 
 
-def _encode(message: condense.Message) -> bytes:
-    return wire.encode(_without_marks(message.to_api()))
+def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
+    said, *rules = late.written_out(_without_marks(message.to_api()))
+    return b",".join(map(wire.encode, (_marked(said) if marked else said, *rules)))
 
 
 def _system(request: ModelRequest) -> dict[str, Any]:

@@ -83,5 +83,8 @@ BINDING_THINKING = frozenset(
     }
 )
 
+# These take a system message behind one of the user's. Of Sonnet 5, what is known disagrees.
+LATE_SYSTEM = BINDING_THINKING | {"claude-opus-5"}
+
 # These think as they see fit, between tool calls too; others are given a number of tokens for it.
 ADAPTIVE_THINKING = BINDING_THINKING | {"claude-opus-5", "claude-sonnet-5"}

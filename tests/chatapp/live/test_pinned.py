@@ -3,9 +3,10 @@
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.test import Client
 
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Pin, store
+from chatapp.models import Condensation, Conversation, ModelCall, Pin, store
 from tests.chatapp.audited import raw
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_manual_condensing import LONG, SUMMARY
@@ -82,3 +83,29 @@ async def test_a_pin_whose_bytes_changed_stops_the_condensation(
     )
     assert await seen(conversation) == before
     await raw(Pin).aupdate(digest=pin.digest)
+
+
+async def test_a_rule_is_told_late_and_kept_by_a_condensation(
+    alice: User, anthropic_standin: Standin, browser: Client
+) -> None:
+    """The inspector reads the request again; of a summary's pins it is one like any other."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    profile = conversation.profile
+    assert profile
+    profile.model = "claude-opus-5"
+    await profile.asave()
+    await talk(conversation)
+    await sync_to_async(services.pin_rule)(conversation=conversation, text=RULE)
+    anthropic_standin.then(Reply("Yes."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        await page.until_idle()
+    *_, last, late = anthropic_standin.requests[-1].body["messages"]
+    assert (last["role"], late["role"]) == ("user", "system")
+    assert late["content"][0]["text"] == f"<pinned_rule>\n{RULE}\n</pinned_rule>"
+    call = await ModelCall.objects.alatest("pk")
+    shown = await sync_to_async(browser.get)(f"/c/{conversation.pk}/calls/{call.pk}/")
+    assert "&lt;pinned_rule&gt;" in shown.text
+    assert (await condense(conversation, anthropic_standin)).status == "succeeded"
+    assert "## Pinned Message, Verbatim (user, " in await seen(conversation)
+    assert RULE in await seen(conversation)

@@ -1,0 +1,116 @@
+"""A rule that was pinned in mid-conversation is a system message where the model takes one."""
+
+from typing import Any
+
+import pytest
+
+import condense
+from chatapp.agent.beside import quote_block, rule_block
+from chatapp.agent.provider import Model, ModelRequest
+from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.formats import MessagesFormat
+from tests.chatapp.providers.requests import (
+    SECRET_KEY,
+    assistant,
+    call,
+    reply,
+    request,
+    result,
+    user,
+)
+from tests.standin.behaviours import Failure
+from tests.standin.rules import blocks_of
+from tests.standin.server import Standin
+from tests.standin.thinking import unmarked
+
+RULE = rule_block("Never use port 80.")
+BEFORE = (user("Which port?"), assistant("8080."))
+
+
+def claude(standin: Standin, model: str) -> AnthropicProvider:
+    """Return a provider of one model, at the stand-in."""
+    return AnthropicProvider(Model(model, 200_000, 1_000), api_key=SECRET_KEY, base_url=standin.url)
+
+
+def asked(*messages: condense.Message) -> ModelRequest:
+    """Return a request as the loop makes it."""
+    return request(*condense.shape_request(messages))
+
+
+async def told(standin: Standin, model: str, *messages: condense.Message) -> list[tuple[str, str]]:
+    """Return role and text of each message that is sent."""
+    await reply(claude(standin, model), asked(*messages))
+    return said_in(standin.requests[-1].body)
+
+
+def said_in(body: Any) -> list[tuple[str, str]]:
+    """Return role and text of each message of a request."""
+    return [
+        (one["role"], "|".join(str(block.get("text")) for block in blocks_of(one)))
+        for one in body["messages"]
+    ]
+
+
+async def test_a_rule_follows_the_next_message_and_changes_nothing_before_it(
+    anthropic_standin: Standin,
+) -> None:
+    """Nor does it move when the talk goes on."""
+    model, later = "claude-opus-5-5", (assistant("Why not."), user("Go on."))
+    first = await told(anthropic_standin, model, *BEFORE, user(RULE), user("Why?"))
+    assert first == [
+        ("user", "Which port?"),
+        ("assistant", "8080."),
+        ("user", "Why?"),
+        ("system", RULE.text),
+    ]
+    second = await told(anthropic_standin, model, *BEFORE, user(RULE), user("Why?"), *later)
+    assert second[:4] == first
+    bodies = [unmarked(one.body) for one in anthropic_standin.requests]
+    assert bodies[1]["messages"][:4] == bodies[0]["messages"]
+    assert bodies[1]["system"] == bodies[0]["system"]
+
+
+async def test_other_models_read_it_with_the_message(anthropic_standin: Standin) -> None:
+    """So does one that nothing of the user's follows; what is quoted has nobody's authority."""
+    quote = quote_block("8080", "assistant", 2)
+    old, new = "claude-haiku-4-5", "claude-opus-5-5"
+    sent = await told(anthropic_standin, old, *BEFORE, user(RULE), user("Why?"))
+    assert sent[2:] == [("user", f"{RULE.text}|Why?")]
+    sent = await told(anthropic_standin, new, *BEFORE, user(RULE))
+    assert sent[2:] == [("user", RULE.text)]
+    sent = await told(anthropic_standin, new, *BEFORE, user(quote), user("Why?"))
+    assert sent[2:] == [("user", f"{quote.text}|Why?")]
+
+
+async def test_it_follows_results_and_not_calls(anthropic_standin: Standin) -> None:
+    """The API refuses one between them."""
+    history = (user("Look"), assistant(call("look")), user(result("Seen.")), user(RULE))
+    sent = await told(anthropic_standin, "claude-opus-5-5", *history)
+    assert [role for role, _ in sent] == ["user", "assistant", "user", "system"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "messages.3: role 'system' is not supported on this model",
+        "messages[3].role: unknown variant `system`, expected `user` or `assistant`",
+        "messages.3.role: Input should be 'user' or 'assistant'",
+    ],
+)
+async def test_a_server_that_refuses_it_is_asked_again_without(
+    anthropic_standin: Standin, words: str
+) -> None:
+    """Gateways speak the API of last year; the next request of the turn leaves it out at once."""
+    anthropic_standin.then(Failure(400, "invalid_request_error", words))
+    provider = claude(anthropic_standin, "claude-opus-5-5")
+    for _ in range(2):
+        await reply(provider, asked(*BEFORE, user(RULE), user("Why?")))
+    refused, *taken = (said_in(one.body) for one in anthropic_standin.requests)
+    assert refused[-1] == ("system", RULE.text)
+    assert [one[-1] for one in taken] == [("user", f"{RULE.text}|Why?")] * 2
+
+
+def test_what_was_sent_is_read_again() -> None:
+    """For the inspector, as something that was told, and no reply."""
+    said = {"role": "system", "content": [{"type": "text", "text": RULE.text}]}
+    assert MessagesFormat().message(said).role == "user"
