@@ -1,5 +1,6 @@
 """The composition root: builds everything a turn works with from rows and settings."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,12 +11,15 @@ from django.utils.module_loading import import_string
 
 import condense
 from chatapp.agent.loop import AgentLoop
-from chatapp.agent.ports import Audience
+from chatapp.agent.ports import Audience, Nobody
 from chatapp.agent.provider import Model, Provider
 from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.context.ahead import Ahead, Draft
 from chatapp.context.attempts import StoredLog, last_tried
 from chatapp.context.budgets import COUNTER
 from chatapp.context.checkpoints import Checkpoints
+from chatapp.context.draft_journal import DraftJournal
+from chatapp.context.draft_log import DraftLog
 from chatapp.context.gate import StoredGate
 from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper
@@ -111,6 +115,23 @@ def hooks_for(workspace: Path) -> condense.Hooks:
     return hooks + (named if isinstance(named, condense.Hooks) else named(workspace))
 
 
+def draft_for(run: Run, workspace: Path, scale: Scale) -> Draft | None:
+    """Return a draft that can be begun, for a run; None where it has no summary written."""
+    configured = configuration_for(run, workspace)
+    strategies = [one for one in ladder_for(run.preferences) if condense.asks_model(one)]
+    if not strategies:
+        return None
+    audience = Nobody()
+    saver = Saver(audience)
+    journal = DraftJournal(run, scale, saver)
+    log = DraftLog(run, scale=scale, saver=saver, audience=audience)
+    summarizer = ProviderSummarizer(
+        provider_for(run.writer), journal, audience, apart=run.writer != run.profile
+    )
+    configured = replace(configured, strategies=strategies)
+    return Draft(run, journal, log, configured.condenser(summarizer, COUNTER, log=log))
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What works on one run: the loop that answers, who lets tools run, and who condenses."""
@@ -161,6 +182,7 @@ def assemble(run: Run, audience: Audience) -> Parts:
         toolbox=toolbox,
         provider=provider,
         scale=scale,
+        ahead=Ahead(run, functools.partial(draft_for, run, workspace, scale)),
     )
     gate = StoredGate(
         run,

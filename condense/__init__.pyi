@@ -84,7 +84,7 @@ from .prompts import (
     update_instruction,
 )
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
-from .reducing import Kit, Strategy
+from .reducing import Kit, Strategy, asks_model
 from .reducing.composition import PartKind, part_kind, split_beside, split_parts
 from .reducing.pinned import carried_pin_ids, readdress_pins, shows_pin
 from .roo_settings import RooSettings, read_roo_settings
@@ -278,6 +278,7 @@ __all__ = [
     "Veto",
     "Vetoed",
     "WriteAgain",
+    "asks_model",
     "attach_ledger",
     "beside_of",
     "block_from_api",

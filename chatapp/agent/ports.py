@@ -152,3 +152,10 @@ class Audience(Protocol):
     def publish(self, event: events.TurnEvent) -> None:
         """Tell the watchers what happened."""
         ...
+
+
+class Nobody:
+    """Watches what nobody waits for."""
+
+    def publish(self, event: events.TurnEvent) -> None:
+        """Let it go."""

@@ -4,6 +4,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -59,7 +60,9 @@ class StoredLog:
         self.focus = run.focus
         self.asked_in_vain = False
         self.condensed_at = condensed_at
-        self._told = 0.0
+        self._told_at = 0.0
+        # When drafts were written that this turn takes over.
+        self._drafted: dict[str, datetime | None] = {}
 
     async def started(self, attempt: condense.Attempt) -> None:
         """Write the attempt's row before anything is done.
@@ -71,22 +74,23 @@ class StoredLog:
 
     @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
+        self.run.turn.go_on(Turn.Doing.CONDENSING)
+        return self._enter(attempt, trigger=attempt.trigger, turn=self.run.turn)
+
+    def _enter(self, attempt: condense.Attempt, **columns: object) -> int:
         run = self.run
         budget = run.budget()
         unchanged = self.scale.measured_tokens is not None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
-        run.turn.go_on(Turn.Doing.CONDENSING)
         # Before anything is on record: what asks no model may go on.
         if attempt.prompt and has_budget(run):
             check_budget(run.conversation.pk)
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,
-            turn=run.turn,
             at_seq=last_seq.get(pk=run.conversation.pk),
             kind=attempt.kind,
             strategy=attempt.strategy,
-            trigger=attempt.trigger,
             threshold=attempt.threshold,
             threshold_source=attempt.threshold_source,
             context_window=budget.window,
@@ -99,8 +103,36 @@ class StoredLog:
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
             **predicted_columns(run, attempt.expected, unchanged=unchanged),
+            **columns,
         )
         return row.at_seq
+
+    async def take_over(self, draft: condense.Attempt, situation: condense.Situation) -> bool:
+        """Make the row of a draft this turn's, to be applied; False where it is not there."""
+        taken = await self.saver.save(self._take_over, draft, situation)
+        if taken:
+            self.condensed_at, self._drafted[draft.id] = taken
+        return taken is not None
+
+    @transaction.atomic
+    def _take_over(
+        self, draft: condense.Attempt, situation: condense.Situation
+    ) -> tuple[int, datetime | None] | None:
+        self.run.turn.go_on(Turn.Doing.CONDENSING)
+        rows = Condensation.objects.filter(pk=draft.id, status=Condensation.Status.DRAFTED)
+        last_seq = Conversation.objects.values_list("last_seq", flat=True)
+        at_seq = last_seq.get(pk=self.run.conversation.pk)
+        row = rows.first()
+        taken = rows.change(
+            status=Condensation.Status.RUNNING,
+            turn=self.run.turn,
+            at_seq=at_seq,
+            threshold=situation.budget.threshold,
+            threshold_source=situation.budget.threshold_source,
+            tokens_before=situation.tokens.value,
+            tokens_before_measured=situation.tokens.measured,
+        )
+        return (at_seq, row.finished_at) if row and taken else None
 
     def _writer(self, attempt: condense.Attempt) -> dict[str, str]:
         """Name who writes the summary, where it is not the profile that answers."""
@@ -112,8 +144,8 @@ class StoredLog:
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
         """Tell the watchers how far the summary is, a few times a second at most."""
         now = time.monotonic()
-        if now - self._told >= PROGRESS_INTERVAL:
-            self._told = now
+        if now - self._told_at >= PROGRESS_INTERVAL:
+            self._told_at = now
             self.audience.publish(events.CondensingProgressed(tokens_written))
 
     async def succeeded(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
@@ -146,16 +178,23 @@ class StoredLog:
                 attempt,
                 Condensation.Status.SUCCEEDED,
                 message=message,
-                prompt=reduction.prompt,
                 tokens_after=size.value,
                 **_count_hidden(reduction, message),
-                summary=reduction.summary,
-                analysis=reduction.analysis,
-                notes=[*reduction.notes, *_said_by_validators(reduction)],
+                **self._told(reduction),
                 receipt=receipt,
-                folded=reduction.folded.to_json() if reduction.folded else {},
             )
         return history, size
+
+    @staticmethod
+    def _told(reduction: condense.Reduction) -> dict[str, object]:
+        """Return what a reduction tells, in the columns of its record."""
+        return {
+            "prompt": reduction.prompt,
+            "summary": reduction.summary,
+            "analysis": reduction.analysis,
+            "notes": [*reduction.notes, *_said_by_validators(reduction)],
+            "folded": reduction.folded.to_json() if reduction.folded else {},
+        }
 
     def _receipt(
         self, attempt: condense.Attempt, reduction: condense.Reduction
@@ -197,13 +236,14 @@ class StoredLog:
             self._finish(attempt, status, **columns)
             store.note_record(self.run.conversation.pk)
 
-    @staticmethod
-    def _finish(attempt: condense.Attempt, status: Condensation.Status, **columns: object) -> None:
+    def _finish(
+        self, attempt: condense.Attempt, status: Condensation.Status, **columns: object
+    ) -> None:
         """Close the record; what the attempt cost is what its calls cost."""
         calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
         Condensation.objects.filter(pk=attempt.id).change(
             status=status,
-            finished_at=timezone.now(),
+            finished_at=self._drafted.get(attempt.id) or timezone.now(),
             **calls.spent(),
             **columns,
         )
@@ -229,7 +269,15 @@ def last_tried(conversation_id: uuid.UUID) -> int:
 @prepared(conversation=models.UUIDField())
 def _last_tried(conversation: uuid.UUID) -> models.QuerySet[Condensation, int]:
     tried = Condensation.objects.filter(conversation=conversation).order_by("-at_seq")
-    return tried.values_list("at_seq", flat=True)[:1]
+    asked_for = tried.exclude(trigger=Condensation.Trigger.AHEAD, message=None)
+    return asked_for.values_list("at_seq", flat=True)[:1]
+
+
+def last_drafted(conversation_id: uuid.UUID) -> int:
+    """Return the newest message's seq when a draft was last begun, 0 where none ever was."""
+    drafts = Condensation.objects.filter(trigger=Condensation.Trigger.AHEAD)
+    begun = drafts.filter(conversation=conversation_id).order_by("-at_seq")
+    return begun.values_list("at_seq", flat=True).first() or 0
 
 
 def _count_hidden(reduction: condense.Reduction, made: Message) -> dict[str, int]:

@@ -15,6 +15,7 @@ from chatapp.agent.ports import Journal
 from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider import ModelRequest, Provider
 from chatapp.agent.toolbox import Toolbox
+from chatapp.context.ahead import Ahead, Draft
 from chatapp.context.attempts import StoredLog
 from chatapp.context.pins import with_unpinned
 from chatapp.context.reviews import StoredReviewer
@@ -51,6 +52,7 @@ class Keeper:
         toolbox: Toolbox,
         provider: Provider,
         scale: Scale,
+        ahead: Ahead,
     ) -> None:
         """Take the parts."""
         self.run = run
@@ -61,6 +63,7 @@ class Keeper:
         self.toolbox = toolbox
         self.provider = provider
         self.scale = scale
+        self.ahead = ahead
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
         self._may_count = True
@@ -84,6 +87,7 @@ class Keeper:
         situation = await self._situation(history, trigger)
         try:
             if await self._waits(situation) or await self._reduce(situation) is None:
+                await self.ahead.begin(situation)
                 return history
         except _Declined:
             history = await self.journal.effective_history()
@@ -101,6 +105,7 @@ class Keeper:
         Raises a condense.CondenseError where it fails; None where it was cancelled.
         """
         history = await self.journal.effective_history()
+        await self.ahead.drop(_("The context was condensed by hand."))
         try:
             return await self._reduce(await self._situation(history, condense.Trigger.MANUAL))
         except _Declined:
@@ -116,12 +121,50 @@ class Keeper:
         return await self.journal.effective_history()
 
     async def _waits(self, situation: condense.Situation) -> bool:
-        """Whether a condensation is due that the user put off, and the request fits without it."""
-        tokens, automatic = situation.tokens.value, situation.automatic
-        due = situation.budget.should_condense(tokens, automatic=automatic)
-        if due and situation.fits and not self.puts_off:
+        """Whether a condensation is due that can wait, since the request fits without it.
+
+        So it does where the user put it off, and while its summary is drafted.
+        """
+        if not (_is_due(situation) and situation.fits):
+            return False
+        if not self.puts_off:
             self.puts_off = await reading(store.is_put_off)(self.run.conversation.pk)
-        return due and situation.fits and self.puts_off
+        return self.puts_off or self.ahead.is_being_written
+
+    async def _fit(self, situation: condense.Situation) -> condense.Reduction | None:
+        """Go on with what this turn was waiting for in another process, or see what is due.
+
+        What was drafted is swapped in where that is enough.
+        """
+        if left_open := await self.reviewer.left_open():
+            return await self.condenser.resume(situation, *left_open)
+        if situation.trigger is not condense.Trigger.MANUAL and _is_due(situation):
+            if self.ahead.is_being_written:
+                self.log.audience.publish(events.CondensingStarted(situation.trigger))
+            draft = await self.ahead.take(situation)
+            if draft and (reduction := await self._swap_in(draft, situation)):
+                return reduction
+        return await self.condenser.fit(situation)
+
+    async def _swap_in(
+        self, draft: Draft, situation: condense.Situation
+    ) -> condense.Reduction | None:
+        """Apply a draft as if it had been written now; None where that fails, as its row says."""
+        attempt, reduction = draft.log.attempt, draft.log.reduction
+        if not (attempt and reduction and await self.log.take_over(attempt, situation)):
+            return None
+        try:
+            return await self.condenser.resume(situation, attempt.id, reduction)
+        except condense.Discarded:
+            raise
+        except condense.CondenseError:
+            return None
+
+    async def draft_ahead(self) -> None:
+        """Have a summary drafted while nobody waits for it, where it may soon be needed."""
+        if self.ahead.is_near(self.scale.measured_tokens or 0, self.run.budget()):
+            history = await self.journal.effective_history()
+            await self.ahead.begin(await self._situation(history, condense.Trigger.AUTO))
 
     def cancel(self) -> bool:
         """Cancel the condensation that runs; the turn goes on. False when none runs."""
@@ -143,12 +186,6 @@ class Keeper:
             raise _Declined from None
         finally:
             self._reducing = None
-
-    async def _fit(self, situation: condense.Situation) -> condense.Reduction | None:
-        """Go on with what this turn was waiting for in another process, or see what is due."""
-        if left_open := await self.reviewer.left_open():
-            return await self.condenser.resume(situation, *left_open)
-        return await self.condenser.fit(situation)
 
     async def _situation(
         self, history: Sequence[condense.Message], trigger: condense.Trigger
@@ -205,6 +242,13 @@ class Keeper:
     async def _describe_environment(self) -> str:
         files = await self.toolbox.run("list_files", {})
         return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)
+
+
+def _is_due(situation: condense.Situation) -> bool:
+    if situation.trigger is condense.Trigger.FORCED:
+        return True
+    tokens, automatic = situation.tokens.value, situation.automatic
+    return situation.budget.should_condense(tokens, automatic=automatic)
 
 
 def _is_cancelled_itself() -> bool:

@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
 
 import condense
+from chatapp.context import budgets
 from chatapp.context.runs import Terms
-from chatapp.models import ModelCall, Profile
+from chatapp.models import ModelCall, Preferences, Profile
 
 # Vendors keep a prompt for as long after its last use, unless they are paid for more.
 CACHED_FOR = timedelta(minutes=5)
@@ -24,6 +26,13 @@ def predict(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> conde
     read = expected.cache_read if is_read else 0
     new = expected.input + expected.cache_read - read
     return bill(terms.writer, condense.Usage(new, expected.output, cache_read=read))
+
+
+def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
+    """Return what a draft costs at most: nothing of it is cached, and it is as long as can be."""
+    read = budgets.budget_for(profile, preferences).condenses_at
+    writer = profile.summaries_by or profile
+    return writer.cost_of(bill(writer, condense.Usage(read, writer.output_limit)))
 
 
 def _was_called_lately(terms: Terms) -> bool:

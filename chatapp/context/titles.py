@@ -3,19 +3,11 @@
 from collections.abc import Callable
 from typing import override
 
-from chatapp.agent import events
-from chatapp.agent.ports import Draft
+from chatapp.agent.ports import Draft, Nobody
 from chatapp.context.journal import StoredJournal
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
-
-
-class _Nobody:
-    """Whoever does not wait for a title."""
-
-    def publish(self, event: events.TurnEvent) -> None:
-        """Let it go."""
 
 
 class TitleJournal(StoredJournal):
@@ -23,7 +15,7 @@ class TitleJournal(StoredJournal):
 
     def __init__(self, run: Run) -> None:
         """Take the run that has ended."""
-        super().__init__(run, Scale(overhead=0), Saver(_Nobody()))
+        super().__init__(run, Scale(overhead=0), Saver(Nobody()))
 
     @override
     def _go_on(self, opening: object) -> None:

@@ -60,6 +60,8 @@ class PreferencesForm(PreferencesModelForm):
             "clear_tool_output",
             "review_automatic",
             "review_seconds",
+            "draft_ahead",
+            "draft_share",
             "condensing_prompt",
             "step_limit",
             "month_budget",
@@ -75,6 +77,8 @@ class PreferencesForm(PreferencesModelForm):
             "clear_tool_output": _("Clear superseded tool output first"),
             "review_automatic": _("Review before it applies"),
             "review_seconds": _("Seconds until it applies by itself"),
+            "draft_ahead": _("Draft summaries in the background"),
+            "draft_share": _("From this share of the threshold on (%)"),
             "condensing_prompt": _("Condensing prompt"),
             "step_limit": _("Steps per turn"),
             "month_budget": _("Budget per month (USD)"),
@@ -95,6 +99,8 @@ class PreferencesForm(PreferencesModelForm):
         # Hidden, and so perhaps empty, unless the strategy asks for it.
         self.fields["messages_kept"].required = False
         self.fields["review_seconds"].required = False
+        for name in ("draft_ahead", "draft_share"):
+            self.fields[name].required = False
         self.initial["strategy"] = self.instance.strategy or settings.CONDENSE_STRATEGY
 
     @property
@@ -114,6 +120,14 @@ class PreferencesForm(PreferencesModelForm):
     def clean_review_seconds(self) -> int:
         """Return the number, the stored one where none was entered."""
         return self.cleaned_data["review_seconds"] or self.instance.review_seconds
+
+    def clean_draft_ahead(self) -> str:
+        """Return the choice, the stored one where none was sent."""
+        return self.cleaned_data["draft_ahead"] or self.instance.draft_ahead
+
+    def clean_draft_share(self) -> int:
+        """Return the number, the stored one where none was entered."""
+        return self.cleaned_data["draft_share"] or self.instance.draft_share
 
     def clean_condensing_prompt(self) -> str:
         """Store nothing where the text is the default."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import F
+from django.db.models.functions import Coalesce
 
 from chatapp.models import Condensation, Conversation, ModelCall
 
@@ -111,8 +112,11 @@ def _calls(conversation: Conversation) -> Iterator[Moment]:
 
 def _drops(conversation: Conversation) -> Iterator[Moment]:
     made = conversation.condensations.filter(tokens_after__isnull=False)
-    for one in made.brief():
-        yield Moment(one.started_at, one.tokens_before, one.tokens_after or 0, drop=one)
+    # A draft is older than what is made of it.
+    applied = Coalesce("message__created_at", "started_at")
+    rows: Iterable[Any] = made.brief().annotate(applied_at=applied)
+    for one in rows:
+        yield Moment(one.applied_at, one.tokens_before, one.tokens_after or 0, drop=one)
 
 
 def _number(moments: Sequence[Moment]) -> Iterator[int]:

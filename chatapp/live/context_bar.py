@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.context import budgets, sizes, toolboxes
+from chatapp.context import ahead, budgets, sizes, toolboxes
 from chatapp.context.runs import Terms
 from chatapp.context.spending import spending_of
 from chatapp.context.thresholds import Threshold
@@ -117,7 +117,10 @@ def _due(terms: Terms, starts: Threshold, used: int) -> Due:
         return Due(words % number(max(0, left)), may_wait=False)
     if left <= 0:
         return Due(_("Condenses before the model is asked next."), may_wait=True)
-    return Due(_("Condenses in about %s tokens.") % number(left), may_wait=True)
+    words = _("Condenses in about %s tokens.")
+    if ahead.is_ready(terms.conversation.pk):
+        words = _("Condenses in about %s tokens, without a wait: the summary is drafted.")
+    return Due(words % number(left), may_wait=True)
 
 
 def _segments(

@@ -86,6 +86,7 @@ class Job:
             parts.leave()
         if not self.run.turn.condenses:
             await parts.loop.run()
+            await parts.keeper.draft_ahead()
             return None
         made = await parts.keeper.condense_now()
         if made is None or made.kind != "cleared":

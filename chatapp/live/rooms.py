@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.agent import events
-from chatapp.context import budgets
+from chatapp.context import ahead, budgets
 from chatapp.context.runs import Run
 from chatapp.context.wishes import Wish
 from chatapp.live import protocol
@@ -25,7 +25,7 @@ from chatapp.live.naming import name_conversation
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
-from chatapp.live.runs import start_condensing, start_queued, take_over
+from chatapp.live.runs import read_terms, start_condensing, start_queued, take_over
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.reading import reading
@@ -181,6 +181,7 @@ class Room:
         """Stop what runs, and send everybody away."""
         if self.job:
             self.job.stop()
+        self._soon(ahead.drop(self.conversation_id, _("The conversation was deleted.")))
         self.dismiss()
 
     def wake(self) -> None:
@@ -208,7 +209,14 @@ class Room:
 
     def show_change(self) -> None:
         """Have all watchers fetch the transcript and the panel again."""
-        self._soon(self.view.show_change())
+        self._soon(self._show_change())
+
+    async def _show_change(self) -> None:
+        try:
+            # What it makes useless costs nothing more.
+            await ahead.check(self.conversation_id, read_terms)
+        finally:
+            await self.view.show_change()
 
 
 async def _tell_list(owner_id: int, but: Room) -> None:
@@ -291,6 +299,7 @@ class Hub:
                 self.room(run.conversation.pk).start(run)
             await sync_to_async(services.close_interrupted)()
             await sync_to_async(services.close_titles)()
+            await sync_to_async(services.close_drafts)()
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""
@@ -309,6 +318,7 @@ class Hub:
         await self._until_ended(settings.SAFE_POINT)
         self.stop_all()
         await self._until_ended(STORING)
+        await ahead.drop_all(_("The server was stopped."))
         await connections().close()
         self.pulse.stop()
         await close_clients()

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp import services
-from chatapp.context.runs import Run
+from chatapp.context.runs import Run, Terms
 from chatapp.context.wishes import Wish
 from chatapp.live.forecast import forecast
 from chatapp.live.surroundings import describe_surroundings
@@ -33,6 +33,15 @@ def read_run(
         focus=focus,
         reviews=reviews,
     )
+
+
+def read_terms(conversation_id: uuid.UUID) -> Terms | None:
+    """Return what a conversation's next turn would work with, None without a profile."""
+    fresh = store.read_conversation(conversation_id)
+    if fresh.profile is None:
+        return None
+    preferences = services.preferences_of(fresh.owner)
+    return Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)
 
 
 @transaction.atomic

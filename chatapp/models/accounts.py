@@ -231,8 +231,16 @@ class Preferences(models.Model):
     with ``review_automatic`` a person is shown each automatic summary for ``review_seconds``;
     ``month_budget`` is what all their conversations may cost in a month, by UTC;
     ``offered_providers`` names those for which a first profile was made, so that one that was
-    removed is not made again.
+    removed is not made again. Summaries are drafted in the background from ``draft_share`` percent
+    of the threshold on.
     """
+
+    class Drafting(models.TextChoices):
+        """Where summaries are drafted before they are needed."""
+
+        FREE = "free", _("Where tokens cost nothing")
+        ALWAYS = "always", _("Always")
+        NEVER = "never", _("Never")
 
     owner = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preferences"
@@ -255,6 +263,17 @@ class Preferences(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(100)],
     )
     keep_first = models.BooleanField(_("keep the first message too"), default=False)
+    draft_ahead = models.CharField(
+        _("draft summaries in the background"),
+        max_length=6,
+        choices=Drafting,
+        default=Drafting.FREE,
+    )
+    draft_share = models.PositiveSmallIntegerField(
+        _("share of the threshold (%)"),
+        default=80,
+        validators=[MinValueValidator(30), MaxValueValidator(95)],
+    )
     clear_tool_output = models.BooleanField(_("clear superseded tool output first"), default=False)
     review_automatic = models.BooleanField(_("review before it applies"), default=False)
     review_seconds = models.PositiveSmallIntegerField(

@@ -98,7 +98,9 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 class Condensation(Recorded, Hiding):
     """One attempt to make the context smaller, from its start.
 
-    It is declined where there was too little to condense or to clear: nothing went wrong.
+    It is declined where there was too little to condense or to clear: nothing went wrong. One that
+    is drafted ahead was written in the background, belongs to no turn before it is used, and is
+    ``unused`` where something made it useless first.
     ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
     The profile that wrote the summary is the ``writer``, where it was another one. What its calls
     were ``predicted`` to take, in tokens and USD, was written down before the first of them.
@@ -164,6 +166,11 @@ class Condensation(Recorded, Hiding):
         DECLINED = "declined", _("nothing to do")
         CANCELLED = "cancelled", _("cancelled")
         UNDONE = "undone", _("undone")
+        DRAFTED = "drafted", _("drafted")
+        UNUSED = "unused", _("draft not used")
+
+    # How a draft stands that may still be used.
+    OPEN = (Status.RUNNING, Status.DRAFTED)
 
     class Outcome(models.TextChoices):
         """What it came to, for people: kind and status in one."""
@@ -176,6 +183,8 @@ class Condensation(Recorded, Hiding):
         CANCELLED = "cancelled", _("cancelled")
         UNDONE = "undone", _("undone")
         RUNNING = "running", _("running")
+        DRAFTED = "drafted", _("drafted")
+        UNUSED = "unused", _("draft not used")
 
         @classmethod
         def of(cls, kind: str, status: str) -> Self:
@@ -188,6 +197,7 @@ class Condensation(Recorded, Hiding):
         AUTO = "auto", _("automatic")
         FORCED = "forced", _("forced")
         MANUAL = "manual", _("by you")
+        AHEAD = "ahead", _("drafted ahead")
 
     class Kind(models.TextChoices):
         """What became of the hidden messages."""

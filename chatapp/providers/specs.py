@@ -79,6 +79,7 @@ class ProviderSpec:
     ``presets`` are other servers of its kind, and ``key_elsewhere`` says whether those that are
     not among them need a key, too. ``takes_effort`` and ``takes_temperature`` say which wishes of a
     profile it can be told, ``names_conversations`` whether its models can be asked for a title.
+    What ``writes_at_once`` has nothing to write before it is needed.
     ``format`` is where the class is that reads its requests.
     """
 
@@ -98,6 +99,7 @@ class ProviderSpec:
     takes_effort: bool = False
     takes_temperature: bool = False
     names_conversations: bool = True
+    writes_at_once: bool = False
     format: str = "chatapp.providers.formats:MessagesFormat"
 
     @property

@@ -77,7 +77,7 @@ from chatapp.services.history import (
     undo_condensation,
     undo_rewind,
 )
-from chatapp.services.leftovers import close_titles, has_unfinished
+from chatapp.services.leftovers import close_drafts, close_titles, has_unfinished
 from chatapp.services.pins import (
     LONGEST_RULE,
     pin_message,
@@ -138,6 +138,7 @@ __all__ = [
     "check_message",
     "choose_workspace",
     "clean_name",
+    "close_drafts",
     "close_interrupted",
     "close_titles",
     "continue_turn",

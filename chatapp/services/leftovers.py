@@ -65,6 +65,22 @@ def close_titles() -> None:
         _account(call, profile, "", error=stopped)
 
 
+def close_drafts() -> None:
+    """Close the drafts that a process has left: nobody can use them any more."""
+    reason = _("The server stopped meanwhile.")
+    status, left = ModelCall.Status.RUNNING, Condensation.objects.filter(turn=None)
+    calls = ModelCall.objects.filter(purpose=ModelCall.Purpose.SUMMARY, turn=None, status=status)
+    for call in calls.select_related("conversation__owner", "condensation"):
+        named = call.conversation.owner.profiles.filter(name=call.profile_name)
+        written = Draft(json.loads(call.draft or "[]")).written
+        _account(call, named.first(), written, error=reason, draft="")
+    for attempt in left.filter(status__in=Condensation.OPEN):
+        spent = ModelCall.objects.filter(condensation=attempt).spent()
+        ended = {"finished_at": attempt.finished_at or timezone.now(), **spent}
+        unused = Condensation.objects.filter(pk=attempt.pk)
+        unused.change(status=Condensation.Status.UNUSED, error=reason, **ended)
+
+
 def has_unfinished(conversation: Conversation) -> bool:
     """Whether a turn of the conversation is on record as not over."""
     return bool(_unfinished(conversation=conversation.pk))

@@ -15,6 +15,7 @@ _CAME_TO_NOTHING = (
     Condensation.Outcome.FAILED,
     Condensation.Outcome.DECLINED,
     Condensation.Outcome.CANCELLED,
+    Condensation.Outcome.UNUSED,
 )
 
 

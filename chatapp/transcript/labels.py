@@ -18,6 +18,8 @@ def trigger_text(attempt: Condensation) -> str:
     match attempt.trigger:
         case Condensation.Trigger.MANUAL:
             return _("by you")
+        case Condensation.Trigger.AHEAD:
+            return _("automatic, drafted in the background")
         case Condensation.Trigger.FORCED:
             return _("the provider said the prompt was too long")
     before = number(attempt.tokens_before)
@@ -65,27 +67,29 @@ def kind_words(kind: str) -> KindWords:
 
 def outcome_name(kind: str, status: str) -> str:
     """Return what an attempt of a ``kind`` came to, or that it runs."""
-    match Condensation.Outcome.of(kind, status):
-        case Condensation.Outcome.RUNNING:
-            return _("Condensing context…")
-        case Condensation.Outcome.CANCELLED:
-            return _("Condensation cancelled")
-        case Condensation.Outcome.DECLINED:
-            clearing = kind == Condensation.Kind.CLEARED
-            return _("Not enough to clear") if clearing else _("Nothing to condense")
-        case Condensation.Outcome.FAILED:
-            return _("Condensation failed")
-    return kind_words(kind).name
+    clearing = kind == Condensation.Kind.CLEARED
+    declined = _("Not enough to clear") if clearing else _("Nothing to condense")
+    names = {
+        Condensation.Outcome.RUNNING: _("Condensing context…"),
+        Condensation.Outcome.CANCELLED: _("Condensation cancelled"),
+        Condensation.Outcome.DECLINED: declined,
+        Condensation.Outcome.FAILED: _("Condensation failed"),
+        Condensation.Outcome.DRAFTED: _("Summary drafted"),
+        Condensation.Outcome.UNUSED: _("Draft not used"),
+    }
+    return names.get(Condensation.Outcome.of(kind, status), kind_words(kind).name)
 
 
 def is_unremarkable(attempt: Condensation) -> bool:
     """Whether an attempt has no row: it came to nothing, and nobody has to act on it.
 
     There was too little to clear, or to do without being asked: then the row of the next rung, or
-    that of the turn, says what came of it.
+    that of the turn, says what came of it. And a draft in the background was in nobody's way.
     """
     if attempt.message_id or attempt.status == Condensation.Status.SUCCEEDED:
         return False
+    if attempt.trigger == Condensation.Trigger.AHEAD and attempt.turn_id is None:
+        return True
     unasked = attempt.trigger != Condensation.Trigger.MANUAL
     declined = attempt.status == Condensation.Status.DECLINED
     return attempt.kind == Condensation.Kind.CLEARED or (declined and unasked)

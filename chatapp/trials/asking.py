@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any, override
 
 import condense
-from chatapp.agent import events
-from chatapp.agent.ports import CallOpening, Draft
+from chatapp.agent.ports import CallOpening, Draft, Nobody
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.bootstrap import provider_for
 from chatapp.context.journal import StoredJournal
@@ -14,13 +13,6 @@ from chatapp.context.runs import Run, Terms
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.models import Turn, store
-
-
-class _Nobody:
-    """Whoever does not watch what is tried."""
-
-    def publish(self, event: events.TurnEvent) -> None:
-        """Let it go."""
 
 
 class TrialJournal(StoredJournal):
@@ -34,7 +26,7 @@ class TrialJournal(StoredJournal):
             preferences=terms.preferences,
             turn=Turn(),
         )
-        super().__init__(run, Scale(overhead=0), Saver(_Nobody()))
+        super().__init__(run, Scale(overhead=0), Saver(Nobody()))
         self.requests.learn(store.effective_rows(conversation=terms.conversation.pk))
 
     @override
@@ -61,7 +53,7 @@ def ask_for(terms: Terms) -> condense.Summarizer:
     """
     apart = terms.writer != terms.profile
     provider = provider_for(terms.writer)
-    return ProviderSummarizer(provider, TrialJournal(terms), _Nobody(), apart=apart)
+    return ProviderSummarizer(provider, TrialJournal(terms), Nobody(), apart=apart)
 
 
 class Unasked:

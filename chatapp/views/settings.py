@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -12,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from chatapp import services
+from chatapp.context.prediction import cost_of_draft
 from chatapp.forms import (
     CommandFormSet,
     PreferencesForm,
@@ -21,7 +24,7 @@ from chatapp.forms import (
     default_prompt,
 )
 from chatapp.live import turns
-from chatapp.models import Profile
+from chatapp.models import Preferences, Profile
 from chatapp.tools.shell import bubblewrap
 from chatapp.views.common import Request, signed_in
 
@@ -50,6 +53,7 @@ def show_settings(request: Request) -> HttpResponse:
         "own_commands": kept,
         "default_prompt": default_prompt(),
         "commands": describe_commands(),
+        "draft_cost": dearest_draft(request.user, preferences),
         "tokens": request.user.api_tokens.all(),
         "token_form": TokenForm(),
     }
@@ -69,6 +73,14 @@ def describe_commands() -> str:
         "Commands: allowed where you say so, without a sandbox, since bubblewrap is not installed. "
         "They have no keys in their environment, but can read and change what the server can."
     )
+
+
+def dearest_draft(user: User, preferences: Preferences) -> dict[str, object]:
+    """Return what a draft costs at most that is not used, and with which of the profiles."""
+    costs = ((cost_of_draft(one, preferences), one) for one in user.profiles.all())
+    known = [(cost, one.name) for cost, one in costs if cost is not None]
+    cost, profile = max(known, default=(Decimal(0), ""))
+    return {"cost": cost, "profile": profile}
 
 
 def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:

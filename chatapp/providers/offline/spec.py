@@ -8,6 +8,7 @@ SPEC = ProviderSpec(
     factory="chatapp.providers.offline.provider:OfflineProvider",
     needs_key=False,
     names_conversations=False,
+    writes_at_once=True,
     # Small, so that a condensation can be seen within a few messages.
     models=(
         ModelSpec(

@@ -16,6 +16,7 @@ from chatapp import bootstrap, services
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.agent.provider import ModelRequest
 from chatapp.context import budgets, sizes, toolboxes
+from chatapp.context.ahead import Ahead
 from chatapp.context.attempts import StoredLog
 from chatapp.context.journal import StoredJournal
 from chatapp.context.keeper import Keeper
@@ -199,6 +200,7 @@ async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
         toolbox=WorkspaceToolbox(tmp_path),
         provider=provider,
         scale=scale,
+        ahead=Ahead(run, lambda: None),
     )
     history = (condense.Message("user", "Hello", seq=1, tokens=6_000),)
     for _ in range(2):

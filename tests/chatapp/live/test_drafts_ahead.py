@@ -1,0 +1,271 @@
+"""Summaries drafted in the background: the turn that needs one finds it written."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+import pytest_django
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import services
+from chatapp.context import ahead
+from chatapp.live import turns
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, store
+from tests.chatapp.claude import converse
+from tests.chatapp.runs import run_in
+from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.turns import ask, end
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+# 1,250 tokens.
+MORE = " ".join(map(str, range(100, 725)))
+
+
+@pytest.fixture
+def conversation(
+    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
+) -> Conversation:
+    """A conversation of some 9,000 tokens; at 12,000 it condenses, and from 9,600 on it drafts."""
+    # One word is summary enough here.
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    Preferences.objects.filter(owner=alice).update(threshold=50, draft_ahead="always")
+    conversation = converse(alice, anthropic_standin, context_window=24_000, max_output=4_000)
+    for text in ("The first answer.", "The second answer."):
+        end(ask(conversation, f"{MORE} {MORE} {MORE}"), text)
+    conversation.messages.filter(role="user").update(tokens=3_750)
+    return conversation
+
+
+class Drafting:
+    """A page of a conversation whose summary is drafted, and the gate that holds it."""
+
+    def __init__(self, conversation: Conversation, page: Page, standin: Standin) -> None:
+        """Take the conversation, its page, and who answers."""
+        self.conversation = conversation
+        self.page = page
+        self.standin = standin
+        self.gate = Gate()
+
+    async def begin(self) -> None:
+        """Have a draft begun, at the end of a turn that brings the context near its threshold."""
+        self.standin.then(Reply(MORE), Reply(SUMMARY, gate=self.gate))
+        await self.page.say("And now?")
+        await self.page.until_idle()
+        assert await asyncio.to_thread(self.gate.wait_until_reached)
+
+    async def ask(self, text: str = MORE) -> None:
+        """Ask, and wait for the end of the turn."""
+        self.standin.then(Reply("Yes."))
+        await self.page.say(text)
+        await self.page.until_idle()
+
+    async def finish(self) -> None:
+        """Let the draft be written to its end."""
+        self.gate.open()
+        await ahead.settled(self.conversation.pk)
+
+    async def purposes(self) -> list[str]:
+        """Return what the calls so far were for."""
+        calls = ModelCall.objects.filter(conversation=self.conversation).order_by("pk")
+        return [one.purpose async for one in calls]
+
+
+Begin = Callable[[], AbstractAsyncContextManager[Drafting]]
+
+
+@pytest.fixture
+def begin(conversation: Conversation, alice: User, anthropic_standin: Standin) -> Begin:
+    """Return what yields a conversation while its summary is drafted."""
+
+    @asynccontextmanager
+    async def beginning() -> AsyncIterator[Drafting]:
+        async with open_page(conversation, alice) as page:
+            drafting = Drafting(conversation, page, anthropic_standin)
+            try:
+                await drafting.begin()
+                yield drafting
+            finally:
+                await drafting.finish()
+                await ahead.drop(conversation.pk, "The test is over.")
+
+    return beginning
+
+
+async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
+    conversation: Conversation, begin: Begin
+) -> None:
+    """What was drafted is swapped in, and what came since stays word for word."""
+    async with begin() as drafting:
+        await drafting.ask()
+        await drafting.finish()
+        attempt = await Condensation.objects.aget()
+        assert (attempt.trigger, attempt.status, attempt.turn_id) == ("ahead", "drafted", None)
+        await drafting.ask()
+        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+        sent = drafting.standin.requests[-1].body["messages"]
+    await attempt.arefresh_from_db()
+    assert attempt.status == Condensation.Status.SUCCEEDED
+    assert attempt.tokens_before >= 12_000
+    assert attempt.tokens_after
+    assert attempt.tokens_after < 5_000
+    assert attempt.cost
+    seen = await sync_to_async(store.read_effective)(conversation.pk)
+    assert [one.is_summary for one in seen] == [True, False, False, False, False]
+    assert [one.text for one in seen[1:]] == [MORE, "Yes.", MORE, "Yes."]
+    assert "What was said." in str(sent[0])
+
+
+async def test_while_the_draft_is_written_a_turn_goes_on_as_long_as_its_request_fits(
+    begin: Begin,
+) -> None:
+    """Above the threshold too; it is swapped in by the first turn after its end."""
+    async with begin() as drafting:
+        await drafting.ask()
+        await drafting.ask()
+        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+        assert (await Condensation.objects.aget()).status == Condensation.Status.RUNNING
+        await drafting.finish()
+        await drafting.ask("And?")
+    assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
+
+
+async def test_where_the_provider_refuses_the_request_the_draft_is_waited_for(
+    begin: Begin,
+) -> None:
+    """One call writes the summary, and the page says meanwhile what it waits for."""
+    async with begin() as drafting:
+        drafting.standin.overflow()
+        drafting.standin.then(Reply("Yes."))
+        await drafting.page.say("And?")
+        while (
+            "Condensing context" not in (await drafting.page.until("panel.changed"))["condensing"]
+        ):
+            pass
+        await drafting.finish()
+        await drafting.page.until_idle()
+        assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
+    assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
+
+
+async def change_prompt(conversation: Conversation) -> None:
+    """Change the condensing prompt in the settings."""
+    own = Preferences.objects.filter(owner=conversation.owner)
+    await own.aupdate(condensing_prompt="Be brief.")
+
+
+async def change_profile(conversation: Conversation) -> None:
+    """Have another profile answer."""
+    other = await Profile.objects.exclude(pk=conversation.profile_id).afirst()
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=other)
+
+
+async def pin(conversation: Conversation) -> None:
+    """Pin the first message."""
+    await sync_to_async(services.pin_message)(conversation=conversation, seq=1)
+
+
+async def rewind(conversation: Conversation) -> None:
+    """Go back to before the second question."""
+    await sync_to_async(services.rewind_conversation)(conversation=conversation, to_seq=3)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (change_prompt, "The prompt was changed"),
+        (change_profile, "The profile was changed"),
+        (pin, "What the draft stands for was changed"),
+        (rewind, "What the draft stands for was changed"),
+    ],
+)
+@pytest.mark.parametrize("written", [True, False], ids=["written", "in hand"])
+async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_record(
+    conversation: Conversation,
+    begin: Begin,
+    change: Callable[[Conversation], object],
+    said: str,
+    written: bool,
+) -> None:
+    """Whether or not it is written to its end."""
+    async with begin() as drafting:
+        if written:
+            await drafting.finish()
+        await change(conversation)
+        turns.announce_change(conversation.pk)
+        await drafting.page.until("transcript.changed")
+    attempt = await Condensation.objects.aget()
+    assert attempt.status == Condensation.Status.UNUSED
+    assert said in attempt.error
+    assert attempt.cost
+    assert attempt.cost == (await ModelCall.objects.aget(purpose="summary")).cost
+
+
+@pytest.mark.parametrize(
+    ("wish", "price", "drafts"),
+    [
+        ("free", 4, False),
+        ("free", 0, True),
+        ("always", 4, True),
+        ("never", 0, False),
+    ],
+)
+def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
+    conversation: Conversation, wish: str, price: int, drafts: bool
+) -> None:
+    """A server without a key and without prices charges nothing; nobody else's price is guessed."""
+    Preferences.objects.filter(owner=conversation.owner).update(draft_ahead=wish)
+    paid = {"price_input": price, "price_cache_write": price}
+    if not price:
+        paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
+    Profile.objects.filter(pk=conversation.profile_id).update(**paid)
+    assert ahead.is_wanted(run_in(conversation)) is drafts
+
+
+@pytest.mark.parametrize("wish", [{"auto_condense": False}, {"clear_tool_output": True}])
+def test_there_is_no_draft_where_something_else_comes_first(
+    conversation: Conversation, wish: dict[str, bool]
+) -> None:
+    """Nothing condenses by itself, or tool output is cleared before a summary is written."""
+    Preferences.objects.filter(owner=conversation.owner).update(**wish)
+    assert not ahead.is_wanted(run_in(conversation))
+
+
+async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
+    conversation: Conversation, begin: Begin
+) -> None:
+    """Nobody can use it any more, whether or not it was written."""
+    async with begin() as drafting:
+        await drafting.finish()
+        await sync_to_async(services.close_drafts)()
+        await drafting.ask()
+        drafting.standin.then(Reply(SUMMARY))
+        await drafting.ask()
+        assert await drafting.purposes() == ["chat", "summary", "chat", "summary", "chat"]
+    left, made = [one async for one in Condensation.objects.order_by("started_at")]
+    assert (left.status, left.error) == ("unused", "The server stopped meanwhile.")
+    assert left.cost
+    assert (made.status, made.trigger) == ("succeeded", "auto")
+
+
+def test_the_settings_say_what_a_draft_may_cost(
+    conversation: Conversation, browser: Client, alice: User
+) -> None:
+    """At most, with the dearest profile: all that is there when it is due, none of it cached."""
+    page = browser.get(reverse("settings")).text
+    # 12,000 tokens at $5 a million, and an answer of 4,000 at $0.
+    assert f"with {conversation.profile} up to $0.06 each time" in page
+    form = {"threshold": 50, "step_limit": 20, "draft_ahead": "never", "draft_share": 60}
+    assert browser.post(reverse("settings"), form).status_code == 302
+    alice.preferences.refresh_from_db()
+    assert (alice.preferences.draft_ahead, alice.preferences.draft_share) == ("never", 60)
