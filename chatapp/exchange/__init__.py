@@ -1,5 +1,10 @@
 """Conversations on their way in and out of this server, with all that is on record of them.
 
+``files``   what is opened, packed or not
+``streams`` the items of a file, one by one
+``samples`` how a file begins
+``talks``   a conversation put together from what others have recorded
+``jobs``    imports that run beside everything else
 ``pieces``  what a file of recorded messages is read as
 ``tables``  what a conversation's record is made of: docs/export.md
 ``columns`` the values of a row as JSON, and back

@@ -28,7 +28,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def digest_of(path: Path) -> str:
-    """Return a file's SHA-256."""
+    """Return a file's SHA-256, "" for a folder."""
+    if path.is_dir():
+        return ""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -46,7 +46,7 @@ class Rows:
             raise Unusable(f"Message {seq} stands where it can't.")
         said = condense.Message.from_api({"role": values["role"], "content": values["content"]})
         values |= store.columns_of(said)
-        if "seq" not in item:
+        if not {"seq", "tokens"} & item.keys():
             values["tokens"] = condense.count_message(said, budgets.COUNTER)
         self._made[MESSAGES] += 1
         return Message(conversation=self.conversation, **values)

@@ -1,6 +1,7 @@
 """Readers of recorded conversations, one file per form and named after it.
 
-A form is a file of this folder with a ``read_transcript``; nothing else names it.
+A form is a file of this folder with a ``LABEL``, a ``recognise`` and a ``read_transcript``; nothing
+else names it.
 """
 
 from collections.abc import Iterator
@@ -10,13 +11,28 @@ from pkgutil import iter_modules
 from typing import Protocol, cast
 
 from chatapp.exchange import Piece
+from chatapp.exchange.samples import Sample, take_sample
+
+UNKNOWN = "This is no file of a form that is known here."
+
+# What others begin with as well is asked last.
+LAST = "messages"
 
 
 class Importer(Protocol):
-    """What a form's file holds."""
+    """What a form's file holds; ``LABEL`` is what people call the form."""
+
+    LABEL: str
+
+    def recognise(self, sample: Sample, /) -> bool:
+        """Whether a file that begins so is of this form."""
+        ...
 
     def read_transcript(self, path: Path, /) -> Iterator[Piece]:
-        """Yield messages in order, and what could not be used; raise OSError without a file."""
+        """Yield messages in order, and what could not be used.
+
+        Raises OSError without a file, and Unusable where nothing of it can be imported.
+        """
         ...
 
 
@@ -28,3 +44,10 @@ def list_formats() -> list[str]:
 def load_importer(name: str) -> Importer:
     """Return the reader of a form by its name."""
     return cast(Importer, import_module(f"{__name__}.{name}"))
+
+
+def recognise(path: Path) -> str | None:
+    """Return the form of a file or of a task's folder by its name, None where none is known."""
+    sample = take_sample(path)
+    names = sorted(list_formats(), key=lambda name: name == LAST)
+    return next((name for name in names if load_importer(name).recognise(sample)), None)

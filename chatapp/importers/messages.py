@@ -3,30 +3,24 @@
 A file is a JSON list of messages or an object with such a list as ``messages``, gzipped or not.
 """
 
-import itertools
-import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import ijson
+from typing import Any
 
 from chatapp.exchange import Piece, Problem
-from chatapp.exchange.files import opened
+from chatapp.exchange.samples import Sample
+from chatapp.exchange.streams import read_items
 
-# Bytes of unpacked JSON between two messages; more is no transcript, or a trap.
-MAX_GAP = 64 * 1024 * 1024
-
-# Levels; what lies deeper could be neither stored nor sent.
-MAX_DEPTH = 200
-
-# Where the messages are, told by how the file begins.
-_PREFIXES = {"start_array": "item", "start_map": "messages.item"}
+LABEL = "Anthropic messages"
 
 
 class _Unusable(Exception):
-    """The text says what is wrong with an item or with the file."""
+    """The text says what is wrong with an item."""
+
+
+def recognise(sample: Sample) -> bool:
+    """Whether it may be a list of such messages: what has its own marks is asked first."""
+    return any(str(item.get("role")) in {"user", "assistant"} for item in sample.items)
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
@@ -34,71 +28,14 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 
     What comes before a break in the file is kept. Raises OSError when it can't be opened.
     """
-    with opened(path) as file:
-        yield from _read_file(_BoundedFile(file))
+    for found in read_items(path):
+        if isinstance(found, Problem):
+            yield found
+        else:
+            yield from check_item(*found)
 
 
-def _read_file(file: "_BoundedFile") -> Iterator[Piece]:
-    index = 0
-    try:
-        for index, item in enumerate(_parse(file), start=1):
-            file.since_item = 0
-            yield from _check_item(index, item)
-    except _Unusable as error:
-        yield Problem(index + 1, str(error))
-    except ijson.JSONError as error:
-        yield Problem(index + 1, f"The file is not JSON from here on{_words_of(error)}.")
-    except (EOFError, OSError, zlib.error):
-        yield Problem(index + 1, "The compressed file is damaged or cut off from here on.")
-    else:
-        if not index:
-            yield Problem(1, "The file holds no messages.")
-
-
-def _parse(file: "_BoundedFile") -> Iterator[Any]:
-    parsed = ijson.parse(_limit_depth(ijson.basic_parse(file, use_float=True)))
-    first = next(parsed)
-    prefix = _PREFIXES.get(first[1])
-    if prefix is None:
-        raise _Unusable("The file is neither a list of messages nor an object that holds one.")
-    yield from ijson.items(itertools.chain([first], parsed), prefix)
-
-
-def _limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Pass the parts on; the parser's time grows with the square of the depth."""
-    depth = 0
-    for part in parts:
-        if part[0].startswith("start_"):
-            depth += 1
-        elif part[0].startswith("end_"):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise _Unusable(f"The file is nested more than {MAX_DEPTH} levels deep.")
-        yield part
-
-
-class _BoundedFile:
-    """A file that refuses to unpack without end while no message comes out of it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.since_item = 0
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self.since_item += len(data)
-        if self.since_item > MAX_GAP:
-            raise _Unusable(f"The file goes on for {MAX_GAP >> 20} MB without another message.")
-        return data
-
-
-def _words_of(error: ijson.JSONError) -> str:
-    """Return the parser's reason without the piece of the file that it quotes."""
-    match = re.search(r"error: ([a-zA-Z0-9 (),-]+)", str(error))
-    return f" ({match[1].strip()})" if match else ""
-
-
-def _check_item(index: int, item: Any) -> Iterator[Piece]:
+def check_item(index: int, item: Any) -> Iterator[Piece]:
     """Yield the message with the blocks that can be used, and a problem for each other one."""
     try:
         message = _check_message(item)

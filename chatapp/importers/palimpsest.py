@@ -7,8 +7,14 @@ from typing import Any
 
 from chatapp.exchange import FORMAT, Beside, Piece, Unusable
 from chatapp.exchange.files import read_whole
+from chatapp.exchange.samples import Sample
 
 LABEL = "Palimpsest"
+
+
+def recognise(sample: Sample) -> bool:
+    """Whether it says so at its beginning."""
+    return '"format"' in sample.head[:200] and "palimpsest conversation" in sample.head[:200]
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:

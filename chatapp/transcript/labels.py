@@ -22,6 +22,8 @@ def trigger_text(attempt: Condensation) -> str:
             return _("automatic, drafted in the background")
         case Condensation.Trigger.FORCED:
             return _("the provider said the prompt was too long")
+    if not attempt.context_window:
+        return _("automatic, before it was imported")
     before = number(attempt.tokens_before)
     if attempt.tokens_before > attempt.allowed:
         return _("automatic: %(before)s > %(allowed)s allowed") % {

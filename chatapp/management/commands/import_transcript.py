@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from chatapp import services
 from chatapp.exchange import load_conversation
 from chatapp.exchange.files import digest_of
-from chatapp.importers import list_formats, load_importer
+from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
 from chatapp.models import Source
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
@@ -18,29 +18,38 @@ PROBLEMS_SHOWN = 20
 
 
 class Command(BaseCommand):
-    """Read messages as JSON, gzipped or not, and say what of them could not be used."""
+    """Read a file, gzipped or not, and say what of it could not be used."""
 
-    help = "Import a transcript: a JSON list of messages, or an object with 'messages'."
+    help = "Import a conversation that Palimpsest or another program has recorded."
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="JSON file, gzipped or not")
+        parser.add_argument("file", type=Path, help="file, gzipped or not, or a task's folder")
         parser.add_argument(
-            "--format", choices=list_formats(), default="messages", help="default: messages"
+            "--format", choices=list_formats(), help="default: what the file begins like"
         )
         parser.add_argument("--user", help="owner of the conversation; default: the server's owner")
         parser.add_argument("--title", help="title; default: the file's name")
 
     @override
     def handle(
-        self, *, file: Path, format: str, user: str | None, title: str | None, **_options: Any
+        self,
+        *,
+        file: Path,
+        format: str | None,
+        user: str | None,
+        title: str | None,
+        **_options: Any,
     ) -> None:
-        if not file.is_file():
+        if not file.exists():
             raise CommandError(f"There is no file {file}.")
-        source = Source(form=format, name=file.name, digest=digest_of(file))
+        form = format or recognise(file)
+        if form is None:
+            raise CommandError(UNKNOWN)
+        source = Source(form=form, name=file.name, digest=digest_of(file))
         try:
             imported = load_conversation(
-                load_importer(format).read_transcript(file),
+                load_importer(form).read_transcript(file),
                 owner=self._owner(user),
                 source=source,
                 title=title or "",

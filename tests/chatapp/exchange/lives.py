@@ -37,6 +37,11 @@ PICTURE = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 class Life(Twin):
     """Does what a twin does, and all else that goes on record."""
 
+    def do(self, operation: str, argument: Any) -> None:
+        """Do one thing, or have it refused."""
+        with suppress(services.Refused):
+            super().do(operation, argument)
+
     def talk(self, place: int) -> None:
         """Take a turn, with its call, from a message to which something is attached."""
         text = TEXTS[place % len(TEXTS)]

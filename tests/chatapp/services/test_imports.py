@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from chatapp import services
-from chatapp.models import Conversation, Profile, store
+from chatapp.models import Conversation, Profile, Source, store
 
 TALK = [
     {"role": "user", "content": "Fix the parser."},
@@ -29,7 +29,8 @@ def run(folder: Path, items: list[Any], **options: Any) -> tuple[str, str]:
     path = folder / "session.json"
     path.write_text(json.dumps(items))
     out, err = StringIO(), StringIO()
-    call_command("import_transcript", path, stdout=out, stderr=err, **{"user": "alice", **options})
+    usual = {"user": "alice", "format": "messages"}
+    call_command("import_transcript", path, stdout=out, stderr=err, **{**usual, **options})
     return out.getvalue(), err.getvalue()
 
 
@@ -111,3 +112,11 @@ def test_a_session_that_fits_no_profile_gets_a_roomy_one(folder: Path, alice: Us
     assert [(one.name, one.context_window) for one in profiles if one] == [
         ("Offline, large window", 2_000_000)
     ]
+
+
+def test_without_a_format_it_is_told_from_the_file(folder: Path, alice: User) -> None:
+    """Where none is known, nothing is imported."""
+    run(folder, [*TALK, {"role": "assistant", "tool_calls": []}], format=None)
+    assert Source.objects.get().form == "chat_completions"
+    with pytest.raises(CommandError, match="no file of a form that is known here"):
+        run(folder, [1, 2], format=None)

@@ -1,0 +1,102 @@
+"""Importing a conversation: the file is sent, its form is told, and what could not be used said."""
+
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+from django_htmx.http import HttpResponseClientRedirect
+
+from chatapp import importers, services
+from chatapp.exchange.files import digest_of
+from chatapp.exchange.jobs import Job, find_import, remove, start_import
+from chatapp.models import Source
+from chatapp.rendering.numbers import number
+from chatapp.views.common import Request, own_conversation, signed_in
+
+# Files of a task's folder, and bytes of all that is sent.
+MOST_FILES = 20
+MOST_BYTES = 100 * 1024 * 1024
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def import_conversation(request: Request) -> HttpResponse:
+    """Show what can be imported, or begin to import what was sent."""
+    if request.method == "POST":
+        return redirect("import_job", _begin(request).pk)
+    labels = sorted(importers.load_importer(one).LABEL for one in importers.list_formats())
+    return render(request, "imports/page.html", {"labels": labels, "most": MOST_BYTES >> 20})
+
+
+def _begin(request: Request) -> Job:
+    sent = request.FILES.getlist("files")
+    if not sent:
+        raise services.Refused(_("Choose a file first."))
+    if len(sent) > MOST_FILES or sum(file.size or 0 for file in sent) > MOST_BYTES:
+        raise services.Refused(
+            _("That is too much: %(files)s files and %(size)s MB can be imported at once.")
+            % {"files": number(MOST_FILES), "size": number(MOST_BYTES >> 20)}
+        )
+    path = _keep(sent)
+    try:
+        form = importers.recognise(path)
+        if form is None:
+            raise services.Refused(_("This is no file of a form that is known here."))
+        name = services.clean_name(sent[0].name or "")
+        source = Source(form=form, name=name, digest=digest_of(path))
+        read = importers.load_importer(form).read_transcript
+        return start_import(owner=request.user, path=path, source=source, read=read)
+    except services.Refused:
+        remove(path)
+        raise
+
+
+def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
+    """Write what was sent to a folder of its own, and return that, or the one file in it."""
+    folder = Path(settings.DATA_DIR) / "imports" / uuid.uuid4().hex
+    folder.mkdir(parents=True)
+    for file in sent:
+        name = services.clean_name(file.name or "").lstrip(".") or "file"
+        with (folder / name).open("wb") as kept:
+            shutil.copyfileobj(file, kept)
+    files = list(folder.iterdir())
+    return folder if len(files) > 1 else files[0]
+
+
+@require_GET
+@signed_in
+def show_import(request: Request, job_pk: uuid.UUID) -> HttpResponse:
+    """Show how far an import has come; when it is over, go where it led."""
+    job = find_import(job_pk, request.user)
+    whole = not request.htmx or request.htmx.boosted
+    if job and job.imported:
+        place = redirect("source", job.imported.conversation.pk)
+        return place if whole else HttpResponseClientRedirect(place.url)
+    template = "imports/job.html" if whole else "imports/_progress.html"
+    return render(request, template, {"job": job, "job_pk": job_pk})
+
+
+@require_GET
+@signed_in
+def show_source(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Show what a conversation was made from, and what of that could not be used."""
+    conversation = own_conversation(request, pk)
+    source = get_object_or_404(Source, conversation=conversation)
+    if source.form not in importers.list_formats():
+        raise Http404
+    context = {
+        "conversation": conversation,
+        "source": source,
+        "label": importers.load_importer(source.form).LABEL,
+        "count": conversation.last_seq,
+        "left_out": max(0, source.unused - len(source.problems)),
+    }
+    return render(request, "imports/source.html", context)

@@ -1,0 +1,281 @@
+"""What other programs have recorded: told by how it begins, and read as it is meant."""
+
+import gzip
+import json
+import uuid
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chatapp import importers, services
+from chatapp.exchange import Imported, load_conversation
+from chatapp.models import Conversation, Source, store
+
+AT = "2026-01-02T03:04:05.678Z"
+TOOL_CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "ls", "arguments": '{"path": "a"}'},
+}
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [
+        {"type": "text", "text": "What is there?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+    ]},
+    {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL, TOOL_CALL | {"id": "c2"}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
+    {"role": "tool", "tool_call_id": "c2", "content": "b.py"},
+    {"role": "assistant", "content": "Two files."},
+]  # fmt: skip
+USAGE = {"input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 11}
+MAIN = {"sessionId": "s", "timestamp": AT, "isSidechain": False}
+
+
+def line(number: int, kind: str, **more: Any) -> dict[str, Any]:
+    """Return a line of a session."""
+    return {"type": kind, "uuid": f"u{number}", **MAIN, **more}
+
+
+def replied(number: int, *blocks: Any) -> dict[str, Any]:
+    """Return a line with a part of one reply."""
+    message = {
+        "id": "msg_1",
+        "role": "assistant",
+        "model": "m-1",
+        "content": blocks,
+        "usage": USAGE,
+    }
+    return line(number, "assistant", message=message)
+
+
+SESSION: list[dict[str, Any]] = [
+    {"type": "summary", "summary": "Looking around", "leafUuid": "u9"},
+    line(1, "user", message={"role": "user", "content": "What is there?"}),
+    replied(2, {"type": "text", "text": "Let me look."}),
+    replied(3, {"type": "tool_use", "id": "t1", "name": "LS", "input": {"path": "."}}),
+    line(4, "user", message={"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "a.py"}]}),
+    line(5, "assistant", isSidechain=True, message={"role": "assistant", "content": "Psst."}),
+    line(6, "system", subtype="compact_boundary",
+         compactMetadata={"trigger": "auto", "preTokens": 155_000}),
+    line(7, "user", isCompactSummary=True, message={"role": "user", "content": "It was a.py."}),
+    line(8, "user", message={"role": "user", "content": "Thanks."}),
+]  # fmt: skip
+
+
+def item(kind: str, **payload: Any) -> dict[str, Any]:
+    """Return a line of a rollout."""
+    return {"timestamp": AT, "type": "response_item", "payload": {"type": kind, **payload}}
+
+
+TOKENS = {"input_tokens": 16, "cached_input_tokens": 11, "output_tokens": 7}
+ROLLOUT: list[dict[str, Any]] = [
+    {"timestamp": AT, "type": "session_meta", "payload": {"id": "s", "cwd": "/x"}},
+    item("message", role="user", content=[{"type": "input_text", "text": "What is there?"}]),
+    item("reasoning", summary=[{"type": "summary_text", "text": "Look."}], encrypted_content="x"),
+    item("function_call", name="shell", arguments='{"command": ["ls"]}', call_id="c1"),
+    item("function_call_output", call_id="c1", output="a.py"),
+    item("message", role="assistant", content=[{"type": "output_text", "text": "One file."}]),
+    {"timestamp": AT, "type": "event_msg",
+     "payload": {"type": "token_count", "info": {"last_token_usage": TOKENS}}},
+    {"timestamp": AT, "type": "compacted", "payload": {"message": "It was a.py."}},
+    item("message", role="user", content=[{"type": "input_text", "text": "Thanks."}]),
+]  # fmt: skip
+
+NAME, MARK = str(uuid.uuid4()), "not-a-uuid"
+HISTORY: list[dict[str, Any]] = [
+    {"role": "user", "content": [{"type": "text", "text": "Hi"}], "ts": 1, "condenseParent": NAME},
+    {"role": "assistant", "content": "Hello", "ts": 2, "condenseParent": NAME},
+    {"role": "user", "content": "They said hi.", "ts": 3, "isSummary": True, "condenseId": NAME},
+    {"role": "assistant", "content": "Go on.", "ts": 4, "truncationParent": MARK},
+    {"role": "user", "content": "[cut]", "ts": 5, "isTruncationMarker": True, "truncationId": MARK},
+    {"role": "user", "content": "Well?", "ts": 1_700_000_000_000},
+]
+SHOWN: list[dict[str, Any]] = [
+    {"ts": 1, "type": "say", "say": "text", "text": "Hi  there"},
+    {"ts": 3, "type": "say", "say": "condense_context", "contextCondense": {
+        "cost": 0.0123, "prevContextTokens": 900, "newContextTokens": 90,
+        "summary": "They said hi.", "condenseId": NAME}},
+    {"ts": 5, "type": "say", "say": "sliding_window_truncation", "contextTruncation": {
+        "truncationId": MARK, "prevContextTokens": 90, "newContextTokens": 9}},
+]  # fmt: skip
+
+
+def lines(items: list[dict[str, Any]]) -> bytes:
+    """Return JSON Lines."""
+    return b"".join(json.dumps(one).encode() + b"\n" for one in items)
+
+
+def write(folder: Path, name: str, data: bytes) -> Path:
+    """Write a file and return its path."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(data)
+    return folder / name
+
+
+def task(folder: Path) -> Path:
+    """Return the folder of a task."""
+    write(folder / "task", "ui_messages.json", json.dumps(SHOWN).encode())
+    return write(
+        folder / "task", "api_conversation_history.json", json.dumps(HISTORY).encode()
+    ).parent
+
+
+def load(path: Path, owner: User) -> Imported:
+    """Import what is recognised."""
+    form = importers.recognise(path)
+    assert form
+    source = Source(form=form, name=path.name)
+    pieces = importers.load_importer(form).read_transcript(path)
+    return load_conversation(pieces, owner=owner, source=source)
+
+
+def said(conversation: Conversation) -> list[tuple[str, str]]:
+    """Return what the model sees."""
+    return [(one.role, one.text) for one in store.read_effective(conversation.pk)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "form"),
+    [
+        ("a.json", json.dumps(CHAT).encode(), "chat_completions"),
+        ("a.json", json.dumps({"model": "m", "messages": CHAT}).encode(), "chat_completions"),
+        ("a.jsonl", lines(SESSION), "claude_code"),
+        ("a.jsonl.gz", gzip.compress(lines(SESSION)), "claude_code"),
+        ("a.jsonl", lines(ROLLOUT), "codex"),
+        ("a.jsonl", lines([one["payload"] for one in ROLLOUT[1:6]]), "codex"),
+        ("a.json", json.dumps(HISTORY).encode(), "roo_code"),
+        ("a.json", json.dumps([{"role": "user", "content": "Hi"}]).encode(), "messages"),
+        (
+            "a.json",
+            json.dumps({"messages": [{"role": "user", "content": "x"}]}).encode(),
+            "messages",
+        ),
+        ("a.json", b'{"format":"palimpsest conversation 1","messages":[]}', "palimpsest"),
+        *(("a.json", data, None) for data in (b"", b"\xff\xfe", b"{}", b"[1]", b"<html>", b"[[[[")),
+        ("a.jsonl", b'{"a": 1}\n{"b": 2}\n', None),
+        ("a.gz", b"\x1f\x8b\0", None),
+    ],
+)
+def test_a_form_is_told_by_how_the_file_begins(
+    tmp_path: Path, name: str, data: bytes, form: str | None
+) -> None:
+    """Whatever the file is called."""
+    assert importers.recognise(write(tmp_path, name, data)) == form
+
+
+def test_chat_messages_become_blocks(alice: User, tmp_path: Path) -> None:
+    """Calls with their results together, images, and the first system message as the prompt."""
+    made = load(write(tmp_path, "a.json", json.dumps(CHAT).encode()), alice)
+    rows = list(made.conversation.messages.order_by("seq"))
+    assert [(row.role, [one["type"] for one in row.content]) for row in rows] == [
+        ("user", ["text", "image"]),
+        ("assistant", ["tool_use", "tool_use"]),
+        ("user", ["tool_result", "tool_result"]),
+        ("assistant", ["text"]),
+    ]
+    assert rows[1].content[0]["input"] == {"path": "a"}
+    assert made.conversation.system_prompt == "Be brief."
+    assert made.source.problems == []
+
+
+def test_a_session_has_its_summary_and_its_calls_on_record(alice: User, tmp_path: Path) -> None:
+    """A reply that came in parts is one; what a subagent said is named as not used."""
+    made = load(write(tmp_path, "a.jsonl", lines(SESSION)), alice)
+    talk = made.conversation
+    assert said(talk) == [("user", "It was a.py."), ("user", "Thanks.")]
+    assert talk.title == "Looking around"
+    reply = talk.messages.get(seq=2)
+    assert [one["type"] for one in reply.content] == ["text", "tool_use"]
+    assert reply.created_at.isoformat() == "2026-01-02T03:04:05.678000+00:00"
+    call = talk.calls.get()
+    assert (call.message, call.tokens_prompt, call.tokens_output, call.cost) == (reply, 16, 7, None)
+    attempt = talk.condensations.get()
+    assert (attempt.message, attempt.tokens_before) == (talk.messages.get(seq=4), 155_000)
+    assert [one["index"] for one in made.source.problems] == [6]
+
+
+def test_a_rollout_has_its_summary_and_its_usage_on_record(alice: User, tmp_path: Path) -> None:
+    """What is one reply's is one message."""
+    made = load(write(tmp_path, "a.jsonl", lines(ROLLOUT)), alice)
+    talk = made.conversation
+    assert said(talk) == [("user", "It was a.py."), ("user", "Thanks.")]
+    kinds = [[one["type"] for one in row.content] for row in talk.messages.order_by("seq")]
+    assert kinds == [["text"], ["text", "tool_use"], ["tool_result"], ["text"], ["text"], ["text"]]
+    call = talk.calls.get()
+    assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (5, 11, 7)
+    assert made.source.problems == []
+
+
+def test_a_task_keeps_its_tags_and_its_figures(alice: User, tmp_path: Path) -> None:
+    """The model sees what it saw there, and each summary and marker is on record."""
+    made = load(task(tmp_path), alice)
+    talk = made.conversation
+    assert said(talk) == [("user", "They said hi."), ("user", "[cut]"), ("user", "Well?")]
+    assert talk.title == "Hi there"
+    first = talk.messages.get(seq=1)
+    assert str(first.condense_parent) == NAME == str(talk.messages.get(seq=3).condense_id)
+    found = talk.condensations.order_by("started_at")
+    assert [(one.kind, one.tokens_before, one.tokens_after, one.cost) for one in found] == [
+        ("condensed", 900, 90, Decimal("0.0123")),
+        ("truncated", 90, 9, None),
+    ]
+    assert talk.messages.get(seq=6).created_at.year == 2023
+
+
+def test_a_task_without_what_was_sent_is_refused(alice: User, tmp_path: Path) -> None:
+    """What the page showed is not enough."""
+    with pytest.raises(services.Refused, match="api_conversation_history"):
+        load(write(tmp_path, "ui_messages.json", json.dumps(SHOWN).encode()), alice)
+    assert not Conversation.objects.exists()
+
+
+VALUES: tuple[Any, ...] = (None, True, -1, 1e300, 2**80, "", "\0\ud800", [], {}, [1], [[]], [{}])
+FORMS: dict[str, list[dict[str, Any]]] = {
+    "chat_completions": CHAT,
+    "claude_code": SESSION,
+    "codex": ROLLOUT,
+    "roo_code": HISTORY,
+    "messages": CHAT,
+}
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_no_value_anywhere_breaks_an_import(
+    alice: User, tmp_path: Path, data: st.DataObject
+) -> None:
+    """What can't be used is named, or the file refused with a sentence."""
+    form = data.draw(st.sampled_from([*FORMS]))
+    items = json.loads(json.dumps(FORMS[form]))
+    spoil(data.draw(st.sampled_from(items)), data)
+    whole = lines(items) if form in {"claude_code", "codex"} else json.dumps(items).encode()
+    path = write(tmp_path, "a", whole)
+    importers.recognise(path)
+    pieces = importers.load_importer(form).read_transcript(path)
+    try:
+        load_conversation(pieces, owner=alice, source=Source(form=form))
+    except services.Refused:
+        return
+
+
+def spoil(item: dict[str, Any], data: st.DataObject) -> None:
+    """Put another value somewhere in an item."""
+    key = data.draw(st.sampled_from([*item]))
+    inner = item[key]
+    if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+        inner = inner[0]
+    if isinstance(inner, dict) and inner and data.draw(st.booleans()):
+        spoil(inner, data)
+    else:
+        item[key] = data.draw(st.sampled_from(VALUES))

@@ -1,0 +1,115 @@
+"""Importing a conversation from the page."""
+
+import json
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from chatapp.exchange import jobs
+from chatapp.models import Conversation
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TALK = [{"role": "user", "content": "Fix the parser."}, {"role": "assistant", "content": "Done."}]
+
+
+def send(browser: Client, *files: tuple[str, Any]) -> Any:
+    """Send files, wait for the import's end, and return the answer."""
+    sent = [
+        SimpleUploadedFile(name, data if isinstance(data, bytes) else json.dumps(data).encode())
+        for name, data in files
+    ]
+    answer = browser.post(reverse("import"), {"files": sent}, follow=False)
+    for job in [*jobs._JOBS.values()]:
+        if job.future:
+            job.future.result()
+    return answer
+
+
+def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
+    browser: Client, alice: User
+) -> None:
+    """And what of it could not be used."""
+    answer = send(browser, ("talk.json", [*TALK, {"role": "system", "content": "x"}]))
+    page = browser.get(answer["Location"], follow=True).text
+    made = Conversation.objects.get(owner=alice)
+    assert (made.title, made.last_seq) == ("talk", 2)
+    assert "2 messages from “talk.json”." in page
+    assert "What could not be used" in page
+    assert "A system message is used at the beginning only" in page
+    assert reverse("chat", args=[made.pk]) in page
+    assert not [*(settings.DATA_DIR / "imports").iterdir()]
+
+
+def test_while_it_runs_the_page_looks_again_and_then_goes_there(
+    browser: Client, alice: User
+) -> None:
+    """The fragment asks to be asked for anew; at the end it leads to the report."""
+    job = jobs.Job(alice, None, messages=1_234)  # type: ignore[arg-type]
+    jobs._JOBS[job.pk] = job
+    address = reverse("import_job", args=[job.pk])
+    fragment = browser.get(address, headers={"HX-Request": "true"}).text
+    assert "1,234 messages read…" in fragment
+    assert f'hx-get="{address}"' in fragment
+    del jobs._JOBS[job.pk]
+    assert "not known any more" in browser.get(address).text
+    answer = send(browser, ("talk.json", TALK))
+    over = browser.get(answer["Location"], headers={"HX-Request": "true"})
+    made = Conversation.objects.get(owner=alice)
+    assert over["HX-Redirect"] == reverse("source", args=[made.pk])
+    assert "Everything was used." in browser.get(over["HX-Redirect"]).text
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"[]", b"\x1f\x8b\0\0", b"[" * 100_000])
+def test_what_is_of_no_known_form_is_refused_with_a_sentence(browser: Client, data: bytes) -> None:
+    """And leaves nothing behind."""
+    answer = send(browser, ("x.json", data))
+    page = browser.get(answer["Location"], follow=True).text
+    assert "This is no file of a form that is known here." in page
+    assert not Conversation.objects.exists()
+    assert not (settings.DATA_DIR / "imports").exists() or not [
+        *(settings.DATA_DIR / "imports").iterdir()
+    ]
+
+
+def test_a_file_that_turns_out_damaged_is_refused_when_it_is_read(browser: Client) -> None:
+    """The page says so, and nothing was stored."""
+    answer = send(browser, ("x.json", b'{"format":"palimpsest conversation 1","messages":[{'))
+    page = browser.get(answer["Location"], follow=True).text
+    assert "The file is damaged: it is no JSON." in page
+    assert "Nothing was stored." in page
+    assert not Conversation.objects.exists()
+
+
+def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> None:
+    """Under their names, without a way out of their folder."""
+    history = [{"role": "user", "content": "Hi", "ts": 1}]
+    shown = [{"ts": 1, "type": "say", "say": "text", "text": "A task"}]
+    send(
+        browser,
+        ("../../api_conversation_history.json", history),
+        ("ui_messages.json", shown),
+    )
+    assert Conversation.objects.get(owner=alice).title == "A task"
+
+
+def test_an_import_is_its_owners(browser: Client, bob: User) -> None:
+    """To somebody else it is not known."""
+    answer = send(browser, ("talk.json", TALK))
+    other = Client()
+    other.force_login(bob)
+    assert "not known any more" in other.get(answer["Location"]).text
+    made = Conversation.objects.get()
+    assert other.get(reverse("source", args=[made.pk])).status_code == 404
+
+
+def test_too_much_is_refused_before_it_is_read(browser: Client) -> None:
+    """Files, and bytes."""
+    answer = send(browser, *((f"{number}.json", TALK) for number in range(21)))
+    assert "That is too much" in browser.get(answer["Location"]).text
+    assert "Choose a file first." in browser.get(send(browser)["Location"]).text
