@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from django.db import models
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from chatapp.models.calls import ModelCall
@@ -80,7 +80,9 @@ def _spending(
         yield _sum(Scope.CONVERSATION, budget, ModelCall.objects.filter(conversation=pk))
     if monthly is not None:
         calls = ModelCall.objects.filter(conversation__owner=owner, created_at__gte=month_start())
-        yield _sum(Scope.MONTH, monthly, calls)
+        # What came with an import was paid for where it was written.
+        here = calls.exclude(conversation__source__imported_at__gt=F("created_at"))
+        yield _sum(Scope.MONTH, monthly, here)
 
 
 def month_start() -> datetime:

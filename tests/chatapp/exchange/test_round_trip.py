@@ -1,6 +1,7 @@
 """A conversation that is exported and imported is the same, with all that is on record of it."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ from django.contrib.auth.models import User
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import condense
 from chatapp import services
 from chatapp.models import Conversation, store
+from chatapp.models.spending import spending_of
 from chatapp.upkeep import audit
 from tests.chatapp.audited import live_through, problems
 from tests.chatapp.exchange.lives import Life, read, said, write
@@ -141,3 +144,15 @@ def test_the_guide_names_every_section_and_no_other(conversation: Conversation) 
     table = guide.split("## The form")[1].split("##")[0]
     named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
     assert named == [*json.loads(write(conversation))]
+
+
+def test_what_was_spent_elsewhere_is_not_spent_here(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """An imported conversation takes nothing of the month's budget."""
+    store.append_message(conversation.pk, condense.Message("user", "Hi"), tokens=1)
+    conversation.calls.create(purpose="chat", status="succeeded", cost=3)
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    assert made.calls.get().cost == 3
+    (month,) = spending_of(made.pk, owner=conversation.owner_id, budget=None, monthly=Decimal(10))
+    assert month.spent == 3

@@ -126,6 +126,7 @@ def places(conversation: Conversation, say: Say, alice: User) -> list[str]:
     known = {
         "attempt_pk": attempt.pk,
         "call_pk": call.pk,
+        "job_pk": SOMEBODY,
         "nonce": SOMEBODY,
         "index": 0,
         "rewind_pk": rewind.pk,
