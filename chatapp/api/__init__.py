@@ -3,8 +3,12 @@
 ``door``           who is let in, and how a refusal is told
 ``shapes``         what an answer looks like
 ``conversations``  conversations, their messages, what the model sees
+``attachments``    files that go with a message
+``turns``          what runs: stopped, asked for, answered
+``history``        going back, and taking that back
 ``records``        condensations and model calls
 ``own``            profiles and settings
+``wishes``         what may be asked to be done or changed
 ``paging``         lists in parts
 ``streaming``      a turn as server-sent events
 ``urls``           all of it, with its description

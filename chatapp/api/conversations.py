@@ -17,11 +17,10 @@ from chatapp.api.shapes import (
     ConversationShape,
     EffectiveShape,
     MessageShape,
-    NewConversation,
-    NewMessage,
     Page,
 )
 from chatapp.api.streaming import stream_turn
+from chatapp.api.wishes import NewConversation, NewMessage
 from chatapp.live import protocol
 from chatapp.models import Conversation, Profile, store
 
@@ -103,6 +102,9 @@ def send_message(request: Call, pk: uuid.UUID, new: NewMessage) -> StreamingHttp
     """
     conversation = own_conversation(request, pk)
     command = protocol.SendMessage(
-        condense.well_formed_json(new.text), new.nonce, literal=new.literal
+        condense.well_formed_json(new.text),
+        new.nonce,
+        literal=new.literal,
+        attachments=tuple(new.attachments),
     )
     return stream_turn(conversation, command)

@@ -4,6 +4,7 @@ import logging
 from typing import Any, override
 
 from django.contrib.auth.models import User
+from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -30,7 +31,12 @@ class Call(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """Lets in who has a token, whatever cookies they bring."""
+    """Lets in who has a token, whatever cookies they bring; what writes takes one of ``scopes``."""
+
+    def __init__(self, *scopes: ApiToken.Scope) -> None:
+        """Take the scopes that may do what is not only reading."""
+        super().__init__()
+        self.scopes = scopes
 
     @override
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
@@ -43,16 +49,21 @@ class Bearer(HttpBearer):
         if found is None:
             brake.count()
             return None
-        if request.method not in READING and found.scope != ApiToken.Scope.WRITE:
-            raise HttpError(403, _("This token may only read."))
+        if request.method not in READING and found.scope not in self.scopes:
+            reads = found.scope == ApiToken.Scope.READ
+            text = _("This token may only read.") if reads else _("This token changes no settings.")
+            raise HttpError(403, text)
         return found.owner
 
+
+# Who may change how things work for its owner.
+keepers = Bearer(ApiToken.Scope.ALL)
 
 api = NinjaAPI(
     title="Palimpsest",
     version="1",
     description="Conversations, what the model sees of them, and the record of every change.",
-    auth=Bearer(),
+    auth=Bearer(ApiToken.Scope.WRITE, ApiToken.Scope.ALL),
     docs_url=None,
     openapi_url=None,
 )
@@ -89,6 +100,12 @@ def tell_mistakes(request: HttpRequest, error: Any) -> HttpResponse:
     mistakes = [f"{one['loc'][-1]}: {one['msg']}" for one in error.errors[:TOLD]]
     said = ngettext("A value can't be read.", "Values can't be read.", len(mistakes))
     return tell(request, 422, " ".join((said, "; ".join(mistakes))))
+
+
+def refuse(form: BaseForm) -> HttpError:
+    """Return why a form does not take what was sent."""
+    mistakes = [f"{name}: {' '.join(map(str, said))}" for name, said in form.errors.items()][:TOLD]
+    return HttpError(422, "; ".join(mistakes))
 
 
 @api.exception_handler(Exception)

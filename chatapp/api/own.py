@@ -1,11 +1,19 @@
-"""Which models answer the user, and how things work for them."""
+"""Which models answer the user, and how things work for them: shown, and changed as by its page."""
+
+from typing import Any
 
 from django.db.models import QuerySet
-from ninja import Router
+from django.forms import model_to_dict
+from django.shortcuts import get_object_or_404
+from ninja import PatchDict, Router
 
+import condense
 from chatapp import services
-from chatapp.api.door import Call
+from chatapp.api.door import Call, keepers, refuse
 from chatapp.api.shapes import ProfileShape, SettingsShape
+from chatapp.api.wishes import ProfileChange, SettingsChange
+from chatapp.forms import PreferencesForm, ProfileForm
+from chatapp.live import turns
 from chatapp.models import Preferences, Profile
 
 router = Router(tags=["Settings"])
@@ -17,7 +25,51 @@ def list_profiles(request: Call) -> QuerySet[Profile]:
     return Profile.objects.filter(owner=request.auth)
 
 
+@router.patch(
+    "/profiles/{int:profile_pk}",
+    response=ProfileShape,
+    summary="Change a profile",
+    auth=keepers,
+)
+def change_profile(request: Call, profile_pk: int, change: PatchDict[ProfileChange]) -> Profile:
+    """Change what is named of a profile; its provider, address and key stay as they are."""
+    profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk)
+    wanted: dict[str, Any] = dict(change)
+    threshold = wanted.pop("threshold", profile.threshold)
+    inherits = threshold == condense.INHERIT
+    stored = model_to_dict(profile, fields=ProfileForm.Meta.fields)
+    own = {"mode": "own", "own_threshold": threshold}
+    chosen = {"mode": "inherit"} if inherits else own
+    form = ProfileForm({**stored, **chosen, **wanted}, instance=profile)
+    _save(form)
+    turns.announce_changes(request.auth.pk)
+    return profile
+
+
 @router.get("/settings", response=SettingsShape, summary="Show settings")
 def show_settings(request: Call) -> Preferences:
     """Show how condensing and the agent work."""
     return services.preferences_of(request.auth)
+
+
+@router.patch("/settings", response=SettingsShape, summary="Change settings", auth=keepers)
+def change_settings(request: Call, change: PatchDict[SettingsChange]) -> Preferences:
+    """Change the settings that are named."""
+    preferences = services.preferences_of(request.auth)
+    wanted: dict[str, Any] = dict(change)
+    if wanted.get("default_profile") is not None:
+        pk = wanted["default_profile"]
+        preferences.default_profile = get_object_or_404(Profile, owner=request.auth, pk=pk)
+    stored = model_to_dict(preferences, fields=PreferencesForm.Meta.fields)
+    _save(PreferencesForm({**stored, **wanted}, instance=preferences))
+    turns.announce_changes(request.auth.pk)
+    return preferences
+
+
+def _save(form: PreferencesForm | ProfileForm) -> None:
+    """Save what a form takes; refused with its reasons."""
+    if not form.is_valid():
+        raise refuse(form)
+    with services.saving():
+        form.save()
+    form.instance.refresh_from_db()

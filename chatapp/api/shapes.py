@@ -26,29 +26,12 @@ class ConversationShape(Schema):
     title: str
     profile: int | None = Field(None, alias="profile_id")
     workspace: str
+    budget: Decimal | None = None
     last_seq: int
     created_at: datetime
     updated_at: datetime
     pinned_at: datetime | None = None
     archived_at: datetime | None = None
-
-
-class NewConversation(Schema):
-    """What a conversation begins with; without a title, its first message gives it one."""
-
-    title: str = Field("", max_length=200)
-    profile: int | None = None
-
-
-class NewMessage(Schema):
-    """A message; ``nonce`` makes it harmless to send it again.
-
-    In a ``literal`` text, what looks like a command or a path is text.
-    """
-
-    text: str
-    nonce: uuid.UUID = Field(default_factory=uuid.uuid4)
-    literal: bool = False
 
 
 class MessageShape(Schema):
@@ -89,6 +72,70 @@ class EffectiveShape(Schema):
 
     tokens: int
     messages: list[SeenShape]
+
+
+class AttachmentShape(Schema):
+    """A file that waits to go with a message, by its ``id``; it is kept for a week."""
+
+    id: uuid.UUID
+    name: str = Field(alias="facts.name")
+    kind: str = Field(alias="facts.kind")
+    tokens: int
+    created_at: datetime
+
+
+class TurnShape(Schema):
+    """From a message to its answer, or a condensation by hand, and how it stands or ended.
+
+    ``at_seq`` was the newest message before it, ``last_seq`` the newest when it ended.
+    """
+
+    id: uuid.UUID
+    nonce: uuid.UUID
+    origin: str
+    status: str
+    doing: str
+    step: int
+    error: str
+    at_seq: int
+    last_seq: int | None = None
+    rewind: uuid.UUID | None = Field(None, alias="rewind_parent")
+    started_at: datetime
+    finished_at: datetime | None = None
+
+
+class QuestionShape(Schema):
+    """What a turn asks a person: whether a tool may run ("permission"), or for an "answer".
+
+    ``shown`` is what the tool would change, as far as that is known before.
+    """
+
+    id: int
+    turn: uuid.UUID = Field(alias="turn_id")
+    kind: str
+    status: str
+    tool: str
+    seq: int
+    text: str
+    shown: str
+    suggestions: list[Any]
+    answer: str
+    asked_at: datetime
+    answered_at: datetime | None = None
+
+
+class RewindShape(Schema):
+    """The conversation went back to before message ``to_seq``; ``last_seq`` was the newest then."""
+
+    id: uuid.UUID
+    cause: str
+    to_seq: int
+    last_seq: int
+    messages_hidden: int
+    results_hidden: int
+    condensations_hidden: int
+    created_at: datetime
+    undone_at: datetime | None = None
 
 
 class AttemptShape(Schema):
@@ -203,6 +250,7 @@ class SettingsShape(Schema):
     clear_tool_output: bool
     condensing_prompt: str
     step_limit: int
+    month_budget: Decimal | None = None
     name_conversations: bool
     environment_details: bool
     default_profile: int | None = Field(None, alias="default_profile_id")

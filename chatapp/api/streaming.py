@@ -22,7 +22,7 @@ SILENCE = 15
 
 def stream_turn(conversation: Conversation, command: protocol.SendMessage) -> StreamingHttpResponse:
     """Return what becomes of a message as a stream; it is sent when that is read."""
-    services.check_message(command.text)
+    services.check_message(command.text, alone=not command.attachments)
     answer = StreamingHttpResponse(_stream(conversation, command), content_type="text/event-stream")
     # A proxy that collected it would have an event wait for those after it.
     answer["X-Accel-Buffering"] = "no"

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from chatapp.api import conversations, own, records
+from chatapp.api import attachments, conversations, history, own, records, turns
 from chatapp.api.door import api
 
 PREFIX = "/api/"
@@ -25,9 +25,8 @@ PROBLEM = {
     },
 }
 
-api.add_router("", conversations.router)
-api.add_router("", records.router)
-api.add_router("", own.router)
+for part in (conversations, attachments, turns, history, records, own):
+    api.add_router("", part.router)
 
 
 def describe() -> dict[str, Any]:

@@ -200,6 +200,11 @@ def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
         job.stop()
 
 
+def stop_soon(conversation_id: uuid.UUID, turn: uuid.UUID) -> None:
+    """Stop a turn, unless it has ended; callable from any thread, returns at once."""
+    _tell(conversation_id, lambda _room: stop(conversation_id, turn))
+
+
 def cancel_condensing(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:
     """Cancel the condensation that runs; a turn that only waits for it goes on."""
     if job := _running(conversation_id, turn):

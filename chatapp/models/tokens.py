@@ -26,7 +26,7 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 class ApiToken(models.Model):
     """What a program says to be let in; only the token's hash is stored.
 
-    One whose ``scope`` is to write may read as well.
+    Each ``scope`` holds those before it.
     """
 
     class Scope(models.TextChoices):
@@ -34,6 +34,7 @@ class ApiToken(models.Model):
 
         READ = "read", _("read")
         WRITE = "write", _("read and write")
+        ALL = "all", _("read, write and change settings")
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = fields.CharField(_("name"), max_length=60)

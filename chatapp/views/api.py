@@ -1,6 +1,6 @@
 """The door to the API: what it is built with is loaded with its first request."""
 
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils.cache import add_never_cache_headers
@@ -19,5 +19,9 @@ def enter_api(request: HttpRequest, rest: str) -> HttpResponseBase:
     except Resolver404:
         return JsonResponse({"detail": _("There is nothing at this address.")}, status=404)
     answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+    if isinstance(answer, HttpResponseNotAllowed):
+        sentence = _("That can't be done at this address.")
+        allowed = {"Allow": answer["Allow"]}
+        answer = JsonResponse({"detail": sentence}, status=405, headers=allowed)
     add_never_cache_headers(answer)
     return answer

@@ -1,0 +1,259 @@
+"""What programs do besides sending: stop, answer, condense, go back, attach, change settings."""
+
+import json
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connections
+from django.test import AsyncClient, Client
+
+from chatapp import services
+from chatapp.live.rooms import hub
+from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
+from tests.chatapp.api.test_sending import Sender, bearer, read
+from tests.chatapp.claude import converse
+from tests.chatapp.turns import ask, end, seen
+from tests.standin.behaviours import Gate, Reply, ToolCall
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = " ".join(map(str, [*range(100, 725)] * 3))
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+
+
+@pytest.fixture
+def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
+    """A conversation that the stand-in answers."""
+    return converse(alice, anthropic_standin)
+
+
+@pytest.fixture
+def sender(conversation: Conversation) -> Sender:
+    """A program that may write."""
+    return Sender(conversation)
+
+
+async def act(sender: Sender, path: str, method: str = "POST", **wanted: Any) -> Any:
+    """Return the answer to what a program wants done in its conversation."""
+    place = sender.path.removesuffix("messages") + path
+    body = json.dumps(wanted)
+    # As the server does: a request has a thread of its own.
+    async with ThreadSensitiveContext():
+        answer = await AsyncClient().generic(
+            method, place, body, content_type="application/json", headers=sender.headers
+        )
+        await sync_to_async(connections.close_all)()
+    assert answer.status_code < 300 or set(answer.json()) == {"detail"}, answer.text
+    return answer
+
+
+class Manager:
+    """A program of Alice's that may do all that a token can allow."""
+
+    def __init__(self, owner: User, scope: str = "all") -> None:
+        self.client = Client(headers=bearer(owner, scope))
+
+    def patch(self, path: str, **wanted: Any) -> Any:
+        """Return the answer to a change."""
+        return self.client.patch(f"/api/{path}", json.dumps(wanted), "application/json")
+
+
+@pytest.fixture
+def manager(alice: User) -> Manager:
+    """A program that may change settings."""
+    return Manager(alice)
+
+
+async def test_a_turn_is_stopped_by_its_name(sender: Sender, anthropic_standin: Standin) -> None:
+    """What it has written is kept; stopped once more, or after its end, it stays as it is."""
+    anthropic_standin.then(Reply("One. Two.", gate=Gate()), Reply("Three."))
+    answer = await sender.send("Count.")
+    told = read(answer.streaming_content)
+    assert [(await anext(told))[0], (await anext(told))[0]] == ["message", "text"]
+    [turn] = (await act(sender, "turns", "GET")).json()["items"]
+    assert (turn["status"], turn["doing"]) == ("running", "calling")
+    assert (await act(sender, f"turns/{uuid.uuid4()}/stop")).status_code == 404
+    assert (await act(sender, f"turns/{turn['id']}/stop")).status_code == 202
+    assert [one async for one in told][-1][1]["status"] == "stopped"
+    assert (await sender.hear("And now?"))[-1][1]["status"] == "succeeded"
+    assert (await act(sender, f"turns/{turn['id']}/stop")).json()["status"] == "stopped"
+
+
+@pytest.mark.parametrize(("decision", "is_error"), [("once", False), ("deny", True)])
+async def test_a_tool_is_allowed_or_not(
+    sender: Sender, anthropic_standin: Standin, decision: str, is_error: bool
+) -> None:
+    """The turn goes on at once; the same answer again does no harm, another one is refused."""
+    wish = ToolCall("write_file", {"path": "a.txt", "content": "Hi"})
+    anthropic_standin.then(Reply("Writing.", tools=[wish]), Reply("Done."))
+    answer = await sender.send("Write.")
+    told = read(answer.streaming_content)
+    async for name, _said in told:
+        if name == "question":
+            break
+    [question] = (await act(sender, "questions", "GET")).json()
+    assert (question["kind"], question["tool"]) == ("permission", "write_file")
+    assert "+Hi" in question["shown"]
+    place = f"questions/{question['id']}/answer"
+    assert (await act(sender, place, decision="answer", words="Yes")).status_code == 409
+    assert (await act(sender, place, decision="maybe")).status_code == 422
+    for _twice in range(2):
+        assert (await act(sender, place, decision=decision)).status_code == 200
+    other = "deny" if decision == "once" else "once"
+    assert (await act(sender, place, decision=other)).status_code == 409
+    rest = [one async for one in told]
+    assert [one["is_error"] for name, one in rest if name == "tool.finished"] == [is_error]
+    assert (await act(sender, "questions", "GET")).json() == []
+
+
+async def test_a_condensation_is_begun_once_and_undone(
+    sender: Sender, conversation: Conversation, anthropic_standin: Standin
+) -> None:
+    """Its turn is told; sent again with the same nonce it begins nothing."""
+    for text in ("The first answer.", "The second answer."):
+        await sync_to_async(lambda text=text: end(ask(conversation, LONG), text))()
+    await conversation.messages.filter(role="user").aupdate(tokens=3_750)
+    before = await sync_to_async(seen)(conversation)
+    gate = Gate()
+    anthropic_standin.then(Reply(SUMMARY, gate=gate))
+    nonce = str(uuid.uuid4())
+    turn = (await act(sender, "condense", nonce=nonce, focus="The answers")).json()
+    assert (turn["origin"], turn["finished_at"], turn["nonce"]) == ("condensed", None, nonce)
+    assert (await act(sender, "condense")).status_code == 409
+    again = (await act(sender, "condense", nonce=nonce)).json()
+    assert again["id"] == turn["id"]
+    job = hub.rooms[conversation.pk].job
+    assert job
+    gate.open()
+    await job.ended()
+    [attempt] = (await act(sender, "condensations", "GET")).json()["items"]
+    assert (attempt["status"], attempt["messages_hidden"]) == ("succeeded", 4)
+    for _twice in range(2):
+        undone = await act(sender, f"condensations/{attempt['id']}/undo")
+        assert undone.json()["status"] == "undone"
+    assert await sync_to_async(seen)(conversation) == before
+    for _twice in range(2):
+        redone = await act(sender, f"condensations/{attempt['id']}/redo")
+        assert redone.json()["status"] == "succeeded"
+    assert await sync_to_async(seen)(conversation) != before
+    assert await Condensation.objects.acount() == 1
+
+
+async def test_going_back_and_taking_that_back(sender: Sender, conversation: Conversation) -> None:
+    """Known by its key; what was there is there again, and a place that is not there is refused."""
+    await sync_to_async(lambda: end(ask(conversation, "Why?"), "So."))()
+    key = str(uuid.uuid4())
+    for _twice in range(2):
+        made = await act(sender, "rewinds", to_seq=2, key=key)
+        assert (made.status_code, made.json()["id"], made.json()["messages_hidden"]) == (
+            201,
+            key,
+            1,
+        )
+    assert await sync_to_async(seen)(conversation) == ["Why?"]
+    assert [one["id"] for one in (await act(sender, "rewinds", "GET")).json()["items"]] == [key]
+    assert (await act(sender, "rewinds", to_seq=2)).status_code == 409
+    assert (await act(sender, "rewinds", to_seq=0)).status_code == 422
+    for _twice in range(2):
+        assert (await act(sender, f"rewinds/{key}/undo")).json()["undone_at"]
+    assert await sync_to_async(seen)(conversation) == ["Why?", "So."]
+
+
+async def test_a_file_goes_with_a_message(
+    sender: Sender, alice: User, bob: User, anthropic_standin: Standin
+) -> None:
+    """It waits until it is sent, by its owner alone, or until it is removed."""
+    anthropic_standin.then(Reply("A plan."))
+    client, alices = AsyncClient(), sender.headers
+    bobs = await sync_to_async(bearer)(bob)
+    ids = []
+    for name in ("plan.txt", "other.txt"):
+        file = SimpleUploadedFile(name, b"Build a boat.")
+        answer = await client.post("/api/attachments", {"file": file}, headers=alices)
+        assert answer.status_code == 201, answer.text
+        ids.append(answer.json()["id"])
+        assert (answer.json()["name"], answer.json()["kind"]) == (name, "file")
+    sent, removed = (f"/api/attachments/{pk}" for pk in ids)
+    for path in (sent, removed):
+        assert (await client.get(path, headers=bobs)).status_code == 404
+        assert (await client.delete(path, headers=bobs)).status_code == 404
+        assert (await client.get(path, headers=alices)).status_code == 200
+    assert (await client.delete(removed, headers=alices)).status_code == 204
+    told = await sender.hear("", attachments=[ids[0]])
+    assert "Build a boat." in str(told[0][1]["content"])
+    assert (await client.get(sent, headers=alices)).status_code == 404
+    assert not await Attachment.objects.aexists()
+    [(name, refusal)] = await sender.hear("Again", attachments=[ids[0]])
+    assert (name, "not attached any more" in refusal["detail"]) == ("refused", True)
+
+
+def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
+    """What is not named stays; what the page would not take is refused with its reason."""
+    before = manager.client.get("/api/settings").json()
+    answer = manager.patch("settings", threshold=70, month_budget="12.50", strategy="ledger")
+    changed = {"threshold": 70, "month_budget": "12.50", "strategy": "ledger"}
+    assert answer.json() == before | changed
+    assert manager.patch("settings").json() == before | changed
+    wrong: list[dict[str, Any]] = [
+        {"threshold": 101},
+        {"threshold": "x"},
+        {"month_budget": "0"},
+        {"month_budget": "NaN"},
+        {"strategy": "os.system"},
+        {"step_limit": 0},
+    ]
+    for one in wrong:
+        answer = manager.patch("settings", **one)
+        assert (answer.status_code, next(iter(one)) in answer.json()["detail"]) == (422, True)
+    assert Preferences.objects.get(owner=alice).threshold == 70
+
+
+def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
+    manager: Manager, alice: User, bob: User
+) -> None:
+    """A key never goes to another address than its owner has given."""
+    services.preferences_of(alice)
+    services.preferences_of(bob)
+    profile = Profile.objects.get(owner=alice)
+    profile.set_key("sk-very-secret")
+    profile.save()
+    place = f"profiles/{profile.pk}"
+    answer = manager.patch(
+        place,
+        price_input="2.5",
+        threshold=60,
+        base_url="https://evil.example",
+        key="sk-other",
+        provider="openai",
+        remove_key=True,
+    )
+    assert (answer.json()["price_input"], answer.json()["threshold"]) == ("2.500000", 60)
+    fresh = Profile.objects.get(pk=profile.pk)
+    assert (fresh.base_url, fresh.read_key(), fresh.provider) == ("", "sk-very-secret", "offline")
+    assert fresh.price_input == Decimal("2.5")
+    assert manager.patch(place, threshold=-1).json()["threshold"] == -1
+    assert "max_output" in manager.patch(place, max_output=10**9).json()["detail"]
+    others = Profile.objects.get(owner=bob).pk
+    assert manager.patch(f"profiles/{others}", name="Mine").status_code == 404
+    assert manager.patch("settings", default_profile=others).status_code == 404
+    assert manager.patch("settings", default_profile=profile.pk).status_code == 200
+
+
+def test_each_scope_holds_those_before_it(alice: User, conversation: Conversation) -> None:
+    """To read, to write, and to change how things work."""
+    turn = Turn.objects.create(conversation=conversation)
+    stop = f"/api/conversations/{conversation.pk}/turns/{turn.pk}/stop"
+    for scope, writes, changes in (("read", 403, 403), ("write", 202, 403), ("all", 202, 200)):
+        program = Manager(alice, scope)
+        assert program.client.get("/api/settings").status_code == 200
+        assert program.client.post(stop).status_code == writes
+        assert program.patch("settings", adaptive=True).status_code == changes
