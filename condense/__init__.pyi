@@ -112,6 +112,7 @@ from .situation.language import language_in, language_of
 from .situation.policy import Policy
 from .situation.situation import (
     Addition,
+    Chosen,
     Environment,
     Reduction,
     Situation,
@@ -192,6 +193,7 @@ __all__ = [
     "Calibration",
     "CannotFit",
     "CharacterCounter",
+    "Chosen",
     "Chunk",
     "CompactionChunk",
     "CondensationLog",

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from asgiref.sync import sync_to_async
 from django.utils import timezone
@@ -20,8 +21,9 @@ from chatapp.context.attempts import StoredLog
 from chatapp.context.pins import with_unpinned
 from chatapp.context.reviews import StoredReviewer
 from chatapp.context.runs import Run
+from chatapp.context.scopes import find_chosen
 from chatapp.context.sizes import Scale
-from chatapp.context.wishes import Wish
+from chatapp.context.wishes import Scope, Wish
 from chatapp.models import store
 from chatapp.models.reading import reading
 
@@ -99,15 +101,17 @@ class Keeper:
             return history
         return await self.journal.effective_history()
 
-    async def condense_now(self) -> condense.Reduction | None:
+    async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
         """Condense because the user asked for it, and return what was made of it.
 
         Raises a condense.CondenseError where it fails; None where it was cancelled.
         """
         history = await self.journal.effective_history()
         await self.ahead.drop(_("The context was condensed by hand."))
+        situation = await self._situation(history, condense.Trigger.MANUAL)
+        chosen = find_chosen(history, scope) if scope else None
         try:
-            return await self._reduce(await self._situation(history, condense.Trigger.MANUAL))
+            return await self._reduce(replace(situation, chosen=chosen))
         except _Declined:
             return None
 
@@ -115,7 +119,7 @@ class Keeper:
         """Condense as the user asked, and return what is left; the record says what came of it."""
         self.log.focus, self.reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
-            await self.condense_now()
+            await self.condense_now(wish.scope)
         self.log.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
         self.log.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()

@@ -7,7 +7,7 @@ from functools import cached_property
 import condense
 from chatapp.context import budgets
 from chatapp.context.instructions import system_of
-from chatapp.context.wishes import Wishes
+from chatapp.context.wishes import Scope, Wishes
 from chatapp.models import Conversation, Preferences, Profile, Turn
 
 
@@ -46,11 +46,13 @@ class Terms:
 class Run(Terms):
     """What a turn works with; what is changed meanwhile comes too late.
 
-    ``focus`` is what a condensation by hand should keep above all, with ``reviews`` a person looks
-    at it before it applies, and ``wishes`` are what people ask for while it goes on.
+    ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where
+    that is not all; with ``reviews`` a person looks at it before it applies. ``wishes`` are what
+    people ask for while it goes on.
     """
 
     turn: Turn
     focus: str = ""
     reviews: bool = False
+    scope: Scope | None = None
     wishes: Wishes = field(default_factory=Wishes, compare=False, repr=False)

@@ -5,16 +5,29 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """What is to be condensed: the messages from ``first`` to ``last``, by their numbers.
+
+    With a ``call`` it is what that call, made in message ``first``, returned.
+    """
+
+    first: int
+    last: int = 0
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Wish:
     """A condensation by hand: ``focus`` is what its summary should keep above all.
 
-    With ``review`` a person looks at it before it applies. Asked for again with the same ``nonce``,
-    it is the same one.
+    With ``review`` a person looks at it before it applies. It is of all that the model has read,
+    unless it has a ``scope``. Asked for again with the same ``nonce``, it is the same one.
     """
 
     nonce: uuid.UUID
     focus: str = ""
     review: bool = False
+    scope: Scope | None = None
 
 
 class Wishes:

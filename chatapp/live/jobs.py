@@ -88,8 +88,8 @@ class Job:
             await parts.loop.run()
             await parts.keeper.draft_ahead()
             return None
-        made = await parts.keeper.condense_now()
-        if made is None or made.kind != "cleared":
+        made = await parts.keeper.condense_now(self.run.scope)
+        if made is None or made.kind != "cleared" or self.run.scope:
             return None
         # Its row stands where the output was, perhaps far above what is on the screen.
         return _(

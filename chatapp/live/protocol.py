@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 import condense
+from chatapp.context.wishes import Scope
 
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
@@ -104,12 +105,14 @@ class StopTurn:
 class StartCondensing:
     """Condense now, or after the step of a turn that runs; ``focus`` is what to dwell on.
 
-    With ``review`` a person looks at it before it applies.
+    With ``review`` a person looks at it before it applies. It is of all that the model has read, or
+    of what lies in the ``scope``.
     """
 
     nonce: uuid.UUID
     focus: str = ""
     review: bool = False
+    scope: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,8 @@ def _begun(frame: object) -> Command | None:
             return TakeUp(name.removeprefix("turn."), uuid.UUID(nonce), seq)
         case {"type": "condense.start", "nonce": str(nonce), **rest}:
             focus = str(rest.get("focus", ""))[:LONGEST_FOCUS]
-            return StartCondensing(uuid.UUID(nonce), focus, rest.get("review") is True)
+            review = rest.get("review") is True
+            return StartCondensing(uuid.UUID(nonce), focus, review, _scope(rest))
         case {"type": "ping"}:
             return Ping()
     return _stopped(frame)
@@ -204,6 +208,18 @@ def _stopped(frame: object) -> Command | None:
             return CancelCondensing(uuid.UUID(turn))
         case {"type": "condense.put_off"}:
             return PutOffCondensing()
+    return None
+
+
+def _scope(fields: Mapping[Any, Any]) -> Scope | None:
+    """Return what is to be condensed, None for all: numbers of messages, or a call in one."""
+    match fields:
+        case {"first": int(first), "last": int(last)} if type(first) is type(last) is int:
+            return Scope(first, last)
+        case {"first": int(first), "call": str(call)} if type(first) is int:
+            return Scope(first, call=call)
+        case {"first": _} | {"last": _} | {"call": _}:
+            raise BadFrame("a scope has a first number, and a last one or a call")
     return None
 
 

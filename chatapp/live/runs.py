@@ -9,14 +9,20 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.context.runs import Run, Terms
-from chatapp.context.wishes import Wish
+from chatapp.context.scopes import find_chosen
+from chatapp.context.wishes import Scope, Wish
 from chatapp.live.forecast import forecast
 from chatapp.live.surroundings import describe_surroundings
 from chatapp.models import Conversation, Turn, store
 
 
 def read_run(
-    conversation: Conversation, *, turn: Turn, focus: str = "", reviews: bool = False
+    conversation: Conversation,
+    *,
+    turn: Turn,
+    focus: str = "",
+    reviews: bool = False,
+    scope: Scope | None = None,
 ) -> Run:
     """Return what a run works with; raise services.Refused where it can't."""
     fresh = store.read_conversation(conversation.pk)
@@ -32,6 +38,7 @@ def read_run(
         turn=turn,
         focus=focus,
         reviews=reviews,
+        scope=scope,
     )
 
 
@@ -66,15 +73,27 @@ def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
     turn = services.start_condensing(conversation=conversation, nonce=wish.nonce)
     if turn is None:
         return None
-    check_condensing(conversation)
-    return read_run(conversation, turn=turn, focus=wish.focus, reviews=wish.review)
+    check_condensing(conversation, wish.scope)
+    return read_run(
+        conversation, turn=turn, focus=wish.focus, reviews=wish.review, scope=wish.scope
+    )
 
 
-def check_condensing(conversation: Conversation) -> None:
-    """Raise services.Refused where nothing can be condensed; else it is not put off any more."""
-    if nothing := forecast(store.read_effective(conversation.pk)).nothing:
-        raise services.Refused(nothing)
-    store.put_off(conversation, False)
+def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
+    """Raise services.Refused where nothing can be condensed; else it is not put off any more.
+
+    What only a part is chosen of says nothing of the rest, which stays put off.
+    """
+    history = store.read_effective(conversation.pk)
+    if scope is None:
+        if nothing := forecast(history).nothing:
+            raise services.Refused(nothing)
+        store.put_off(conversation, False)
+        return
+    try:
+        find_chosen(history, scope)
+    except condense.NothingToCondense as reason:
+        raise services.Refused(str(reason)) from reason
 
 
 @transaction.atomic

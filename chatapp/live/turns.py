@@ -178,10 +178,10 @@ async def condense_now(conversation: Conversation, command: protocol.StartConden
     A repeated nonce starts nothing.
     """
     room = await hub.enter(conversation.pk)
-    wish = Wish(command.nonce, command.focus, command.review)
+    wish = Wish(command.nonce, command.focus, command.review, command.scope)
     async with room.starting:
         if room.job and not room.job.run.turn.condenses:
-            await sync_to_async(check_condensing)(conversation)
+            await sync_to_async(check_condensing)(conversation, wish.scope)
             room.condense_soon(wish)
         elif await _may_start(room, conversation, command.nonce):
             await room.condense(conversation, wish)

@@ -216,7 +216,7 @@ class Builder:
             attempt=attempt,
             summary_html=render_markdown(attempt.summary),
             analysis_html=render_markdown(attempt.analysis),
-            words=labels.kind_words(attempt.kind),
+            words=labels.kind_words(attempt.kind, attempt.strategy),
             hidden_text=labels.hidden_text(attempt),
             trigger_text=labels.trigger_text(attempt),
             saved_percent=labels.saved_percent(attempt),

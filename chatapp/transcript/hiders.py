@@ -66,6 +66,6 @@ def _reaches(attempt: Condensation, message: Message) -> bool:
 
 
 def _hider(attempt: Condensation) -> HiddenBy:
-    made, reason = attempt.message, labels.kind_words(attempt.kind).hidden
+    made, reason = attempt.message, labels.kind_words(attempt.kind, attempt.strategy).hidden
     at = f"{made.position}.{made.seq}" if made else ""
     return HiddenBy(reason, f"condensation-{attempt.pk}", at, labels.seen_words(attempt))

@@ -12,6 +12,8 @@ from chatapp.models.turns import Hiding
 from chatapp.rendering.numbers import number
 from chatapp.services import Preview
 
+CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
+
 
 def trigger_text(attempt: Condensation) -> str:
     """Say who or what asked for an attempt, with the numbers that decided."""
@@ -54,9 +56,13 @@ class KindWords:
     hidden: str
 
 
-def kind_words(kind: str) -> KindWords:
+def kind_words(kind: str, strategy: str = "") -> KindWords:
     """Return the words for a kind of attempt."""
     match kind:
+        case Condensation.Kind.CLEARED if strategy == CHOSEN_RESULT:
+            hidden = _("Condensed; the model sees a summary instead of this output.")
+            name = _("Tool output condensed")
+            return KindWords(name, _("Undo condensation"), "clear", hidden)
         case Condensation.Kind.TRUNCATED:
             hidden = _("Hidden by a truncation; the model does not see it.")
             return KindWords(_("Context truncated"), _("Undo truncation"), "cut", hidden)
@@ -100,6 +106,7 @@ def is_unremarkable(attempt: Condensation) -> bool:
 def strategy_name(strategy: str) -> str:
     """Return a strategy in words; one of the server's own by the end of its dotted path."""
     names = {one.name: _(one.label) for one in condense.known_strategies()}
+    names |= {CHOSEN_MESSAGES: _("chosen messages"), CHOSEN_RESULT: _("chosen tool output")}
     return names.get(strategy, strategy.rpartition(".")[2])
 
 

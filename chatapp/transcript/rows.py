@@ -16,6 +16,9 @@ from chatapp.models import Condensation, Rewind, Turn
 from chatapp.transcript.attached import BesidePart
 from chatapp.transcript.labels import KindWords
 
+# Characters of a tool's result that are worth a summary by itself.
+LONG_RESULT = 4_000
+
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
@@ -90,6 +93,11 @@ class ToolCard:
     cleared: HiddenBy | None = None
     asked: Asked | None = None
     kind: ClassVar[str] = "tool"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a summary of the result may be worth a call."""
+        return self.state in {"done", "failed"} and self.size >= LONG_RESULT and not self.cleared
 
 
 Part = TextPart | NotePart | ToolCard | BesidePart
@@ -252,7 +260,8 @@ class CondensationRow:
 class FailureRow:
     """An attempt that came to nothing; ``instead`` says what happened in its place.
 
-    ``failed`` tells a failure from what was cancelled, or had nothing to do.
+    ``failed`` tells a failure from what was cancelled, or had nothing to do. It is ``repeatable``
+    where the button that condenses does the same.
     """
 
     id: str
@@ -263,6 +272,7 @@ class FailureRow:
     trigger_text: str
     failed: bool
     instead: str = ""
+    repeatable: bool = True
     template: ClassVar[str] = "chat/rows/failure.html"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from condense.errors import CondenseError, DidNotShrink, Floor, SummaryRejected, Vetoed
 from condense.history import replace_hidden
 from condense.reducing import asks_model
+from condense.reducing.chosen import ChosenMessages, ChosenResult
 from condense.reducing.pinned import carried_pins, loses_pins
 from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
@@ -52,9 +53,11 @@ class Ladder:
         A small window is only truncated. A run below the limit and one by hand try the strategy
         that was chosen and others that ask the model: what loses more can wait until it must be,
         and whoever pressed the button can press "Retry". A focus is for a summary to follow, so
-        with one nothing is only cleared.
+        with one nothing is only cleared. What a person chose is condensed as it is, or not at all.
         """
         situation, strategies = self.situation, self.strategies
+        if situation.chosen:
+            return [ChosenResult() if situation.chosen.call else ChosenMessages()]
         truncating = [one for one in strategies if one.kind == "truncated"]
         if situation.budget.window < self.policy.small_window:
             return truncating or [load_strategy("sliding_window")]
@@ -79,7 +82,7 @@ class Ladder:
 
         Where none is, the ledger stands for a summary that was rejected.
         """
-        if isinstance(error, Vetoed):
+        if isinstance(error, Vetoed) or self.situation.chosen:
             return []
         left = [one for one in rest if not (error.calls and asks_model(one))]
         if left or not isinstance(error, SummaryRejected):
@@ -96,6 +99,7 @@ class Ladder:
         """Raise DidNotShrink unless the history got a tenth smaller, and can be sent.
 
         A truncation need not take a tenth where the rest can be sent then: nothing comes after it.
+        Nor need what a person chose.
         Raises CondenseError where a strategy does not carry what is pinned.
         """
         if loses_pins(self.situation, reduction):
@@ -103,9 +107,10 @@ class Ladder:
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
         left, most = self._share_left(reduction), self._most()
         is_last = reduction.kind == "truncated" and not self.situation.fits
+        any_will_do = is_last or self.situation.chosen is not None
         if left >= 1:
             reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
-        elif left > 1 - self.policy.least_progress and not is_last:
+        elif left > 1 - self.policy.least_progress and not any_will_do:
             reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
         elif after > most:
             reason = f"The context would still be too large: {after:,} tokens, {most:,} allowed"

@@ -103,7 +103,7 @@ class Proposal:
             content=content_from_api(said["content"]),
             id=said["id"],
             position=said["position"],
-            tags=Tags(**said["tags"]),
+            tags=Tags(**said["tags"] | {"hides": tuple(said["tags"]["hides"])}),
             tokens=said["tokens"],
         )
         verdicts = ({**one, "issues": tuple(one["issues"])} for one in made["verdicts"])

@@ -98,6 +98,15 @@ class Recap:
         self.kit = kit
         self.counter = kit.counter
 
+    @property
+    def opening(self) -> str:
+        """The words that it begins with."""
+        return opening()
+
+    def tags(self) -> Tags:
+        """Return what marks it as standing for what is hidden, under a fresh id."""
+        return Tags(condense_id=self.kit.new_id())
+
     async def reduction(
         self,
         strategy: Strategy,
@@ -112,7 +121,7 @@ class Recap:
         """
         hidden, kit = self.split.hidden, self.kit
         said = await self.write("" if layers or signed else written.summary, (), layers, signed)
-        tags = Tags(condense_id=kit.new_id())
+        tags = self.tags()
         made = make_reduction(strategy, hidden, said.blocks, tags, gauge=self.gauge, kit=kit)
         return replace(
             made,
@@ -136,7 +145,7 @@ class Recap:
         ``facts`` is a ledger, and ``layers`` are several summaries, in the summary's place; a
         ``signed`` block stands before all.
         """
-        said = (opening(), summary)
+        said = (self.opening, summary)
         head = (*signed, TextBlock("\n\n".join(filter(None, said))), *layers, *facts)
         split = self.split
         dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)

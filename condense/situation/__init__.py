@@ -7,6 +7,7 @@ from condense.situation.language import language_in
 from condense.situation.policy import Policy
 from condense.situation.situation import (
     Addition,
+    Chosen,
     Environment,
     Kind,
     Reduction,
@@ -20,6 +21,7 @@ __all__ = [
     "BUFFER",
     "Addition",
     "Budget",
+    "Chosen",
     "Decision",
     "Environment",
     "Fixed",

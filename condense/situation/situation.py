@@ -28,6 +28,17 @@ class Trigger(enum.StrEnum):
     """The user asked for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The ids of messages in a row that are to be condensed, and nothing else.
+
+    With a ``call`` it is only what that tool call, answered in the one message, returned.
+    """
+
+    ids: tuple[str, ...]
+    call: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """One conversation at the moment its context is looked at.
@@ -38,7 +49,8 @@ class Situation:
     ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
     keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` and
     ``language``, a code as :func:`condense.language_in` gives it, are for whoever chooses it.
-    ``environment`` is awaited only when its text is used.
+    ``environment`` is awaited only when its text is used. ``chosen`` is what a manual run is about,
+    where that is not all of it.
 
     ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
     none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
@@ -58,6 +70,7 @@ class Situation:
     model: str = ""
     language: str = ""
     environment: Environment | None = None
+    chosen: Chosen | None = None
     condensed_at: int = 0
     may_ask: bool = True
 
@@ -76,6 +89,12 @@ class Situation:
         """Tokens that a request may hold at most; a provider that refused may count more."""
         forced = self.trigger is Trigger.FORCED
         return int(self.budget.allowed) if forced else self.budget.capacity
+
+    @property
+    def picked(self) -> tuple[Message, ...]:
+        """The messages that were chosen, as far as they are visible; none where nothing was."""
+        ids = self.chosen.ids if self.chosen else ()
+        return tuple(one for one in self.effective if one.id in ids)
 
     def fixed_tokens(self, counter: TokenCounter) -> int:
         """Return the estimated size of what every request repeats: system prompt and tools."""

@@ -130,12 +130,19 @@ class Writer:
 
     def _shown(self, hidden: Sequence[Message]) -> Sequence[Message]:
         """Return what a flattened request shows: of images, only the newest prompt's."""
-        seeing = self.summarizer.supports_images
-        return without_old_images(hidden, self.situation.effective) if seeing else hidden
+        if not (hidden and self.summarizer.supports_images):
+            return hidden
+        effective = self.situation.effective
+        start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), 0)
+        return without_old_images(hidden, effective[start:])
 
     def _aligned(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest | None:
-        """Return the request that reads the history from the cache, None without one or room."""
-        if not caches_prompts(self.summarizer):
+        """Return the request that reads the history from the cache.
+
+        None without one or room, and where what is hidden is not how the history begins.
+        """
+        begins = not hidden or hidden[0].id == self.situation.effective[0].id
+        if not (begins and caches_prompts(self.summarizer)):
             return None
         asking = self.counter.count(aligned_instruction(instruction))
         size = self.gauge.fixed + self.gauge.size(hidden) + asking

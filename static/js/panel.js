@@ -131,10 +131,11 @@ export function showPanel(frame) {
   if (frame.condensing || notice.querySelector("[data-until]")) ticking = setInterval(showClocks, 250);
 }
 
-/** Ask for a condensation, once, until the server has said something to it. */
-function ask(socket, focus) {
+/** Ask for a condensation of all, or of a scope, once, until the server has said something to it. */
+function ask(socket, focus, scope = {}) {
   const review = keep.elements.review.checked;
-  if (asked || !socket.send({ type: "condense.start", focus, review, nonce: uuid() })) return false;
+  const wish = { type: "condense.start", focus, review, nonce: uuid(), ...scope };
+  if (asked || !socket.send(wish)) return false;
   asked = true;
   showWhetherItCan();
   return true;
@@ -184,12 +185,21 @@ export function startPanel(socket, running) {
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-condense]")) ask(socket, "");
+    const call = event.target.closest("[data-condense-call]")?.dataset;
+    if (call) ask(socket, "", { first: Number(call.of), call: call.condenseCall });
     if (event.target.closest("[data-put-off]")) socket.send({ type: "condense.put_off" });
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel", turn: running() });
     const retry = event.target.closest("[data-retry]");
     if (retry) ask(socket, retry.dataset.focus ?? "");
     const details = bar.querySelector("details[open]");
     if (details && !details.contains(event.target)) details.open = false;
+  });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("[data-scope]")) return;
+    const { last, words } = event.target.elements;
+    const scope = { first: Number(event.target.dataset.first), last: Number(last.value) };
+    // The form closes its dialog by itself.
+    if (!ask(socket, words.value.trim(), scope)) event.preventDefault();
   });
   startTip();
 }

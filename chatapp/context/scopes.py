@@ -1,0 +1,84 @@
+"""What of a history may be condensed by itself: messages in a row, or one tool's output."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.context.wishes import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A message up to which one may condense: how many that are, and about how many tokens.
+
+    ``said`` is how it begins, or the name of the tool that was called.
+    """
+
+    seq: int
+    said: str
+    by_user: bool
+    messages: int
+    tokens: int
+
+
+def find_ends(history: Sequence[condense.Message], first: int) -> list[End]:
+    """Return where a range may end that begins with message ``first``.
+
+    Never between a tool call and its result, and with nothing that the model has not read. Raises
+    condense.NothingToCondense where there is none.
+    """
+    start = _place_of(history, first)
+    read = condense.unread_tail(history)
+    cuts = [cut for cut in condense.safe_cuts(history) if start < cut <= read]
+    if not cuts:
+        raise condense.NothingToCondense(_("The model has not read this message yet."))
+    ends, tokens, messages, done = [], 0, 0, start
+    for cut in cuts:
+        added = history[done:cut]
+        tokens += sum(one.tokens or 0 for one in added)
+        messages += len(added)
+        done = cut
+        ends.append(_end(history[start:cut], messages, tokens))
+    return ends
+
+
+def _place_of(history: Sequence[condense.Message], first: int) -> int:
+    for place, one in enumerate(history):
+        if one.seq == first and place in condense.safe_cuts(history):
+            return place
+    raise condense.NothingToCondense(_("The model does not see this message any more."))
+
+
+def _end(chosen: Sequence[condense.Message], messages: int, tokens: int) -> End:
+    """Describe the last message that people see of these."""
+    shown = next((one for one in reversed(chosen) if one.words.strip() or one.tool_uses), chosen[0])
+    said = shown.words or ", ".join(use.name for use in shown.tool_uses)
+    by_user = shown.role == "user" and not shown.is_marker and not shown.is_summary
+    return End(chosen[-1].seq, " ".join(said.split()), by_user, messages, tokens)
+
+
+def find_chosen(history: Sequence[condense.Message], scope: Scope) -> condense.Chosen:
+    """Return what a scope means in a history; raise condense.NothingToCondense with the reason."""
+    if scope.call:
+        return _find_result(history, scope)
+    if all(end.seq != scope.last for end in find_ends(history, scope.first)):
+        raise condense.NothingToCondense(
+            _("A range can't end there: it would part a tool call from its result.")
+        )
+    start = _place_of(history, scope.first)
+    end = next(place for place, one in enumerate(history) if one.seq == scope.last)
+    return condense.Chosen(tuple(one.id for one in history[start : end + 1]))
+
+
+def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.Chosen:
+    for one in condense.pair_calls(history).answered:
+        if one.call.id == scope.call and history[one.called_at].seq == scope.first:
+            answer = history[one.answered_at]
+            if answer.tags.pinned:
+                raise condense.NothingToCondense(
+                    _("This output is pinned. Take the pin off first.")
+                )
+            return condense.Chosen((answer.id,), scope.call)
+    raise condense.NothingToCondense(_("The model does not see this output any more."))

@@ -1,0 +1,136 @@
+"""What a person chose to have condensed: some messages in a row, or what one tool returned."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import override
+
+from condense.errors import NothingToCondense
+from condense.facts import one_line
+from condense.history.boundaries import safe_cuts, unread_tail
+from condense.history.pairs import AnsweredCall, pair_calls
+from condense.messages import Message, Tags, TextBlock, content_to_api
+from condense.prompts import condense_instruction, load_prompt
+from condense.reducing.base import ByModel, Kit, make_reduction
+from condense.reducing.recap import HEADING, Recap, Split, instruction_for, writer_for
+from condense.situation import Chosen, Gauge, Kind, Reduction, Situation, require_enough
+from condense.tokens import TokenCount
+
+NAME = 60  # characters of a tool's name
+CONDENSED_TEXT = "[Tool output condensed: the summary of 1 result stands in its place]"
+LINE = "[Output of {name}, {size:,} characters, condensed. What it said:]\n{summary}"
+
+
+class ChosenMessages(ByModel):
+    """Hides messages in a row behind a summary, which stands where the last of them stood.
+
+    What stands before them stays in sight, so behind that a marker stands for them: before a
+    summary nothing is.
+    """
+
+    name = "chosen_messages"
+    label = "chosen messages"
+    description = "A summary stands for the messages that a person chose."
+    kind: Kind = "condensed"
+
+    @override
+    def prompt_for(self, situation: Situation) -> str:
+        """Return the instruction, which says that the conversation goes on behind the messages."""
+        # How long it should be goes by what it stands for.
+        tokens = sum(one.tokens or len(one.text) // 4 for one in situation.picked)
+        alone = replace(situation, tokens=TokenCount(tokens))
+        return f"{super().prompt_for(alone)}\n\n{load_prompt('range')}"
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Return a condensation.
+
+        Raises NothingToCondense before any call where these messages can't be hidden together.
+        """
+        split = _split(situation)
+        gauge = Gauge(situation, kit.counter)
+        prompt = instruction_for(self, split, situation, kit)
+        written = await writer_for(situation, gauge, kit).write(split.hidden, prompt)
+        return await _Part(situation, split, gauge, kit).reduction(self, written, prompt)
+
+
+def _split(situation: Situation) -> Split:
+    effective, ids = situation.effective, situation.chosen.ids if situation.chosen else ()
+    places = [place for place, one in enumerate(effective) if one.id in ids]
+    unread = unread_tail(effective)
+    if not places or len(places) != len(ids):
+        raise NothingToCondense("Some of the chosen messages are hidden already")
+    start, end = places[0], places[-1] + 1
+    cuts = safe_cuts(effective)
+    if end - start != len(places) or start not in cuts or end not in cuts:
+        raise NothingToCondense("The chosen messages would part a tool call from its result")
+    if end > unread:
+        raise NothingToCondense("The model has not read all of the chosen messages")
+    hidden = effective[start:end]
+    require_enough(effective, hidden)
+    return Split(hidden, (*effective[:start], *effective[end:]), effective[unread:])
+
+
+class _Part(Recap):
+    """Writes what the model reads instead of a part from the midst of a history."""
+
+    @property
+    @override
+    def opening(self) -> str:
+        preface = f"{HEADING}\n{load_prompt('range_preface')}"
+        return preface if self._follows_others else super().opening
+
+    @override
+    def tags(self) -> Tags:
+        made = self.kit.new_id()
+        return Tags(truncation_id=made) if self._follows_others else Tags(condense_id=made)
+
+    @property
+    def _follows_others(self) -> bool:
+        return self.split.hidden[0].id != self.situation.effective[0].id
+
+
+class ChosenResult(ByModel):
+    """Has a summary stand in place of what one tool returned; its message stays."""
+
+    name = "chosen_result"
+    label = "chosen tool output"
+    description = "A summary stands in place of one tool's output."
+    kind: Kind = "cleared"
+
+    @override
+    def prompt_for(self, situation: Situation) -> str:
+        """Return the instruction; the user's own prompt is about conversations."""
+        return condense_instruction(load_prompt("result"), situation.focus)
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Return a clearing; raise NothingToCondense before any call where there is no output."""
+        answer = _answer(situation)
+        effective, gauge = situation.effective, Gauge(situation, kit.counter)
+        message = effective[answer.answered_at]
+        shown: Sequence[Message] = (message.with_content((answer.result,)),)
+        prompt = instruction_for(self, Split((), effective, ()), situation, kit)
+        written = await writer_for(situation, gauge, kit).write(shown, prompt)
+        size = len(str(content_to_api(answer.result.content or "")))
+        name = one_line(answer.call.name, NAME)
+        line = LINE.format(name=name, size=size, summary=written.summary)
+        tags = Tags(clear_id=kit.new_id(), cleared={message.id: {answer.call.id: line}})
+        content = (TextBlock(CONDENSED_TEXT),)
+        made = make_reduction(self, (message,), content, tags, gauge=gauge, kit=kit)
+        return replace(
+            made,
+            summary=written.summary,
+            analysis=written.analysis,
+            prompt=prompt,
+            usage=kit.bill.usage,
+            cost=kit.bill.cost,
+            notes=written.notes,
+        )
+
+
+def _answer(situation: Situation) -> AnsweredCall:
+    chosen, effective = situation.chosen or Chosen(()), situation.effective
+    for one in pair_calls(effective).answered:
+        if one.call.id == chosen.call and effective[one.answered_at].id in chosen.ids:
+            if one.answered_at >= unread_tail(effective):
+                raise NothingToCondense("The model has not read this output yet")
+            return one
+    raise NothingToCondense("This output is hidden from the model already")

@@ -1,0 +1,193 @@
+"""A person condenses a range of messages, or one tool's output, and nothing else."""
+
+import uuid
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp import services
+from chatapp.models import Condensation, Conversation, Message, store
+from tests.chatapp.claude import converse
+from tests.chatapp.conftest import summarise
+from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SUMMARY = "<summary>The middle was settled.</summary>"
+LONG, OUTPUT = (" ".join(map(str, range(100, end))) for end in (400, 1_600))
+HTMX = {"HX-Request": "true"}
+
+
+def say(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:
+    """Append a message of about as many tokens as it has."""
+    message = condense.Message(role, blocks)
+    return store.append_message(conversation.pk, message, tokens=2_000)
+
+
+@pytest.fixture
+def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
+    """Two exchanges, a tool's long output and its answer, and one more exchange."""
+    conversation = converse(alice, anthropic_standin)
+    for number in range(2):
+        say(conversation, "user", condense.TextBlock(f"Question {number}. {LONG}"))
+        say(conversation, "assistant", condense.TextBlock(f"Answer {number}. {LONG}"))
+    say(conversation, "user", condense.TextBlock("Read it."))
+    call = condense.ToolUseBlock("call_1", "read_file", {"path": "a.txt"})
+    say(conversation, "assistant", call)
+    say(conversation, "user", condense.ToolResultBlock("call_1", OUTPUT))
+    say(conversation, "assistant", condense.TextBlock("I have read it."))
+    return conversation
+
+
+async def start(conversation: Conversation, user: User, **scope: Any) -> None:
+    """Ask for a condensation of this scope, and wait for its end."""
+    async with open_page(conversation, user) as page:
+        await page.send("condense.start", **scope)
+        await page.until_idle()
+
+
+@sync_to_async
+def visible(conversation: Conversation) -> list[tuple[int, str]]:
+    """Return number and beginning of what the model sees."""
+    return [
+        (one.seq, str(one.to_api()["content"])) for one in store.read_effective(conversation.pk)
+    ]
+
+
+async def test_a_chosen_range_is_condensed_undone_and_redone(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """What stands around it stays as it is, and the chain tells of it as of any other."""
+    before = await visible(conversation)
+    anthropic_standin.then(Reply(SUMMARY))
+    await start(conversation, alice, first=3, last=4)
+    attempt = await Condensation.objects.select_related("conversation").aget()
+    assert (attempt.status, attempt.kind) == ("succeeded", "condensed")
+    assert (attempt.strategy, attempt.messages_hidden) == ("chosen_messages", 2)
+    seen = await visible(conversation)
+    assert [seq for seq, _text in seen] == [1, 2, 9, 5, 6, 7, 8]
+    assert "The middle was settled." in seen[2][1]
+    asked = str(anthropic_standin.requests[-1].raw)
+    assert "Question 1" in asked
+    assert "Question 0" not in asked
+    assert "I have read it" not in asked
+    await sync_to_async(services.undo_condensation)(condensation=attempt)
+    assert await visible(conversation) == before
+    await sync_to_async(services.redo_condensation)(condensation=attempt)
+    assert await visible(conversation) == seen
+
+
+async def test_ranges_are_undone_in_any_order(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Neither stands for the other."""
+    for first in (1, 3):
+        anthropic_standin.then(Reply(SUMMARY))
+        await start(conversation, alice, first=first, last=first + 1)
+    attempts = Condensation.objects.select_related("conversation").order_by("started_at")
+    first_made, second_made = [one async for one in attempts]
+    assert [seq for seq, _ in await visible(conversation)] == [9, 10, 5, 6, 7, 8]
+    await sync_to_async(services.undo_condensation)(condensation=first_made)
+    assert [seq for seq, _ in await visible(conversation)] == [1, 2, 10, 5, 6, 7, 8]
+    await sync_to_async(services.undo_condensation)(condensation=second_made)
+    await sync_to_async(services.redo_condensation)(condensation=first_made)
+    assert [seq for seq, _ in await visible(conversation)] == [9, 3, 4, 5, 6, 7, 8]
+
+
+async def test_a_summary_is_read_in_place_of_one_output(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The call, its message and the stored output stay; people read it as before."""
+    anthropic_standin.then(Reply("<summary>1,500 numbers in a row.</summary>"))
+    await start(conversation, alice, first=6, call="call_1")
+    attempt = await Condensation.objects.aget()
+    assert (attempt.kind, attempt.results_hidden) == ("cleared", 1)
+    seen = dict(await visible(conversation))
+    assert "1,500 numbers in a row." in seen[7]
+    assert OUTPUT not in seen[7]
+    stored = await Message.objects.aget(conversation=conversation, seq=7)
+    assert OUTPUT in str(stored.content)
+    page = await sync_to_async(shown)(alice, conversation)
+    assert "Condensed; the model sees a summary instead of this output." in page
+    assert OUTPUT[:500] in page
+    asked = str(anthropic_standin.requests[-1].raw)
+    assert "Answer 1" not in asked
+
+
+def shown(user: User, conversation: Conversation) -> str:
+    """Return the page."""
+    browser = Client()
+    browser.force_login(user)
+    return browser.get(reverse("chat", args=[conversation.pk])).text
+
+
+@pytest.mark.parametrize(
+    ("scope", "reason"),
+    [
+        ({"first": 3, "last": 6}, "part a tool call from its result"),
+        ({"first": 3, "last": 99}, "part a tool call from its result"),
+        ({"first": 7, "last": 8}, "does not see this message any more"),
+        ({"first": 99, "last": 100}, "does not see this message any more"),
+        ({"first": 6, "call": "call_9"}, "does not see this output any more"),
+    ],
+)
+async def test_a_scope_that_cannot_be_is_refused_with_the_reason(
+    conversation: Conversation, alice: User, scope: dict[str, Any], reason: str
+) -> None:
+    """Before anything is asked of a model; the page stays as it was."""
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start", **scope)
+        refused = await page.until("refused")
+    assert reason in str(refused)
+    assert not await Condensation.objects.aexists()
+
+
+@pytest.mark.parametrize("scope", [{"first": "3"}, {"first": 1}, {"last": 2}, {"first": True}])
+async def test_half_a_scope_is_no_command(
+    conversation: Conversation, alice: User, scope: dict[str, Any]
+) -> None:
+    """It must not become a condensation of everything."""
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start", nonce=str(uuid.uuid4()), **scope)
+        await page.send("ping")
+        await page.until("pong")
+    assert not await Condensation.objects.aexists()
+
+
+def test_the_dialog_offers_ends_that_part_nothing(
+    conversation: Conversation, alice: User, browser: Client, bob: User
+) -> None:
+    """The one before the next question is chosen; nobody else sees any of it."""
+    address = reverse("range", args=[conversation.pk, 3])
+    dialog = browser.get(address, headers=HTMX).text
+    assert [seq for seq in range(1, 9) if f'<option value="{seq}"' in dialog] == [3, 4, 5, 7, 8]
+    assert '<option value="4" selected>' in dialog
+    summarise(conversation)
+    answer = browser.get(address, headers=HTMX)
+    assert (answer.status_code, "does not see" in answer.text) == (422, True)
+    stranger = Client()
+    stranger.force_login(bob)
+    assert stranger.get(address).status_code == 404
+
+
+def test_long_output_can_be_condensed_from_its_card(
+    conversation: Conversation, alice: User
+) -> None:
+    """And a message from its actions, while the model sees it."""
+    page = shown(alice, conversation)
+    assert 'data-condense-call="call_1" data-of="6"' in page
+    assert reverse("range", args=[conversation.pk, 3]) in page
+    summarise(conversation)
+    page = shown(alice, conversation)
+    assert "data-condense-call" not in page
+    assert reverse("range", args=[conversation.pk, 3]) not in page

@@ -1,0 +1,151 @@
+"""A person chooses what is condensed: messages in a row, or what one tool returned."""
+
+from typing import Any
+
+import pytest
+
+from condense import (
+    Chosen,
+    Message,
+    NothingToCondense,
+    Reduction,
+    SummaryFailed,
+    TextBlock,
+    Trigger,
+    effective_history,
+    hide_behind,
+    redo,
+    replace_hidden,
+    shape_request,
+    undo,
+)
+from condense.testing import ScriptedSummarizer
+from tests.condense.api_rules import assert_valid_request
+from tests.condense.bench import Bench
+from tests.condense.dialogues import SUMMARY, call, chat, numbered, result, user
+
+MANUAL = {"trigger": Trigger.MANUAL, "window": 100_000}
+
+
+async def choose(
+    messages: list[Message], *ids: str, tool: str = "", bench: Bench | None = None, **rest: Any
+) -> Reduction:
+    """Return what becomes of a conversation of which some messages are chosen."""
+    bench = bench or Bench("What was done.")
+    made = await bench.fit(messages, chosen=Chosen(ids, tool), **MANUAL, **rest)
+    assert made
+    return made
+
+
+async def test_a_summary_stands_where_the_last_chosen_message_stood() -> None:
+    """What stands before and after stays, and the model reads no more than was chosen."""
+    bench, talk = Bench("What was done."), chat(8)
+    made = await choose(talk, "m3", "m4", bench=bench)
+    assert (made.kind, made.hidden, made.strategy) == ("condensed", ("m3", "m4"), "chosen_messages")
+    left = replace_hidden(numbered(talk), made.hidden, made.message)
+    assert [one.id for one in left if one is not made.message] == [
+        "m1", "m2", "m5", "m6", "m7", "m8",
+    ]  # fmt: skip
+    assert left[2] is made.message
+    assert "What was done." in made.message.text
+    (request,) = bench.summarizer.requests
+    said = "\n".join(one.text for one in request.messages)
+    assert "message3" in said
+    assert "message4" in said
+    assert "message2" not in said
+    assert "message5" not in said
+    assert "part from the midst" in made.prompt
+
+
+async def test_what_stands_before_a_chosen_part_stays_in_sight() -> None:
+    """Whole, or behind a summary of its own; undo and redo restore exactly."""
+    for first in (user("Hello."), SUMMARY):
+        history = numbered([first, *chat(6)[1:]])
+        made = await choose([*history], "m3", "m4")
+        after = hide_behind(history, made.hidden, made.message)
+        name = made.message.tags.truncation_id or ""
+        seen = effective_history(after)
+        assert [one.id for one in seen] == ["m1", "m2", made.message.id, "m5", "m6"]
+        assert_valid_request([one.to_api() for one in shape_request(seen)])
+        back = undo(after, name)
+        assert effective_history(back) == effective_history(history)
+        assert effective_history(redo(back, name)) == seen
+
+
+async def test_the_beginning_of_a_conversation_is_condensed_as_ever() -> None:
+    """A summary stands for it, which later ones go on from."""
+    made = await choose(chat(6), "m1", "m2")
+    assert made.message.is_summary
+
+
+async def test_a_chosen_part_need_not_take_a_tenth_of_the_history() -> None:
+    """But something: a summary that is longer than what it stands for is not applied."""
+    assert (await choose(chat(40), "m3", "m4")).tokens_after.value > 0
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [("m3",), ("m4",), ("m3", "m5"), ("m9",), (), ("m6",), ("m3", "m4", "m5", "m6")],
+)
+async def test_what_cannot_be_hidden_together_is_refused_before_any_call(
+    ids: tuple[str, ...],
+) -> None:
+    """A call without its result, a gap, what is hidden already, what nobody has read."""
+    talk = [user("Look."), *chat(2)[1:], call(), result(), *chat(2)[1:], user("And now?")]
+    bench = Bench("What was done.")
+    with pytest.raises(NothingToCondense):
+        await choose(talk, *ids, bench=bench)
+    assert bench.calls == 0
+
+
+async def test_a_part_from_the_midst_is_not_asked_for_with_the_cached_request() -> None:
+    """Its thinking is bound to what stood before, and that is not sent."""
+    summarizer = ScriptedSummarizer("A.", "B.", caches_prompts=True)
+    await choose(chat(8), "m3", "m4", bench=Bench(summarizer=summarizer))
+    await choose(chat(8), "m1", "m2", bench=Bench(summarizer=summarizer))
+    assert [one.aligned for one in summarizer.requests] == [False, True]
+
+
+async def test_what_was_chosen_fails_alone() -> None:
+    """No other rung hides more than a person asked for."""
+    bench = Bench(RuntimeError("down"))
+    with pytest.raises(SummaryFailed):
+        await choose(chat(8), "m3", "m4", bench=bench)
+    assert [following for _error, following in bench.failures] == [None]
+
+
+async def test_a_summary_stands_in_place_of_one_tool_s_output() -> None:
+    """The message and the other output in it stay; the model reads the output and no more."""
+    long = "line of the file " * 400
+    talk = [user("Look."), call(), result(text=long), Message("assistant", "Seen."), user("And?")]
+    bench = Bench("<summary>400 lines, all alike.</summary>")
+    made = await choose(talk, "m3", tool="t1", bench=bench)
+    seen = replace_hidden(numbered(talk), made.hidden, made.message)
+    (shown,) = seen[2].tool_results
+    assert shown.content == (
+        f"[Output of read_file, {len(long):,} characters, condensed. What it said:]\n"
+        "400 lines, all alike."
+    )
+    assert (made.kind, made.summary) == ("cleared", "400 lines, all alike.")
+    (request,) = bench.summarizer.requests
+    assert "line of the file" in request.messages[0].text
+    assert "Look." not in "".join(one.text for one in request.messages)
+    assert_valid_request([one.to_api() for one in shape_request(seen)])
+
+
+@pytest.mark.parametrize(("id_", "tool"), [("m3", "t9"), ("m1", "t1"), ("m9", "t1")])
+async def test_an_output_that_is_not_there_is_refused_before_any_call(id_: str, tool: str) -> None:
+    """Hidden, or of another message."""
+    talk = [user("Look."), call(), result(), Message("assistant", "Seen."), user("And?")]
+    bench = Bench("A summary.")
+    with pytest.raises(NothingToCondense):
+        await choose(talk, id_, tool=tool, bench=bench)
+    assert bench.calls == 0
+
+
+async def test_what_is_pinned_in_a_chosen_part_is_carried_word_for_word() -> None:
+    """As by any other condensation."""
+    talk = chat(8)
+    talk[2] = Message("user", (TextBlock("Never push."),)).with_tags(pinned=True)
+    made = await choose(talk, "m3", "m4", "m5")
+    assert "Never push." in made.message.text
