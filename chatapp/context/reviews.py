@@ -145,6 +145,5 @@ def _newest(turn: Turn) -> Review | None:
 
 def _expire(review: Review) -> None:
     """Have it applied, unless somebody has said something at that very moment."""
-    Review.objects.pending().filter(pk=review.pk).change(
-        status=Review.Status.EXPIRED, answered_at=timezone.now()
-    )
+    overdue = Review.objects.pending().filter(pk=review.pk, applies_at__lte=timezone.now())
+    overdue.change(status=Review.Status.EXPIRED, answered_at=timezone.now())

@@ -96,7 +96,7 @@ from chatapp.services.queue import (
     send_queued,
     was_queued,
 )
-from chatapp.services.reviews import answer_review, edited_reduction
+from chatapp.services.reviews import answer_review, edited_reduction, hold_review
 from chatapp.services.samples import SAMPLES
 from chatapp.services.servers import remove_server, save_server, try_server
 from chatapp.services.shelves import move_conversation, place_conversation, rename_folder
@@ -155,6 +155,7 @@ __all__ = [
     "fork_conversation",
     "has_loose_end",
     "has_unfinished",
+    "hold_review",
     "holder_of_api_token",
     "holder_of_sign_in_token",
     "import_files",

@@ -48,6 +48,12 @@ def answer_review(
         _refuse_unless_same(review, decision)
 
 
+def hold_review(*, review: Review) -> bool:
+    """Have a summary wait for a person who is at work on it, however long; False where it does."""
+    timed = Review.objects.pending().filter(pk=review.pk, applies_at__isnull=False)
+    return bool(timed.change(applies_at=None))
+
+
 def edited_reduction(review: Review, summary: str) -> condense.Reduction:
     """Return what would be applied with this summary, the draft itself where it is the same."""
     proposal, text = review.read_proposal(), plain_text(summary)

@@ -34,12 +34,18 @@ def answer_review(request: Request, pk: uuid.UUID, review_pk: int) -> HttpRespon
 @require_POST
 @signed_in
 def show_figures(request: Request, pk: uuid.UUID, review_pk: int) -> HttpResponse:
-    """Say how large the context would be with a summary as it is now, and what that keeps."""
+    """Say how large the context would be with a summary as it is now, and what that keeps.
+
+    Who asks is at work on it, so it does not apply by itself any more.
+    """
     review = _own_review(request, pk, review_pk)
     if review.status != Review.Status.PENDING:
         return refuse(request, _("This was decided already."))
+    if services.hold_review(review=review):
+        turns.announce_answer(pk)
     figures = transcript.read_figures(review, request.POST.get("summary", ""))
-    return render(request, "chat/_review_figures.html", {"figures": figures})
+    context = {"figures": figures, "is_held": True}
+    return render(request, "chat/_review_figures.html", context)
 
 
 def _own_review(request: Request, pk: uuid.UUID, review_pk: int) -> Review:

@@ -105,7 +105,7 @@ function showClocks() {
   const applies = condensing.querySelector("[data-applies]");
   if (applies) {
     const seconds = Math.max(0, Math.ceil(Number(applies.dataset.applies) - now));
-    applies.textContent = text("appliesIn", { seconds });
+    applies.textContent = seconds > 0 ? text("appliesIn", { seconds }) : "";
   }
   const countdown = notice.querySelector("[data-until]");
   if (countdown) {

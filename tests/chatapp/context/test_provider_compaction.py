@@ -5,14 +5,16 @@ from collections.abc import Iterator
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.test import Client
 
 import condense
 from chatapp import bootstrap, services, transcript
 from chatapp.forms import PreferencesForm
-from chatapp.models import Condensation, Conversation, store
+from chatapp.models import Condensation, Conversation, Review, store
 from chatapp.transcript import CondensationRow
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.sockets import open_page
+from tests.standin.rules import blocks_of
 from tests.standin.server import Standin
 
 
@@ -142,4 +144,23 @@ async def test_a_model_without_it_writes_a_summary(
     made = Condensation.objects.filter(conversation=conversation, status="succeeded")
     assert (await made.aget()).strategy == "fresh_start"
     assert all("compaction" not in one.body for one in standin.requests)
+    assert not standin.problems
+
+
+async def test_a_person_who_changes_it_makes_it_a_summary_of_ours(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """The signed block would say something else, so it is not sent; any model reads the words."""
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start", review=True)
+        await page.until("status.changed", waits=True)
+        review = await Review.objects.aget()
+        address = f"/c/{conversation.pk}/reviews/{review.pk}/"
+        said = {"decision": "accept", "summary": "Topic 3 matters."}
+        await sync_to_async(browser.post)(address, said, headers={"HX-Request": "true"})
+        await page.until_idle()
+    await talk(conversation, alice)
+    sent = standin.requests[-1].body["messages"]
+    assert "Topic 3 matters." in str(sent[0])
+    assert not [one for one in blocks_of(sent[0]) if one["type"] == "compaction"]
     assert not standin.problems

@@ -2,6 +2,7 @@
 
 import asyncio
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from chatapp.models import (
 )
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
+from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.live.test_approvals import restart
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns import ask, end
@@ -335,6 +337,23 @@ async def test_an_automatic_one_applies_when_nobody_answers_in_time(
     assert "8123" in str(standin.requests[-1].body["messages"])
 
 
+async def test_it_does_not_apply_by_itself_while_somebody_changes_it(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """From the first letter on it waits for them."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+        held = await answer(browser, review, "", "figures/", summary="Own w")
+        assert b'id="review-applies"' in held.content
+        now = await Review.objects.aget()
+        assert (now.status, now.applies_at) == (Status.PENDING, None)
+        await answer(browser, review, "accept", summary="Own words.")
+        await page.until_idle()
+    assert not await sync_to_async(problems)(conversation)
+
+
 async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
@@ -346,3 +365,52 @@ async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
         await page.until_idle()
     assert LONG in str(standin.requests[-1].body["messages"])
     assert await Condensation.objects.acount() == 1
+
+
+async def test_an_automatic_one_that_waits_outlives_the_process_too(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """The turn then answers with the person's words in its request; nothing is written twice."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+    await restart()
+    await answer(browser, review, "accept", summary="Own words.")
+    async with open_page(conversation, alice) as page:
+        await page.until_idle()
+    assert "Own words." in str(standin.requests[-1].body["messages"])
+    assert await Condensation.objects.acount() == 1
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
+
+
+async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """As it was asked for; what the turn condenses by itself is not."""
+    gate = Gate()
+    standin.then(Reply("An answer.", gate=gate), Reply(FIRST))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await page.send("condense.start", review=True)
+        await page.until("panel.changed")
+        gate.open()
+        review = await until_shown(page)
+        await answer(browser, review, "accept", summary="Own words.")
+        await page.until_idle()
+    assert (await attempt_of(conversation)).summary == "Own words."
+
+
+async def test_a_conversation_exported_meanwhile_waits_for_nobody_where_it_is_imported(
+    conversation: Conversation, alice: User, standin: Standin, bob: User, tmp_path: Path
+) -> None:
+    """The draft is there, and withdrawn; who answers stays on the server."""
+    async with open_page(conversation, alice) as page:
+        await begin(page, standin, FIRST)
+        made = await sync_to_async(lambda: read(write(conversation), bob, tmp_path).conversation)()
+        await page.send("turn.stop")
+        await page.until_idle()
+    review = await Review.objects.aget(condensation__conversation=made)
+    assert (review.status, review.shown) == (Status.WITHDRAWN, "The port is 8123.")
+    assert not await sync_to_async(problems)(made)

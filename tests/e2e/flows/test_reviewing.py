@@ -2,6 +2,7 @@
 
 import re
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, expect
 
 from tests.e2e.flows.chat import Chat
@@ -34,6 +35,7 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     assert "the vault" in str(standin.requests[-1].body["messages"][-1])
     other = Chat(context.new_page(), chat.url)
     expect(other.button("Accept")).to_be_visible()
+    assert Axe().run(chat.page).response["violations"] == []
     figures = chat.page.get_by_role("group", name="What it would come to")
     before = figures.inner_text()
     draft.fill("1. Own words:\n   - Nothing but this.")
