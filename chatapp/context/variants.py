@@ -3,6 +3,8 @@
 import copy
 from dataclasses import dataclass, replace
 
+from django.conf import settings
+
 import condense
 from chatapp.context.runs import Terms
 from chatapp.models import Profile
@@ -34,7 +36,7 @@ class Variant:
     def preferences(self, terms: Terms) -> dict[str, object]:
         """Return what the preferences would be, as far as they would be others."""
         wanted: dict[str, object] = {"condensing_prompt": self.prompt}
-        wanted |= {"clear_tool_output": True} if self.is_clearing else {"strategy": self.strategy}
+        wanted |= {"clear_tool_output": True} if self.is_clearing else {"strategy": self._stored}
         if self._is_other_threshold(terms) and terms.profile.threshold == condense.INHERIT:
             wanted |= {"threshold": round(self.threshold), "adaptive": False}
         return wanted
@@ -49,9 +51,14 @@ class Variant:
         return wanted
 
     @property
+    def _stored(self) -> str:
+        """The strategy as it is stored: nothing for the server's, which then is followed."""
+        return "" if self.strategy == settings.CONDENSE_STRATEGY else self.strategy
+
+    @property
     def is_clearing(self) -> bool:
         """Whether it only clears results, before the strategy that is set."""
         return self.strategy == CLEAR
 
     def _is_other_threshold(self, terms: Terms) -> bool:
-        return self.threshold != terms.budget().threshold
+        return round(self.threshold) != round(terms.budget().threshold)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
 from chatapp.models import Condensation
@@ -47,16 +48,21 @@ def attempts_as_json(attempts: Iterable[Condensation]) -> str:
 
 def _rows(attempts: Iterable[Condensation]) -> Iterator[dict[str, Any]]:
     for attempt in attempts:
-        duration, cost = attempt.duration, attempt.cost
+        duration = attempt.duration
         yield {
             "id": str(attempt.pk),
             "conversation": str(attempt.conversation_id),
             "title": attempt.conversation.title,
             "started_at": attempt.started_at.isoformat(),
             "seconds": duration.total_seconds() if duration is not None else None,
-            "cost": None if cost is None else format(cost.normalize(), "f"),
+            "cost": _usd(attempt.cost),
+            "predicted_cost": _usd(attempt.predicted_cost),
             **{name: getattr(attempt, name) for name in _COLUMNS},
         }
+
+
+def _usd(cost: Decimal | None) -> str | None:
+    return None if cost is None else format(cost.normalize(), "f")
 
 
 def _harmless(value: Any) -> Any:

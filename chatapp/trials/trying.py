@@ -159,7 +159,10 @@ def _predicted(present: Present, variant: Variant) -> Tried | None:
 async def _so_far(present: Present, variant: Variant) -> SoFar:
     terms = variant.of(present.terms)
     start = replace(present.situation(terms), effective=(), history=())
-    condenser = _configuration(terms).condenser(condense.StandIn(""), COUNTER)
+    configuration = _configuration(terms)
+    # What an excerpt says in place of a summary is not worth to be judged.
+    unjudged = replace(configuration, hooks=replace(configuration.hooks, validators=()))
+    condenser = unjudged.condenser(condense.StandIn(""), COUNTER)
     followed = await condense.follow(present.written, condenser, start, COUNTER)
     profile = terms.profile
     costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
