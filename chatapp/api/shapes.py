@@ -165,6 +165,7 @@ class AttemptShape(Schema):
     condensations_hidden: int
     cost: Decimal | None = None
     cost_measured: bool
+    predicted_cost: Decimal | None = None
     fell_back_to: str
     error: str
     started_at: datetime
