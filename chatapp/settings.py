@@ -102,6 +102,10 @@ ALLOW_PRIVATE_ADDRESSES = read_flag(
 # bubblewrap where that is installed, otherwise with all that the server's own user may do.
 ALLOW_COMMANDS = read_flag("ALLOW_COMMANDS", default=False)
 
+# /metrics is for whoever sends this token, or for everybody; otherwise it is not there.
+METRICS_TOKEN = read_text("METRICS_TOKEN", "")
+ALLOW_METRICS = read_flag("ALLOW_METRICS", default=False)
+
 # Origins that may post forms from behind a proxy that ends TLS.
 CSRF_TRUSTED_ORIGINS = read_origins("CSRF_TRUSTED_ORIGINS")
 

@@ -17,6 +17,7 @@ from chatapp.views import (
     health,
     imports,
     inspector,
+    metrics,
     pins,
     profiles,
     questions,
@@ -131,5 +132,6 @@ urlpatterns = [
     path("sign-out/", sign_in.sign_out, name="sign_out"),
     path("healthz", health.show_alive, name="healthz"),
     path("readyz", health.show_ready, name="readyz"),
+    path("metrics", metrics.show_metrics, name="metrics"),
     path("admin/", admin.site.urls),
 ]

@@ -30,6 +30,7 @@ from chatapp.models import (
     store,
 )
 from chatapp.models.prepared import prepared
+from chatapp.telemetry import note_condensation
 
 PROGRESS_INTERVAL = 0.5  # seconds
 
@@ -226,6 +227,7 @@ class StoredLog:
         self._announce(attempt, Condensation.Status.CANCELLED)
 
     def _announce(self, attempt: condense.Attempt, status: Condensation.Status) -> None:
+        note_condensation(str(attempt.trigger), status)
         self.audience.publish(events.CondensingEnded(attempt.kind, status))
 
     def _give_up(

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -25,6 +26,7 @@ from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, store
 from chatapp.models.calls import end_call
 from chatapp.models.prepared import insert
 from chatapp.models.reading import reading
+from chatapp.telemetry import note_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,20 +202,24 @@ class StoredJournal:
     def _record(self, entry: _Entry, message: Message | None = None) -> None:
         """Complete a call's row; raise TurnEnded where somebody else has."""
         call, status = entry.call, ModelCall.Status
+        outcome = status.SUCCEEDED if call.is_whole else status.FAILED
+        cost = self._profile(call.purpose).cost_of(entry.usage)
         if not end_call(
             number=call.number,
             **store.usage_columns(entry.usage),
             usage_measured=entry.measured,
-            status=status.SUCCEEDED if call.is_whole else status.FAILED,
+            status=outcome,
             draft=drafts.kept(call.draft) if message and not call.is_whole else "",
             message=message.pk if message else None,
-            cost=self._profile(call.purpose).cost_of(entry.usage),
+            cost=cost,
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,
             error=call.error,
             **_columns_of(call.facts),
         ):
             raise TurnEnded(_("This turn was ended by another process of the server."))
+        told = partial(note_call, call.purpose, outcome, entry.usage, cost)
+        transaction.on_commit(told)
 
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""

@@ -46,6 +46,11 @@ class Watchers:
         """Whether anybody watches."""
         return bool(self._queues)
 
+    @property
+    def count(self) -> int:
+        """How many watch."""
+        return len(self._queues)
+
     def __bool__(self) -> bool:
         """Whether anybody watches or may soon come back: nothing need be rendered for nobody."""
         return self.present or self._clock() < self._awaited_until

@@ -2,9 +2,11 @@
 
 import json
 import uuid
+from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -26,6 +28,7 @@ from chatapp.models import (
     store,
 )
 from chatapp.models.prepared import prepared
+from chatapp.telemetry import note_call
 
 INTERRUPTED = "interrupted"
 
@@ -120,13 +123,12 @@ def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
 
 def _account(call: ModelCall, profile: Profile | None, written: str, **columns: Any) -> None:
     """Put into the accounts what is known of a call that broke off."""
-    usage = _usage_known(call, written)
+    usage, status = _usage_known(call, written), ModelCall.Status.INTERRUPTED
+    cost = profile.cost_of(usage) if profile else Decimal(0)
     ModelCall.objects.filter(pk=call.pk).update(
-        **store.usage_columns(usage),
-        **columns,
-        status=ModelCall.Status.INTERRUPTED,
-        cost=profile.cost_of(usage) if profile else 0,
+        **store.usage_columns(usage), **columns, status=status, cost=cost
     )
+    transaction.on_commit(partial(note_call, call.purpose, status, usage, cost))
 
 
 def _usage_known(call: ModelCall, written: str) -> condense.Usage:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, models, transaction
@@ -28,6 +29,7 @@ from chatapp.services.conversations import check_budget, check_message, entitle
 from chatapp.services.errors import Refused
 from chatapp.services.leftovers import came_to_its_end, close_what_is_open
 from chatapp.services.versions import set_message_aside
+from chatapp.telemetry import note_turn
 
 
 def start_turn(
@@ -170,6 +172,8 @@ def finish_turn(
         )
         if changed and (status != Turn.Status.SUCCEEDED or error):
             store.note_record(turn.conversation_id)
+        if changed:
+            transaction.on_commit(partial(note_turn, status))
 
 
 @prepared_update(

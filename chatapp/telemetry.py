@@ -1,0 +1,56 @@
+"""What this process has done since it began, in numbers: nobody's name, and no conversation's."""
+
+import threading
+from collections import defaultdict
+from decimal import Decimal
+
+import condense
+
+Labels = tuple[str, ...]
+
+
+class Tallies:
+    """Numbers that only grow, each under a name and the values of its labels; for all threads."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._lock = threading.Lock()
+        self._sums: defaultdict[str, defaultdict[Labels, Decimal]] = defaultdict(
+            lambda: defaultdict(Decimal)
+        )
+
+    def add(self, name: str, *labels: str, by: int | Decimal = 1) -> None:
+        """Let a number grow."""
+        with self._lock:
+            self._sums[name][labels] += by
+
+    def read(self, name: str) -> dict[Labels, Decimal]:
+        """Return the numbers under a name, by their labels."""
+        with self._lock:
+            return dict(self._sums[name])
+
+
+tallies = Tallies()
+
+
+def note_turn(outcome: str) -> None:
+    """Count a turn that is over."""
+    tallies.add("turns", outcome)
+
+
+def note_condensation(trigger: str, outcome: str) -> None:
+    """Count an attempt to make a context smaller."""
+    tallies.add("condensations", trigger, outcome)
+
+
+def note_call(purpose: str, outcome: str, usage: condense.Usage, cost: Decimal | None) -> None:
+    """Count a call to a model, what it used, and what it cost in USD where that is known."""
+    tallies.add("calls", purpose, outcome)
+    tallies.add("tokens", "input", by=usage.input)
+    tallies.add("tokens", "output", by=usage.output)
+    tallies.add("tokens", "cache_read", by=usage.cache_read)
+    tallies.add("tokens", "cache_write", by=usage.cache_write)
+    if cost is None:
+        tallies.add("unpriced")
+    else:
+        tallies.add("cost", by=cost)

@@ -1,0 +1,90 @@
+"""Numbers for Prometheus: what the process has done, how busy it is, and nothing of anybody."""
+
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from chatapp.live.load import read_load
+from chatapp.models import Condensation, ModelCall, Turn
+from chatapp.telemetry import Labels, tallies
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+PREFIX = "palimpsest"
+# Outcomes that there will be: a number that is not there yet can't be seen to grow.
+_TURNS: list[Labels] = [(status,) for status in Turn.Status.values]
+_CALLS: list[Labels] = [
+    (purpose, status) for purpose in ModelCall.Purpose.values for status in ModelCall.Status.values
+]
+_CONDENSATIONS: list[Labels] = [
+    (trigger, status)
+    for trigger in Condensation.Trigger.values
+    for status in Condensation.Status.values
+]
+# Names, what they say, labels, and the values of the labels.
+COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
+    ("turns", "turns", "Turns that are over.", ("outcome",), _TURNS),
+    ("calls", "model_calls", "Calls to models.", ("purpose", "outcome"), _CALLS),
+    ("tokens", "tokens", "Tokens of all calls.", ("kind",), []),
+    ("cost", "cost_usd", "What calls cost, where that is known.", (), [()]),
+    ("unpriced", "unpriced_calls", "Calls whose cost nobody knows.", (), [()]),
+    (
+        "condensations",
+        "condensations",
+        "Attempts to make a context smaller.",
+        ("trigger", "outcome"),
+        _CONDENSATIONS,
+    ),
+)
+
+
+@require_GET
+@never_cache
+def show_metrics(request: HttpRequest) -> HttpResponse:
+    """Answer whoever has the operator's token, or everybody where the operator allows that."""
+    if not (settings.METRICS_TOKEN or settings.ALLOW_METRICS):
+        raise Http404
+    if not (settings.ALLOW_METRICS or _has_token(request)):
+        answer = HttpResponse("A token is needed.", status=401, content_type="text/plain")
+        answer["WWW-Authenticate"] = "Bearer"
+        return answer
+    # Loaded with the first request: most servers are never asked.
+    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest  # noqa: PLC0415
+
+    return HttpResponse(generate_latest(_Numbers()), content_type=CONTENT_TYPE_LATEST)
+
+
+def _has_token(request: HttpRequest) -> bool:
+    scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
+    wanted = settings.METRICS_TOKEN.encode()
+    return scheme.lower() == "bearer" and secrets.compare_digest(token.encode(), wanted)
+
+
+class _Numbers:
+    """What prometheus-client takes for a registry."""
+
+    def collect(self) -> "Iterator[Metric]":
+        """Yield each number with its name and labels."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily  # noqa: PLC0415
+
+        for tally, name, says, labels, known in COUNTERS:
+            counter = CounterMetricFamily(f"{PREFIX}_{name}", says, labels=labels)
+            sums = dict.fromkeys(known, 0) | tallies.read(tally)
+            for values, total in sums.items():
+                counter.add_metric(values, float(total))
+            yield counter
+        load = read_load()
+        gauges = (
+            ("running_turns", "Turns that run now.", load.turns),
+            ("watchers", "Pages that watch a conversation.", load.watchers),
+            ("event_loop_lag_seconds", "How long the event loop took to answer.", load.lag),
+        )
+        for name, says, value in gauges:
+            if value is not None:
+                yield GaugeMetricFamily(f"{PREFIX}_{name}", says, value=value)

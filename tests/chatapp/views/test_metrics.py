@@ -1,0 +1,116 @@
+"""Numbers for whoever watches over the server, and for nobody else."""
+
+import asyncio
+import uuid
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+from chatapp.models import Condensation, Conversation, ModelCall
+from tests.chatapp.claude import converse
+from tests.chatapp.sockets import open_page
+from tests.chatapp.turns import ask, end
+from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = " ".join(map(str, [*range(100, 725)] * 3))
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+Numbers = dict[tuple[str, ...], float]
+
+
+@pytest.fixture
+def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
+    """A conversation that the stand-in answers."""
+    return converse(alice, anthropic_standin)
+
+
+def read() -> Numbers:
+    """Return each number by its name and the values of its labels, in the order of their names."""
+    answer = Client().get("/metrics")
+    assert answer.status_code == 200
+    families = text_string_to_metric_families(answer.text)
+    return {
+        (
+            one.name.removeprefix("palimpsest_"),
+            *dict(sorted(one.labels.items())).values(),
+        ): one.value
+        for family in families
+        for one in family.samples
+    }
+
+
+read_later = sync_to_async(read, thread_sensitive=False)
+
+
+def test_without_the_operators_word_there_is_nothing(settings: Settings, browser: Client) -> None:
+    """Neither for strangers nor for people who are signed in, nor for an empty token."""
+    for who in (Client(), browser, Client(headers={"Authorization": "Bearer "})):
+        assert who.get("/metrics").status_code == 404
+
+
+def test_a_token_lets_in_whoever_has_it(settings: Settings, browser: Client) -> None:
+    """A session is none, and neither is half of it."""
+    settings.METRICS_TOKEN = "a long secret"
+    for said in ("", "Bearer", "Bearer ", "Bearer a long", "Basic a long secret", "Bearer \xff"):
+        for who in (Client(), browser):
+            answer = who.get("/metrics", headers={"Authorization": said})
+            assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
+            assert "palimpsest" not in answer.text
+    answer = Client().get("/metrics", headers={"Authorization": "Bearer a long secret"})
+    assert answer.status_code == 200
+    assert "palimpsest_turns_total" in answer.text
+
+
+async def test_what_happens_is_counted_and_nobody_is_named(
+    settings: Settings, alice: User, conversation: Conversation, anthropic_standin: Standin
+) -> None:
+    """Turns, calls, tokens, money and condensations; what runs and who watches, at this moment."""
+    settings.ALLOW_METRICS = True
+    before = await read_later()
+    gate = Gate()
+    anthropic_standin.then(Reply("Yes.", gate=gate), UNAUTHORIZED, Reply(SUMMARY))
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        meanwhile = await read_later()
+        assert (meanwhile["running_turns",], meanwhile["watchers",]) == (1, 1)
+        assert 0 <= meanwhile["event_loop_lag_seconds",] < 60
+        gate.open()
+        await page.until_idle()
+        await page.say("And now?")
+        await page.until_idle()
+        for text in ("The first answer.", "The second answer."):
+            await sync_to_async(lambda text=text: end(ask(conversation, LONG), text))()
+        await page.send("condense.start", nonce=str(uuid.uuid4()))
+        await page.until_idle()
+    after = await read_later()
+    grown = {name: after[name] - was for name, was in before.items() if name[0].endswith("_total")}
+    assert await Condensation.objects.filter(status="succeeded").acount() == 1
+    expected = {
+        ("turns_total", "succeeded"): 4,
+        ("turns_total", "failed"): 1,
+        ("turns_total", "stopped"): 0,
+        ("model_calls_total", "succeeded", "chat"): 1,
+        ("model_calls_total", "failed", "chat"): 1,
+        ("model_calls_total", "succeeded", "summary"): 1,
+        ("condensations_total", "succeeded", "manual"): 1,
+    }
+    assert expected.items() <= grown.items()
+    calls = [call async for call in ModelCall.objects.all()]
+    spent = sum(call.cost for call in calls)
+    assert grown["cost_usd_total",] == pytest.approx(float(spent))
+    written = after["tokens_total", "output"] - before.get(("tokens_total", "output"), 0)
+    assert written == sum(call.tokens_output for call in calls)
+    text = str(after.keys())
+    for name in ("alice", "claude", str(conversation.pk)):
+        assert name not in text
+    assert (after["running_turns",], after["watchers",]) == (0, 0)
