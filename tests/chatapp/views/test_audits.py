@@ -51,7 +51,7 @@ def test_the_page_lists_what_was_done_and_since_when(
     ]
     assert places == sorted(places)
     assert "On record since" in page
-    assert "11 entries" in page
+    assert "12 entries" in page
 
 
 def test_the_page_of_a_record_that_was_tampered_with_opens(
@@ -80,12 +80,12 @@ def test_all_conversations_are_checked_from_the_condensations(
     theirs = Conversation.objects.create(owner=bob, title="Bob's", audit_number=3)
     address = reverse("audits")
     assert f'hx-get="{address}"' in browser.get(reverse("condensations")).text
-    assert "1 conversation, 11 entries" in " ".join(browser.get(address, headers=HTMX).text.split())
+    assert "1 conversation, 12 entries" in " ".join(browser.get(address, headers=HTMX).text.split())
     with taken_back():
         raw(AuditEntry).filter(number__gt=9).delete()
         page = browser.get(address).text
         assert "&lt;North&gt;" in page
-        assert "Entries 10 to 11 are missing." in page
+        assert "Entries 10 to 12 are missing." in page
         assert "Bob" not in page
     theirs.delete()
 
@@ -96,7 +96,7 @@ def test_the_download_can_be_checked_by_others(browser: Client, conversation: Co
     answer = browser.get(reverse("download_audit", args=[conversation.pk]))
     assert "attachment" in answer["Content-Disposition"]
     record = json.loads(answer.content)
-    assert (record["conversation"], len(record["entries"])) == (str(conversation.pk), 11)
+    assert (record["conversation"], len(record["entries"])) == (str(conversation.pk), 12)
     assert record["contents"]["message 1"]["content"] == [
         {"type": "text", "text": "Where is north?"}
     ]
