@@ -109,7 +109,8 @@ class Keeper:
         history = await self.journal.effective_history()
         await self.ahead.drop(_("The context was condensed by hand."))
         situation = await self._situation(history, condense.Trigger.MANUAL)
-        chosen = find_chosen(history, scope) if scope else None
+        find = sync_to_async(find_chosen)
+        chosen = await find(self.run.conversation.pk, history, scope) if scope else None
         try:
             return await self._reduce(replace(situation, chosen=chosen))
         except _Declined:

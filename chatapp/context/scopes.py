@@ -1,12 +1,14 @@
 """What of a history may be condensed by itself: messages in a row, or one tool's output."""
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context.wishes import Scope
+from chatapp.models import Message, store
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,15 @@ def _end(chosen: Sequence[condense.Message], messages: int, tokens: int) -> End:
     return End(chosen[-1].seq, " ".join(said.split()), by_user, messages, tokens)
 
 
-def find_chosen(history: Sequence[condense.Message], scope: Scope) -> condense.Chosen:
-    """Return what a scope means in a history; raise condense.NothingToCondense with the reason."""
+def find_chosen(
+    conversation_id: uuid.UUID, history: Sequence[condense.Message], scope: Scope
+) -> condense.Chosen:
+    """Return what a scope means in what the model sees of a conversation.
+
+    Raises condense.NothingToCondense with the reason where it means nothing.
+    """
+    if scope.again:
+        return _find_originals(conversation_id, history, scope.first)
     if scope.call:
         return _find_result(history, scope)
     if all(end.seq != scope.last for end in find_ends(history, scope.first)):
@@ -82,3 +91,25 @@ def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.
                 )
             return condense.Chosen((answer.id,), scope.call)
     raise condense.NothingToCondense(_("The model does not see this output any more."))
+
+
+def _find_originals(
+    conversation_id: uuid.UUID, history: Sequence[condense.Message], seq: int
+) -> condense.Chosen:
+    """Return a summary with the messages that it stands for, through all that it went on from."""
+    visible = any(one.seq == seq for one in history)
+    made = Message.objects.filter(conversation=conversation_id, seq=seq).first()
+    originals = sorted(_behind(made), key=lambda one: one.order) if made and visible else ()
+    if made is None or not originals:
+        raise condense.NothingToCondense(
+            _("The model does not see this summary any more, or its originals are not known.")
+        )
+    return condense.Chosen((str(made.pk),), originals=tuple(originals))
+
+
+def _behind(made: Message) -> Iterator[condense.Message]:
+    for row in Message.objects.hid_by(made).filter(rewind_parent=None):
+        if row.is_summary or row.is_marker:
+            yield from _behind(row)
+        else:
+            yield store.to_engine(row)

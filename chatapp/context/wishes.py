@@ -8,12 +8,14 @@ from dataclasses import dataclass
 class Scope:
     """What is to be condensed: the messages from ``first`` to ``last``, by their numbers.
 
-    With a ``call`` it is what that call, made in message ``first``, returned.
+    With a ``call`` it is what that call, made in message ``first``, returned. It is done ``again``
+    where message ``first`` is a summary, which is to be written from all its originals.
     """
 
     first: int
     last: int = 0
     call: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,8 @@ def _scope(fields: Mapping[Any, Any]) -> Scope | None:
             return Scope(first, last)
         case {"first": int(first), "call": str(call)} if type(first) is int:
             return Scope(first, call=call)
+        case {"first": int(first), "again": True} if type(first) is int:
+            return Scope(first, again=True)
         case {"first": _} | {"last": _} | {"call": _}:
             raise BadFrame("a scope has a first number, and a last one or a call")
     return None

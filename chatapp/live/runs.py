@@ -91,7 +91,7 @@ def check_condensing(conversation: Conversation, scope: Scope | None = None) -> 
         store.put_off(conversation, False)
         return
     try:
-        find_chosen(history, scope)
+        find_chosen(conversation.pk, history, scope)
     except condense.NothingToCondense as reason:
         raise services.Refused(str(reason)) from reason
 

@@ -225,6 +225,7 @@ class Builder:
             folded=attempt.read_folded(),
             slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
             undoable=undoable,
+            rewritable=undoable and attempt.kind == Condensation.Kind.CONDENSED,
             redoable=attempt.status == Condensation.Status.UNDONE and message.rewind_parent is None,
             hidden_by=self.hiders.of(message),
             nudges=undoable and attempt.pk == self.first_fold,

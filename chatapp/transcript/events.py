@@ -108,7 +108,7 @@ def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow
         trigger_text=labels.trigger_text(attempt),
         failed=failed,
         instead=labels.instead_text(other) if failed or other else "",
-        repeatable=attempt.strategy not in {labels.CHOSEN_MESSAGES, labels.CHOSEN_RESULT},
+        repeatable=attempt.strategy not in labels.OF_A_PART,
     )
 
 

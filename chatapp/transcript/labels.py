@@ -13,6 +13,8 @@ from chatapp.rendering.numbers import number
 from chatapp.services import Preview
 
 CHOSEN_MESSAGES, CHOSEN_RESULT = "chosen_messages", "chosen_result"
+FROM_ORIGINALS = "from_originals"
+OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 
 
 def trigger_text(attempt: Condensation) -> str:
@@ -107,6 +109,7 @@ def strategy_name(strategy: str) -> str:
     """Return a strategy in words; one of the server's own by the end of its dotted path."""
     names = {one.name: _(one.label) for one in condense.known_strategies()}
     names |= {CHOSEN_MESSAGES: _("chosen messages"), CHOSEN_RESULT: _("chosen tool output")}
+    names[FROM_ORIGINALS] = _("from all originals")
     return names.get(strategy, strategy.rpartition(".")[2])
 
 

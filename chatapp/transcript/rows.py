@@ -247,6 +247,7 @@ class CondensationRow:
     saved_percent: int | None
     undoable: bool
     redoable: bool = False
+    rewritable: bool = False
     slim: bool = False
     facts: Sequence["FactGroup"] = ()
     facts_kept: str = ""

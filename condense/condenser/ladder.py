@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from condense.errors import CondenseError, DidNotShrink, Floor, SummaryRejected, Vetoed
 from condense.history import replace_hidden
 from condense.reducing import asks_model
-from condense.reducing.chosen import ChosenMessages, ChosenResult
+from condense.reducing.chosen import ChosenMessages, ChosenResult, FromOriginals
 from condense.reducing.pinned import carried_pins, loses_pins
-from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
+from condense.situation import Chosen, Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter, count_message, count_tools
 
@@ -57,7 +57,7 @@ class Ladder:
         """
         situation, strategies = self.situation, self.strategies
         if situation.chosen:
-            return [ChosenResult() if situation.chosen.call else ChosenMessages()]
+            return [_for_chosen(situation.chosen)]
         truncating = [one for one in strategies if one.kind == "truncated"]
         if situation.budget.window < self.policy.small_window:
             return truncating or [load_strategy("sliding_window")]
@@ -99,7 +99,7 @@ class Ladder:
         """Raise DidNotShrink unless the history got a tenth smaller, and can be sent.
 
         A truncation need not take a tenth where the rest can be sent then: nothing comes after it.
-        Nor need what a person chose.
+        Nor need what a person chose; a summary that is written again may be longer, if it fits.
         Raises CondenseError where a strategy does not carry what is pinned.
         """
         if loses_pins(self.situation, reduction):
@@ -107,8 +107,9 @@ class Ladder:
         before, after = reduction.tokens_before.value, reduction.tokens_after.value
         left, most = self._share_left(reduction), self._most()
         is_last = reduction.kind == "truncated" and not self.situation.fits
-        any_will_do = is_last or self.situation.chosen is not None
-        if left >= 1:
+        chosen = self.situation.chosen
+        any_will_do, may_grow = is_last or chosen, chosen and chosen.originals
+        if left >= 1 and not may_grow:
             reason = f"The context would not get smaller: {before:,} → {after:,} tokens"
         elif left > 1 - self.policy.least_progress and not any_will_do:
             reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
@@ -130,6 +131,7 @@ class Ladder:
         """Return the tokens that a request may hold where it was too large before."""
         situation = self.situation
         must_fit = situation.trigger is not Trigger.MANUAL and not situation.fits
+        must_fit = must_fit or bool(situation.chosen and situation.chosen.originals)
         return situation.room if must_fit else math.inf
 
     def _is_still_due(self, tokens: int) -> bool:
@@ -150,3 +152,9 @@ class Ladder:
             newest=count_message(effective[-1], counter) if effective else 0,
             limit=max(0, int(self.situation.budget.allowed)),
         )
+
+
+def _for_chosen(chosen: Chosen) -> Strategy:
+    if chosen.originals:
+        return FromOriginals()
+    return ChosenResult() if chosen.call else ChosenMessages()

@@ -9,7 +9,7 @@ from condense.facts import one_line
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.pairs import AnsweredCall, pair_calls
 from condense.messages import Message, Tags, TextBlock, content_to_api
-from condense.prompts import condense_instruction, load_prompt
+from condense.prompts import condense_instruction, load_prompt, repair_instruction
 from condense.reducing.base import ByModel, Kit, make_reduction
 from condense.reducing.recap import HEADING, Recap, Split, instruction_for, writer_for
 from condense.situation import Chosen, Gauge, Kind, Reduction, Situation, require_enough
@@ -35,10 +35,7 @@ class ChosenMessages(ByModel):
     @override
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction, which says that the conversation goes on behind the messages."""
-        # How long it should be goes by what it stands for.
-        tokens = sum(one.tokens or len(one.text) // 4 for one in situation.picked)
-        alone = replace(situation, tokens=TokenCount(tokens))
-        return f"{super().prompt_for(alone)}\n\n{load_prompt('range')}"
+        return f"{super().prompt_for(alone(situation))}\n\n{load_prompt('range')}"
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a condensation.
@@ -67,6 +64,43 @@ def _split(situation: Situation) -> Split:
     hidden = effective[start:end]
     require_enough(effective, hidden)
     return Split(hidden, (*effective[:start], *effective[end:]), effective[unread:])
+
+
+class FromOriginals(ByModel):
+    """Puts a summary in place of another one, written from all that is behind that one.
+
+    An earlier summary among that is read as what it stood for: nothing is retold of a retelling.
+    """
+
+    name = "from_originals"
+    label = "from all originals"
+    description = "A summary is written again from all the messages that it stands for."
+    kind: Kind = "condensed"
+
+    @override
+    def prompt_for(self, situation: Situation) -> str:
+        """Return the instruction for so many messages, from the midst where they are."""
+        about = super().prompt_for(alone(situation))
+        is_part = situation.picked_at > 0
+        return f"{about}\n\n{load_prompt('range')}" if is_part else about
+
+    async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
+        """Return a condensation; raise NothingToCondense where that summary is not visible."""
+        at, effective = situation.picked_at, situation.effective
+        if at < 0:
+            raise NothingToCondense("This summary is hidden from the model already")
+        unread = effective[unread_tail(effective) :]
+        split = Split(effective[at : at + 1], (*effective[:at], *effective[at + 1 :]), unread)
+        gauge = Gauge(situation, kit.counter)
+        prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
+        written = await writer_for(situation, gauge, kit).write(situation.picked, prompt)
+        return await _Part(situation, split, gauge, kit).reduction(self, written, prompt)
+
+
+def alone(situation: Situation) -> Situation:
+    """Return the situation as small as what was chosen: how long a summary should be goes by it."""
+    tokens = sum(one.tokens or len(one.text) // 4 for one in situation.picked)
+    return replace(situation, tokens=TokenCount(tokens))
 
 
 class _Part(Recap):

@@ -32,11 +32,13 @@ class Trigger(enum.StrEnum):
 class Chosen:
     """The ids of messages in a row that are to be condensed, and nothing else.
 
-    With a ``call`` it is only what that tool call, answered in the one message, returned.
+    With a ``call`` it is only what that tool call, answered in the one message, returned. With
+    ``originals`` the one message is a summary, which is to be written again from these.
     """
 
     ids: tuple[str, ...]
     call: str = ""
+    originals: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +94,17 @@ class Situation:
 
     @property
     def picked(self) -> tuple[Message, ...]:
-        """The messages that were chosen, as far as they are visible; none where nothing was."""
+        """What is to be read of what was chosen, as far as it is there; none where nothing was."""
         ids = self.chosen.ids if self.chosen else ()
+        if self.chosen and self.chosen.originals:
+            return self.chosen.originals
         return tuple(one for one in self.effective if one.id in ids)
+
+    @property
+    def picked_at(self) -> int:
+        """Where the first message that was chosen stands, -1 where none is visible."""
+        ids = self.chosen.ids if self.chosen else ()
+        return next((at for at, one in enumerate(self.effective) if one.id in ids), -1)
 
     def fixed_tokens(self, counter: TokenCounter) -> int:
         """Return the estimated size of what every request repeats: system prompt and tools."""

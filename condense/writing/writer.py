@@ -133,8 +133,10 @@ class Writer:
         if not (hidden and self.summarizer.supports_images):
             return hidden
         effective = self.situation.effective
-        start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), 0)
-        return without_old_images(hidden, effective[start:])
+        start = next((at for at, one in enumerate(effective) if one.id == hidden[0].id), None)
+        # What is hidden already stands before all that is visible.
+        seen = (*hidden, *effective) if start is None else effective[start:]
+        return without_old_images(hidden, seen)
 
     def _aligned(self, hidden: Sequence[Message], instruction: str) -> SummaryRequest | None:
         """Return the request that reads the history from the cache.

@@ -187,6 +187,8 @@ export function startPanel(socket, running) {
     if (event.target.closest("[data-condense]")) ask(socket, "");
     const call = event.target.closest("[data-condense-call]")?.dataset;
     if (call) ask(socket, "", { first: Number(call.of), call: call.condenseCall });
+    const again = event.target.closest("[data-condense-again]")?.dataset.condenseAgain;
+    if (again) ask(socket, "", { first: Number(again), again: true });
     if (event.target.closest("[data-put-off]")) socket.send({ type: "condense.put_off" });
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel", turn: running() });
     const retry = event.target.closest("[data-retry]");

@@ -191,3 +191,32 @@ def test_long_output_can_be_condensed_from_its_card(
     page = shown(alice, conversation)
     assert "data-condense-call" not in page
     assert reverse("range", args=[conversation.pk, 3]) not in page
+
+
+async def test_a_summary_is_written_again_from_all_originals(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Through the one that it went on from; undo brings back the one that stood there."""
+    for text in ("The first summary.", "The second summary."):
+        anthropic_standin.then(Reply(f"<summary>{text}</summary>"))
+        await start(conversation, alice)
+        await sync_to_async(say)(conversation, "user", condense.TextBlock(f"After it. {text}"))
+        await sync_to_async(say)(conversation, "assistant", condense.TextBlock("I see."))
+    before = await visible(conversation)
+    assert "The second summary." in before[0][1]
+    page = await sync_to_async(shown)(alice, conversation)
+    assert f'data-condense-again="{before[0][0]}"' in page
+    anthropic_standin.then(Reply("<summary>The whole, anew.</summary>"))
+    await start(conversation, alice, first=before[0][0], again=True)
+    seen = await visible(conversation)
+    assert "The whole, anew." in seen[0][1]
+    assert [seq for seq, _ in seen[1:]] == [seq for seq, _ in before[1:]]
+    asked = str(anthropic_standin.requests[-1].raw)
+    assert all(text in asked for text in ("Question 0", "Answer 1", "After it. The first summary."))
+    assert "<summary>The first summary." not in asked
+    attempts = Condensation.objects.select_related("conversation").order_by("-started_at")
+    attempt = await attempts.afirst()
+    assert attempt
+    assert (attempt.strategy, attempt.condensations_hidden) == ("from_originals", 1)
+    await sync_to_async(services.undo_condensation)(condensation=attempt)
+    assert await visible(conversation) == before

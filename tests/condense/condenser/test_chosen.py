@@ -6,6 +6,7 @@ import pytest
 
 from condense import (
     Chosen,
+    DidNotShrink,
     Message,
     NothingToCondense,
     Reduction,
@@ -149,3 +150,40 @@ async def test_what_is_pinned_in_a_chosen_part_is_carried_word_for_word() -> Non
     talk[2] = Message("user", (TextBlock("Never push."),)).with_tags(pinned=True)
     made = await choose(talk, "m3", "m4", "m5")
     assert "Never push." in made.message.text
+
+
+@pytest.mark.parametrize("before", [0, 2])
+async def test_a_summary_is_written_again_from_all_its_originals(before: int) -> None:
+    """It stands where that one stood, may be longer, and is taken back like any other."""
+    originals = numbered(chat(4))
+    first = SUMMARY if before == 0 else user("The summary of a part.")
+    talk = [*chat(2)[:before], first, *chat(4)[2:]]
+    place = f"m{before + 1}"
+    bench = Bench("What was done. " * 20)
+    made = await bench.fit(talk, chosen=Chosen((place,), originals=originals), **MANUAL)
+    assert made
+    assert (made.hidden, made.strategy) == ((place,), "from_originals")
+    assert made.tokens_after.value > made.tokens_before.value
+    assert made.message.is_summary == (before == 0)
+    (request,) = bench.summarizer.requests
+    said = "\n".join(one.text for one in request.messages)
+    assert all(f"message{number}" in said for number in range(1, 5))
+    assert "earlier summary of yours" not in made.prompt
+    history = numbered(talk)
+    after = hide_behind(history, made.hidden, made.message)
+    assert [one.id for one in effective_history(after)] == [
+        one.id if one.id != place else made.message.id for one in history
+    ]
+
+
+async def test_a_summary_that_would_not_fit_is_not_put_in_another_s_place() -> None:
+    """It may be longer, but a request has to go through."""
+    bench = Bench(" ".join(f"word{number}" for number in range(9_000)))
+    talk = [SUMMARY, *chat(3)]
+    with pytest.raises(DidNotShrink):
+        await bench.fit(
+            talk,
+            chosen=Chosen(("m1",), originals=numbered(chat(4))),
+            trigger=Trigger.MANUAL,
+            window=9_000,
+        )
