@@ -4,6 +4,8 @@
 ``streams`` the items of a file, one by one
 ``samples`` how a file begins
 ``talks``   a conversation put together from what others have recorded
+``copies``  a conversation to be read, as Markdown
+``pages``   the same as one HTML page
 ``jobs``    imports that run beside everything else
 ``pieces``  what a file of recorded messages is read as
 ``tables``  what a conversation's record is made of: docs/export.md

@@ -40,7 +40,7 @@ from chatapp.transcript.page import (
     page_between,
     revision,
 )
-from chatapp.transcript.parts import kind_of_line
+from chatapp.transcript.parts import input_text, kind_of_line, main_argument, result_text
 from chatapp.transcript.pinned import PinLine, pin_lines
 from chatapp.transcript.proposals import read_figures, read_review
 from chatapp.transcript.record import Record, read_record
@@ -111,8 +111,10 @@ __all__ = [
     "compare",
     "facts_kept",
     "find_hits",
+    "input_text",
     "kind_of_line",
     "live_row",
+    "main_argument",
     "message_block",
     "message_text",
     "net_of",
@@ -127,6 +129,7 @@ __all__ = [
     "read_record",
     "read_review",
     "read_todo",
+    "result_text",
     "review_lines",
     "revision",
     "seen_words",

@@ -5,15 +5,12 @@ import uuid
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils.http import content_disposition_header
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import services
 from chatapp.composing import Command, find_paths
 from chatapp.context.toolboxes import workspace_of
-from chatapp.exchange import write_record
 from chatapp.tools.workspace import Workspace
 from chatapp.views.common import Request, own_conversation, signed_in
 
@@ -72,19 +69,6 @@ def complete_path(request: Request, pk: uuid.UUID) -> JsonResponse:
     found = find_paths(Workspace(workspace_of(own_conversation(request, pk))), typed)
     paths = [{"path": one.path, "mention": one.mention, "folder": one.is_folder} for one in found]
     return JsonResponse({"paths": paths})
-
-
-@require_GET
-@signed_in
-def export_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
-    """Return the conversation with all that is on record of it as a JSON file."""
-    conversation = own_conversation(request, pk)
-    written = write_record(conversation)
-    answer = HttpResponse(written, content_type="application/json")
-    name = slugify(str(conversation))[:60] or "conversation"
-    answer["Content-Disposition"] = content_disposition_header(True, f"{name}.json")
-    answer["X-Content-Type-Options"] = "nosniff"
-    return answer
 
 
 @require_POST

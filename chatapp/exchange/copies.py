@@ -1,0 +1,144 @@
+"""A conversation to be read: what is part of it now, without what belongs to its owner only.
+
+Hidden messages are in it, and where they were condensed; what was rewound is not, nor what the
+server told the model of itself, nor what it thought.
+"""
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp import transcript
+from chatapp.agent.beside import is_environment, is_file, text_of
+from chatapp.models import Condensation, Conversation, Message, store
+from chatapp.rendering import render_markdown
+from chatapp.tools.media import bytes_of
+
+
+@dataclass(slots=True)
+class Part:
+    """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
+
+    An image's ``data`` is what a browser shows it by; a tool's ``text`` is what it was given, and
+    its ``result`` what it answered.
+    """
+
+    kind: str
+    text: str = ""
+    name: str = ""
+    data: str = ""
+    result: str = ""
+    failed: bool = False
+
+    @property
+    def html(self) -> str:
+        """The text as safe HTML."""
+        return render_markdown(self.text)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A message, or a place where the context was made smaller: then there is an ``attempt``."""
+
+    role: str
+    at: datetime
+    parts: list[Part] = field(default_factory=list)
+    attempt: Condensation | None = None
+
+    @property
+    def label(self) -> str:
+        """Who said it, or what happened."""
+        if self.role == "made":
+            is_cut = self.attempt and self.attempt.kind == Condensation.Kind.TRUNCATED
+            return _("Context truncated") if is_cut else _("Context condensed")
+        return _("You") if self.role == "user" else _("Agent")
+
+
+def read_entries(conversation: Conversation, *, until: int | None = None) -> list[Entry]:
+    """Return what is part of a conversation in reading order, up to a message if one is named."""
+    rows = conversation.messages.in_force().in_reading_order().select_related("condensation")
+    if until is not None:
+        rows = rows.filter(seq__lte=until)
+    calls: dict[str, Part] = {}
+    found = (_entry(row, calls) for row in rows.iterator(chunk_size=500))
+    return [entry for entry in found if entry.parts or entry.attempt]
+
+
+def _entry(row: Message, calls: dict[str, Part]) -> Entry:
+    """Return what a message says; its results go to the calls that they answer."""
+    message = store.to_engine(row)
+    if row.is_summary or row.is_marker:
+        attempt = getattr(row, "condensation", None)
+        said = (attempt.summary if attempt else "") or message.text
+        return Entry("made", row.created_at, [Part("text", said)] if said else [], attempt)
+    for result in message.tool_results:
+        if call := calls.pop(result.tool_use_id, None):
+            call.result, call.failed = transcript.result_text(result), result.is_error
+    parts = [part for block in message.blocks if (part := _part(block))]
+    calls |= {use.id: part for use, part in zip(message.tool_uses, _tools(parts), strict=True)}
+    return Entry(row.role, row.created_at, parts)
+
+
+def _tools(parts: Sequence[Part]) -> Iterator[Part]:
+    return (part for part in parts if part.kind == "tool")
+
+
+def _part(block: condense.Block) -> Part | None:
+    name = str(condense.beside_of(block).get("name", ""))
+    match block:
+        case condense.TextBlock(text) if is_environment(block) or not text.strip():
+            return None
+        case condense.TextBlock() if is_file(block):
+            return Part("file", text_of(block), name or _("File"))
+        case condense.TextBlock(text):
+            return Part("text", text)
+        case condense.ImageBlock():
+            return Part("image", name=name or _("Image"), data=_shown(block))
+        case condense.ToolUseBlock(name=tool):
+            argument = transcript.main_argument(block.input)
+            return Part("tool", transcript.input_text(block), f"{tool} {argument}".strip())
+    return None
+
+
+def _shown(image: condense.ImageBlock) -> str:
+    """Return what a browser shows an image by, "" for what is none, or lies elsewhere."""
+    found = bytes_of(image)
+    return f"data:{found[0]};base64,{base64.b64encode(found[1]).decode()}" if found else ""
+
+
+def write_markdown(conversation: Conversation) -> Iterator[str]:
+    """Yield a conversation as Markdown."""
+    yield f"# {_one_line(str(conversation))}\n"
+    for entry in read_entries(conversation):
+        yield f"\n## {entry.label}, {entry.at:%Y-%m-%d %H:%M} UTC\n"
+        for part in entry.parts:
+            yield f"\n{_in_markdown(part)}\n"
+
+
+def _in_markdown(part: Part) -> str:
+    name = _one_line(part.name)
+    match part.kind:
+        case "image":
+            return f"*[{name}]*"
+        case "file":
+            return f"*{name}*\n\n{_fenced(part.text)}"
+        case "tool":
+            answered = f"\n\n{_fenced(part.result)}" if part.result else ""
+            return f"**{name}**\n\n{_fenced(part.text)}{answered}"
+    return part.text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())
+
+
+def _fenced(text: str) -> str:
+    """Return text in a fence that nothing in it can end."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
