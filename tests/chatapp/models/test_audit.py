@@ -50,6 +50,7 @@ def test_each_thing_that_is_done_to_a_context_is_an_entry(conversation: Conversa
         ("question", "answered"),
         ("question", "withdrawn"),
         ("condensation", "succeeded"),
+        ("review", "edited"),
     ]
     assert problems(conversation) == []
 
