@@ -1,5 +1,6 @@
 // What is selected of a message's text can be pinned: a button below the selection, while there is one.
 const button = document.getElementById("pin-selection");
+const scroller = document.getElementById("scroller");
 const GAP = 6; // pixels
 
 /** The message within which all of the selection lies, null without one. */
@@ -14,9 +15,10 @@ function selectedIn(selection) {
 function place() {
   const selection = document.getSelection();
   const message = selectedIn(selection);
-  button.hidden = !message;
-  if (!message) return;
-  const box = selection.getRangeAt(0).getBoundingClientRect();
+  const box = message && selection.getRangeAt(0).getBoundingClientRect();
+  const view = scroller.getBoundingClientRect();
+  button.hidden = !box || box.bottom < view.top || box.top > view.bottom;
+  if (button.hidden) return;
   const { offsetWidth: width, offsetHeight: height } = button;
   const below = Math.min(box.bottom + GAP, innerHeight - height - GAP);
   button.style.top = `${Math.max(GAP, below)}px`;
@@ -35,7 +37,8 @@ function pin() {
 
 export function startPinning() {
   document.addEventListener("selectionchange", () => requestAnimationFrame(place));
-  document.getElementById("scroller").addEventListener("scroll", place, { passive: true });
+  scroller.addEventListener("scroll", place, { passive: true });
+  window.addEventListener("resize", place);
   // The selection stays where it is.
   button.addEventListener("pointerdown", (event) => event.preventDefault());
   button.addEventListener("click", pin);
