@@ -6,8 +6,8 @@
 ``asking``  who writes a summary for it: a model, on record, or nobody
 """
 
-from chatapp.trials.present import Present, read_present
+from chatapp.trials.present import Present, read_present, terms_of
 from chatapp.trials.showing import card_of
 from chatapp.trials.trying import Tried, try_all, try_with_model
 
-__all__ = ["Present", "Tried", "card_of", "read_present", "try_all", "try_with_model"]
+__all__ = ["Present", "Tried", "card_of", "read_present", "terms_of", "try_all", "try_with_model"]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 import condense
 from chatapp import services
 from chatapp.context import toolboxes
@@ -45,23 +47,28 @@ class Present:
         )
 
 
-def read_present(conversation: Conversation) -> Present | None:
-    """Return a conversation as it is now, None where no profile answers."""
+def terms_of(conversation: Conversation) -> Terms:
+    """Return what a conversation's next turn would work with; raise services.Refused without."""
     fresh = store.read_conversation(conversation.pk)
     if fresh.profile is None:
-        return None
+        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
     preferences = services.preferences_of(fresh.owner)
-    terms = Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)
-    effective = store.read_effective(fresh.pk)
-    scale = Scale.read(fresh, fresh.profile, terms.system)
-    folder = toolboxes.folder_of(fresh)
+    return Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)
+
+
+def read_present(terms: Terms) -> Present:
+    """Return the conversation of these terms as it is now."""
+    conversation, profile = terms.conversation, terms.profile
+    effective = store.read_effective(conversation.pk)
+    scale = Scale.read(conversation, profile, terms.system)
+    folder = toolboxes.folder_of(conversation)
     return Present(
         terms=terms,
         effective=effective,
-        history=with_unpinned(fresh.pk, effective),
-        written=_written(fresh),
+        history=with_unpinned(conversation.pk, effective),
+        written=_written(conversation),
         tokens=scale.weigh(effective),
-        toolbox=toolboxes.toolbox_for(folder, fresh, fresh.profile),
+        toolbox=toolboxes.toolbox_for(folder, conversation, profile),
         unchanged=scale.measured_tokens is not None,
     )
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from chatapp import services, trials
+from chatapp.context.runs import Terms
 from chatapp.context.variants import Variant
 from chatapp.forms import WhatIfForm
 from chatapp.models.crypto import DecryptionFailed
@@ -34,19 +35,17 @@ SEPARATOR = "|"
 @signed_in
 def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Show what can be tried, what it comes to, and put one of it in force."""
-    conversation = own_conversation(request, pk)
-    present = trials.read_present(conversation)
-    if present is None:
-        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
+    terms = trials.terms_of(own_conversation(request, pk))
     sent = request.POST if request.method == "POST" else None
-    form = WhatIfForm(sent, terms=present.terms)
-    context: dict[str, Any] = {"conversation": conversation, "form": form, "present": present}
+    form = WhatIfForm(sent, terms=terms)
+    context: dict[str, Any] = {"conversation": terms.conversation, "form": form}
     if sent is None or not form.is_valid():
         return render(request, "what_if/page.html", context, status=200 if sent is None else 422)
-    if wanted := request.POST.get("use"):
-        return _use(request, present, _chosen(form, *wanted.split(SEPARATOR)))
-    if strategy := request.POST.get("ask"):
-        return _ask(request, present, form, context, _chosen(form, *strategy.split(SEPARATOR)))
+    if wanted := sent.get("use"):
+        return _use(request, terms, _chosen(form, *wanted.split(SEPARATOR)))
+    if wanted := sent.get("ask"):
+        return _ask(request, form, _chosen(form, *wanted.split(SEPARATOR)))
+    present = trials.read_present(terms)
     tried = trials.try_all(present, form.variants(), form.cleaned_data["thresholds"])
     context["cards"] = [trials.card_of(present, one) for one in tried]
     return render(request, "what_if/page.html", context)
@@ -60,20 +59,15 @@ def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str)
     return variant
 
 
-def _use(request: Request, present: trials.Present, variant: Variant) -> HttpResponse:
-    services.use_variant(terms=present.terms, variant=variant)
+def _use(request: Request, terms: Terms, variant: Variant) -> HttpResponse:
+    services.use_variant(terms=terms, variant=variant)
     messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
-    return redirect("what_if", pk=present.terms.conversation.pk)
+    return redirect("what_if", pk=terms.conversation.pk)
 
 
-def _ask(
-    request: Request,
-    present: trials.Present,
-    form: WhatIfForm,
-    context: dict[str, Any],
-    variant: Variant,
-) -> HttpResponse:
+def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
     """Ask a model, once what that may cost was confirmed, and return the one card."""
+    present = trials.read_present(form.terms)
     tried = trials.try_all(present, [variant], form.cleaned_data["thresholds"])[0]
     if tried.predicted is not None:
         _require_confirmed(tried.predicted_cost, request.POST.get("predicted", ""))
@@ -82,7 +76,8 @@ def _ask(
         except DecryptionFailed:
             return refuse(request, _("The stored key can't be read: enter it again."))
     card = trials.card_of(present, tried)
-    return render(request, "what_if/_card.html", context | {"card": card})
+    context = {"conversation": form.terms.conversation, "card": card}
+    return render(request, "what_if/_card.html", context)
 
 
 def _require_confirmed(cost: Decimal | None, confirmed: str) -> None:

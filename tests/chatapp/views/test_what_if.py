@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services, trials
+from chatapp import services
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn, store
 from chatapp.rendering.numbers import money
 from tests.chatapp.claude import converse
@@ -207,7 +207,7 @@ def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> Non
 
 def test_it_costs_the_database_the_same_however_much_was_said(alice: User, browser: Client) -> None:
     """The page, and a comparison of everything that asks no model."""
-    counts = []
+    opened, compared = [], []
     for turns in (2, 200):
         conversation = services.start_conversation(owner=alice)
         talk(conversation, turns)
@@ -215,9 +215,13 @@ def test_it_costs_the_database_the_same_however_much_was_said(alice: User, brows
         browser.get(address)
         with statements() as sent:
             assert browser.get(address).status_code == 200
+        opened.append(sent)
+        with statements() as sent:
             assert compare(browser, conversation).status_code == 200
-        counts.append(len(sent))
-    assert counts[1] <= counts[0] + 2
+        compared.append(sent)
+    assert not any("chatapp_message" in one for one in opened[1])
+    for few, many in (opened, compared):
+        assert len(many) <= len(few) + 2
 
 
 def test_what_was_said_is_text(conversation: Conversation, say: Say, browser: Client) -> None:
@@ -260,6 +264,17 @@ def test_only_what_was_compared_is_used(
         assert Preferences.objects.get(owner=alice).strategy in {"", "ledger"}
 
 
+def test_an_empty_conversation_has_nothing_to_try_on(
+    conversation: Conversation, browser: Client
+) -> None:
+    """Each card says so, and one without a profile says what to do first."""
+    cards = compare(browser, conversation).context["cards"]
+    assert all(card.tried.error for card in cards)
+    Conversation.objects.filter(pk=conversation.pk).update(profile=None)
+    answer = browser.get(reverse("what_if", args=[conversation.pk]), follow=True)
+    assert "has no profile" in answer.content.decode()
+
+
 def test_nobody_else_tries_it(conversation: Conversation, bob: User, client: Client) -> None:
     """Another user finds nothing, and another user's profile writes nothing."""
     address = reverse("what_if", args=[conversation.pk])
@@ -277,4 +292,3 @@ def test_it_is_reached_from_the_chat_and_from_the_condensations(
     assert link in browser.get(reverse("chat", args=[conversation.pk])).content.decode()
     listed = browser.get(f"{reverse('condensations')}?conversation={conversation.pk}")
     assert link in listed.content.decode()
-    assert trials.read_present(conversation) is not None
