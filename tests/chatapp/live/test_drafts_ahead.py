@@ -8,7 +8,7 @@ import pytest
 import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from chatapp import services
@@ -269,3 +269,24 @@ def test_the_settings_say_what_a_draft_may_cost(
     assert browser.post(reverse("settings"), form).status_code == 302
     alice.preferences.refresh_from_db()
     assert (alice.preferences.draft_ahead, alice.preferences.draft_share) == ("never", 60)
+
+
+async def test_a_draft_is_in_the_history_whatever_became_of_it_and_in_no_transcript(
+    begin: Begin, alice: User
+) -> None:
+    """Its page shows what was written and what it cost."""
+    client = AsyncClient()
+    await client.aforce_login(alice)
+    async with begin() as drafting:
+        await drafting.finish()
+        attempt = await Condensation.objects.aget()
+        for name in ("Summary drafted", "Draft not used"):
+            record = await client.get(
+                reverse("condensation", args=[attempt.conversation_id, attempt.pk])
+            )
+            assert "What was said." in record.text
+            listed = await client.get(reverse("condensations"))
+            assert name in listed.text
+            chat = await client.get(reverse("chat", args=[attempt.conversation_id]))
+            assert str(attempt.pk) not in chat.text
+            await ahead.drop(attempt.conversation_id, "It was not needed.")
