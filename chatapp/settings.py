@@ -47,6 +47,9 @@ LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000)
 HOST = read_text("HOST", "127.0.0.1")
 PORT = read_port("PORT", 8000)
 
+# Seconds of rest after which a conversation may be condensed; providers forget it after 300.
+CONDENSE_IDLE_AFTER = read_seconds("CONDENSE_IDLE_AFTER", 270)
+
 # Seconds that an orderly stop gives a turn to come to a safe point, before it is interrupted.
 SAFE_POINT = read_seconds("SAFE_POINT", 20)
 

@@ -71,12 +71,16 @@ class StoredLog:
         Raises BudgetSpent where it would ask a model that may not be called any more.
         """
         self.condensed_at = await self.saver.save(self._create, attempt)
-        self.audience.publish(events.CondensingStarted(attempt.trigger))
+        self.audience.publish(events.CondensingStarted(self._trigger(attempt)))
 
     @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
         self.run.turn.go_on(Turn.Doing.CONDENSING)
-        return self._enter(attempt, trigger=attempt.trigger, turn=self.run.turn)
+        return self._enter(attempt, trigger=self._trigger(attempt), turn=self.run.turn)
+
+    def _trigger(self, attempt: condense.Attempt) -> str:
+        idle = self.run.while_idle
+        return Condensation.Trigger.IDLE if idle else Condensation.Trigger(attempt.trigger)
 
     def _enter(self, attempt: condense.Attempt, **columns: object) -> int:
         run = self.run

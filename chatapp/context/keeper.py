@@ -107,7 +107,7 @@ class Keeper:
         Raises a condense.CondenseError where it fails; None where it was cancelled.
         """
         history = await self.journal.effective_history()
-        await self.ahead.drop(_("The context was condensed by hand."))
+        await self.ahead.drop(_("The context was condensed without it."))
         situation = await self._situation(history, condense.Trigger.MANUAL)
         find = sync_to_async(find_chosen)
         chosen = await find(self.run.conversation.pk, history, scope) if scope else None

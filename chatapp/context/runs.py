@@ -47,12 +47,13 @@ class Run(Terms):
     """What a turn works with; what is changed meanwhile comes too late.
 
     ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where
-    that is not all; with ``reviews`` a person looks at it before it applies. ``wishes`` are what
-    people ask for while it goes on.
+    that is not all; with ``reviews`` a person looks at it before it applies. Nobody asked
+    just now for one made ``while_idle``. ``wishes`` are what people ask for while it goes on.
     """
 
     turn: Turn
     focus: str = ""
     reviews: bool = False
     scope: Scope | None = None
+    while_idle: bool = False
     wishes: Wishes = field(default_factory=Wishes, compare=False, repr=False)

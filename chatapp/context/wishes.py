@@ -23,13 +23,15 @@ class Wish:
     """A condensation by hand: ``focus`` is what its summary should keep above all.
 
     With ``review`` a person looks at it before it applies. It is of all that the model has read,
-    unless it has a ``scope``. Asked for again with the same ``nonce``, it is the same one.
+    unless it has a ``scope``. One made ``while_idle`` was asked for once and for all, in the
+    settings. Asked for again with the same ``nonce``, it is the same one.
     """
 
     nonce: uuid.UUID
     focus: str = ""
     review: bool = False
     scope: Scope | None = None
+    while_idle: bool = False
 
 
 class Wishes:

@@ -178,6 +178,8 @@ def _close_unfinished(conversation: Conversation) -> None:
     calls.update(status=ModelCall.Status.INTERRUPTED, error=reason)
     attempts = conversation.condensations.filter(status=Condensation.Status.RUNNING)
     attempts.change(status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now())
+    drafts = conversation.condensations.filter(status=Condensation.Status.DRAFTED)
+    drafts.change(status=Condensation.Status.UNUSED, error=_("It was drafted where it came from."))
 
 
 def _answer(conversation: Conversation, found: _Found) -> Profile:

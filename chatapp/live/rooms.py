@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.agent import events
-from chatapp.context import ahead, budgets
+from chatapp.context import ahead, budgets, idle
 from chatapp.context.runs import Run
 from chatapp.context.wishes import Wish
 from chatapp.live import protocol
@@ -25,7 +25,13 @@ from chatapp.live.naming import name_conversation
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
-from chatapp.live.runs import read_terms, start_condensing, start_queued, take_over
+from chatapp.live.runs import (
+    read_terms,
+    start_condensing,
+    start_idle,
+    start_queued,
+    take_over,
+)
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.reading import reading
@@ -56,11 +62,13 @@ class Room:
         self._changes: set[asyncio.Task[None]] = set()
         # The queued message that goes next, whatever becomes of what runs.
         self._wanted: uuid.UUID | None = None
+        # Waits until the provider's cache is about to expire.
+        self._resting: asyncio.Task[None] | None = None
 
     @property
     def idle(self) -> bool:
         """Whether nobody watches and nothing runs."""
-        return not (self.watchers.present or self.busy or self._changes)
+        return not (self.watchers.present or self.busy or self._changes or self._resting)
 
     @property
     def busy(self) -> bool:
@@ -80,6 +88,7 @@ class Room:
 
     def start(self, run: Run) -> None:
         """Let a run begin here."""
+        self.stir()
         self.job = hub.runner.start(run, self.view, functools.partial(self._vacate, run))
         hub.pulse.start()
 
@@ -109,7 +118,34 @@ class Room:
             self._send_next(run.conversation, succeeded)
         if succeeded and not hub.closing:
             self._soon(self._name(run))
+            self._rest(run)
         hub.close_idle(self)
+
+    def _rest(self, run: Run) -> None:
+        """Condense if nothing is said for long, where the user wants that."""
+        if not self.job and not run.turn.condenses and idle.is_wanted(run):
+            self._resting = asyncio.create_task(self._condense_idle())
+            self._resting.add_done_callback(lambda _task: hub.close_idle(self))
+
+    async def _condense_idle(self) -> None:
+        await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
+        async with self.starting:
+            self._resting = None
+            if self.job or hub.closing:
+                return
+            try:
+                run = await sync_to_async(start_idle)(self.conversation_id)
+            except services.Refused as reason:
+                log.info("nothing was condensed while idle: %s", reason)
+            else:
+                if run:
+                    self.start(run)
+
+    def stir(self) -> None:
+        """Rest no more."""
+        if self._resting:
+            self._resting.cancel()
+            self._resting = None
 
     def _send_next(self, conversation: Conversation, succeeded: bool) -> None:
         wanted, self._wanted = self._wanted, None
@@ -181,6 +217,7 @@ class Room:
         """Stop what runs, and send everybody away."""
         if self.job:
             self.job.stop()
+        self.stir()
         self._soon(ahead.drop(self.conversation_id, _("The conversation was deleted.")))
         self.dismiss()
 
@@ -312,6 +349,8 @@ class Hub:
         What can't be stored is left to the next start to clear up.
         """
         self.closing = True
+        for room in self.rooms.values():
+            room.stir()
         reason = _("The server was stopped. What was written until then is kept.")
         for job in self.jobs:
             job.leave(reason)

@@ -2,12 +2,14 @@
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 import condense
 from chatapp import services
+from chatapp.context import idle
 from chatapp.context.runs import Run, Terms
 from chatapp.context.scopes import find_chosen
 from chatapp.context.wishes import Scope, Wish
@@ -20,9 +22,7 @@ def read_run(
     conversation: Conversation,
     *,
     turn: Turn,
-    focus: str = "",
-    reviews: bool = False,
-    scope: Scope | None = None,
+    wish: Wish | None = None,
 ) -> Run:
     """Return what a run works with; raise services.Refused where it can't."""
     fresh = store.read_conversation(conversation.pk)
@@ -31,14 +31,15 @@ def read_run(
     if fresh.profile is None:
         raise services.Refused(_("This conversation has no profile. Choose one in its header."))
     preferences = services.preferences_of(fresh.owner)
-    return Run(
-        conversation=fresh,
-        profile=fresh.profile,
-        preferences=preferences,
-        turn=turn,
-        focus=focus,
-        reviews=reviews,
-        scope=scope,
+    run = Run(conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn)
+    if wish is None:
+        return run
+    return replace(
+        run,
+        focus=wish.focus,
+        reviews=wish.review,
+        scope=wish.scope,
+        while_idle=wish.while_idle,
     )
 
 
@@ -74,9 +75,18 @@ def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
     if turn is None:
         return None
     check_condensing(conversation, wish.scope)
-    return read_run(
-        conversation, turn=turn, focus=wish.focus, reviews=wish.review, scope=wish.scope
-    )
+    return read_run(conversation, turn=turn, wish=wish)
+
+
+def start_idle(conversation_id: uuid.UUID) -> Run | None:
+    """Open the turn of a condensation while nobody says anything, None where that is not cheaper.
+
+    Raises services.Refused where it can't begin.
+    """
+    terms = read_terms(conversation_id)
+    if terms is None or not idle.is_cheaper(terms, store.read_effective(conversation_id)):
+        return None
+    return start_condensing(terms.conversation, Wish(uuid.uuid4(), while_idle=True))
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:

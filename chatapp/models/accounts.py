@@ -274,6 +274,7 @@ class Preferences(models.Model):
         default=80,
         validators=[MinValueValidator(30), MaxValueValidator(95)],
     )
+    condense_idle = models.BooleanField(_("condense while idle"), default=False)
     clear_tool_output = models.BooleanField(_("clear superseded tool output first"), default=False)
     review_automatic = models.BooleanField(_("review before it applies"), default=False)
     review_seconds = models.PositiveSmallIntegerField(

@@ -198,6 +198,7 @@ class Condensation(Recorded, Hiding):
         FORCED = "forced", _("forced")
         MANUAL = "manual", _("by you")
         AHEAD = "ahead", _("drafted ahead")
+        IDLE = "idle", _("while idle")
 
     class Kind(models.TextChoices):
         """What became of the hidden messages."""

@@ -19,15 +19,14 @@ OF_A_PART = frozenset({CHOSEN_MESSAGES, CHOSEN_RESULT, FROM_ORIGINALS})
 
 def trigger_text(attempt: Condensation) -> str:
     """Say who or what asked for an attempt, with the numbers that decided."""
-    match attempt.trigger:
-        case Condensation.Trigger.MANUAL:
-            return _("by you")
-        case Condensation.Trigger.AHEAD:
-            return _("automatic, drafted in the background")
-        case Condensation.Trigger.FORCED:
-            return _("the provider said the prompt was too long")
-    if not attempt.context_window:
-        return _("automatic, before it was imported")
+    words = {
+        Condensation.Trigger.MANUAL: _("by you"),
+        Condensation.Trigger.FORCED: _("the provider said the prompt was too long"),
+        Condensation.Trigger.AHEAD: _("automatic, drafted in the background"),
+        Condensation.Trigger.IDLE: _("while idle, before the provider's cache expired"),
+    }
+    if told := words.get(Condensation.Trigger(attempt.trigger)):
+        return told
     before = number(attempt.tokens_before)
     if attempt.tokens_before > attempt.allowed:
         return _("automatic: %(before)s > %(allowed)s allowed") % {
