@@ -127,6 +127,23 @@ def test_thousands_of_originals_come_a_page_at_a_time(
     assert transcript.compare(large, seen[60]).originals.earlier == seen[30]
 
 
+def test_thousands_of_facts_are_listed_in_part(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """Of each kind and message the first ones; it is said that there are more."""
+    source = say("user", "Begin")
+    probes = [
+        condense.Probe(kind, f"{kind} {number}", "x", source=str(source.pk))
+        for kind in ("names", "results", "commands")
+        for number in range(1_000)
+    ]
+    findings = [condense.Finding(one, "missing") for one in probes]
+    attempt = condensed(conversation, "Begun.", receipt=condense.Receipt(tuple(findings)))
+    page = page_of(browser, attempt)
+    assert page.count("The first 100 are listed") == 3 + 1
+    assert page.count('<li class="fact') == 400
+
+
 def test_summaries_of_any_shape_are_compared_in_little_time(
     conversation: Conversation, say: Say
 ) -> None:
