@@ -19,6 +19,7 @@
 ``calls``          what was asked and run: ModelCall, ToolRun
 ``spending``       what calls may cost, and have cost: Spending
 ``servers``        programs of others that have tools: McpServer
+``shares``         links with which anybody can read a conversation: Share
 ``sources``        where a conversation came from that was imported: Source
 ``message_index``  which messages have the words that somebody looks for
 """
@@ -39,6 +40,7 @@ from chatapp.models.records import Condensation
 from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.reviews import Review
 from chatapp.models.servers import McpServer
+from chatapp.models.shares import Share
 from chatapp.models.sources import Source
 from chatapp.models.tokens import ApiToken
 from chatapp.models.turns import Rewind, Turn
@@ -65,6 +67,7 @@ __all__ = [
     "Review",
     "Rewind",
     "SavedCommand",
+    "Share",
     "SignInToken",
     "Source",
     "ToolRun",

@@ -14,6 +14,7 @@
 ``reviews``        what a person says to a summary before it is applied
 ``servers``        MCP servers: saved, tried, removed
 ``tokens``         tokens for the API
+``shares``         links to read a conversation
 ``shelves``        pinning, folders and the archive
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
@@ -99,6 +100,7 @@ from chatapp.services.queue import (
 from chatapp.services.reviews import answer_review, edited_reduction, hold_review
 from chatapp.services.samples import SAMPLES
 from chatapp.services.servers import remove_server, save_server, try_server
+from chatapp.services.shares import find_shared, share_conversation, stop_sharing
 from chatapp.services.shelves import move_conversation, place_conversation, rename_folder
 from chatapp.services.tokens import create_api_token, holder_of_api_token
 from chatapp.services.turns import (
@@ -151,6 +153,7 @@ __all__ = [
     "files_to_bring_back",
     "find_attachments",
     "find_queued",
+    "find_shared",
     "finish_turn",
     "fork_conversation",
     "has_loose_end",
@@ -197,9 +200,11 @@ __all__ = [
     "saved_commands",
     "saving",
     "send_queued",
+    "share_conversation",
     "start_condensing",
     "start_conversation",
     "start_turn",
+    "stop_sharing",
     "switch_version",
     "take_over_waiting",
     "take_up",

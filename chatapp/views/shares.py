@@ -1,0 +1,92 @@
+"""Links to read a conversation: who made one can take it back, and who has one sees no more."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.csp import CSP
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.csp import csp_override
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatapp import services
+from chatapp.exchange.pages import policy, write_html
+from chatapp.models import Share
+from chatapp.views.common import Request, own_conversation, signed_in
+
+# How often one link is opened within a minute, by everybody.
+MOST_VIEWS = 60
+MINUTE = 60
+# Seconds for which a page is kept that nothing has changed in.
+KEPT = 300
+TOO_MANY = 429
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def share_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Show whether a conversation is shared; or share it, and show the link, this once."""
+    conversation = own_conversation(request, pk)
+    link = ""
+    if request.method == "POST":
+        token = services.share_conversation(conversation=conversation)
+        link = request.build_absolute_uri(reverse("shared", args=[token]))
+    share = Share.objects.filter(conversation=conversation).first()
+    later = conversation.last_seq - share.until if share else 0
+    context = {"conversation": conversation, "share": share, "link": link, "later": later}
+    return render(request, "chat/share.html", context)
+
+
+@require_POST
+@signed_in
+def stop_sharing(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Take the link back."""
+    services.stop_sharing(conversation=own_conversation(request, pk))
+    messages.success(request, _("The link opens nothing any more."))
+    return redirect("share", pk)
+
+
+@require_GET
+@csp_override(
+    {
+        **policy(),
+        "frame-ancestors": [CSP.NONE],
+        "base-uri": [CSP.NONE],
+        "form-action": [CSP.NONE],
+    }
+)
+def show_shared(request: HttpRequest, token: str) -> HttpResponse:
+    """Show a shared conversation to whoever has the link, and nothing else to anybody."""
+    share = services.find_shared(token)
+    if share is None:
+        answer = HttpResponse(_("There is nothing at this address."), status=404)
+    elif _is_worn(share):
+        answer = HttpResponse(_("This link is opened too often. Try again in a minute."))
+        answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
+    else:
+        answer = HttpResponse(_page(share))
+    add_never_cache_headers(answer)
+    answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def _is_worn(share: Share) -> bool:
+    """Count one more view of a link, and say whether there were too many."""
+    key = f"shared-views-{share.digest}"
+    cache.add(key, 0, MINUTE)
+    return cache.incr(key) > MOST_VIEWS
+
+
+def _page(share: Share) -> str:
+    """Return the page, kept while nothing changes: to write it takes longer than to ask for it."""
+    conversation = share.conversation
+    state = f"{conversation.revision}-{Share.digest_of(str(conversation))}-{get_language()}"
+    key = f"shared-page-{share.digest}-{state}"
+    page = cache.get_or_set(key, lambda: write_html(conversation, until=share.until), KEPT)
+    return str(page)

@@ -1,0 +1,111 @@
+"""A link to read a conversation, which can be taken back."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from chatapp import services
+from chatapp.models import Conversation, Share, hiding
+from chatapp.views.shares import MOST_VIEWS
+from tests.chatapp.conftest import Say
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def link(conversation: Conversation, say: Say) -> str:
+    """A link to a conversation of two messages."""
+    services.rename_conversation(conversation=conversation, title="North")
+    say("user", "Where is north?")
+    say("assistant", "Up.")
+    return reverse("shared", args=[services.share_conversation(conversation=conversation)])
+
+
+def test_a_link_is_made_shown_once_and_taken_back(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """Only its hash is stored."""
+    say("user", "Hello")
+    address = reverse("share", args=[conversation.pk])
+    found = re.search(r'value="http://testserver(/s/[\w-]+/)"', browser.post(address).text)
+    assert found
+    assert found[1].split("/")[2] not in (browser.get(address).text, Share.objects.get().digest)
+    assert Client().get(found[1]).status_code == 200
+    assert "Stop sharing" in browser.get(address).text
+    browser.post(reverse("stop_sharing", args=[conversation.pk]))
+    assert Client().get(found[1]).status_code == 404
+    assert "Stop sharing" not in browser.get(address).text
+
+
+def test_strangers_read_the_transcript_and_nothing_of_its_owner(
+    conversation: Conversation, link: str
+) -> None:
+    """Neither a name, nor an id, nor a way back; nor is the page found or kept anywhere."""
+    answer = Client().get(link)
+    assert "Where is north?" in answer.text
+    assert conversation.profile
+    for secret in ("alice", str(conversation.pk), "Offline", "/c/", "csrf", "<script", "<form"):
+        assert secret not in answer.text
+    assert answer["X-Robots-Tag"] == "noindex, nofollow, noarchive"
+    assert answer["Referrer-Policy"] == "no-referrer"
+    assert "no-store" in answer["Cache-Control"]
+    assert answer["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert not answer.cookies
+
+
+def test_what_came_after_it_was_shared_and_what_was_rewound_is_not_shown(
+    conversation: Conversation, say: Say, link: str
+) -> None:
+    """A new link shows the rest, and then the old one opens nothing."""
+    say("user", "My number is 1234.")
+    assert "1234" not in Client().get(link).text
+    hiding.rewind(conversation.pk, to_seq=2)
+    assert "Up." not in Client().get(link).text
+    token = services.share_conversation(conversation=conversation)
+    assert Client().get(reverse("shared", args=[token])).status_code == 200
+    assert Client().get(link).status_code == 404
+
+
+def test_without_the_conversation_or_its_owner_there_is_nothing(
+    conversation: Conversation, alice: User, link: str
+) -> None:
+    """As for a token that nobody made."""
+    services.delete_conversation(conversation=conversation)
+    assert Client().get(link).status_code == 404
+    services.restore_conversation(conversation=conversation)
+    assert Client().get(link).status_code == 200
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert Client().get(link).status_code == 404
+    assert Client().get(reverse("shared", args=["x" * 43])).status_code == 404
+
+
+def test_only_the_owner_shares(conversation: Conversation, say: Say, bob: User) -> None:
+    """And takes back; an empty conversation is not shared."""
+    other = Client()
+    other.force_login(bob)
+    for name in ("share", "stop_sharing"):
+        assert other.post(reverse(name, args=[conversation.pk])).status_code == 404
+        assert Client().post(reverse(name, args=[conversation.pk])).status_code == 302
+    with pytest.raises(services.Refused, match="nothing to share"):
+        services.share_conversation(conversation=conversation)
+
+
+def test_a_link_opens_only_so_often(link: str) -> None:
+    """With a word when to come again."""
+    assert {Client().get(link).status_code for _ in range(MOST_VIEWS)} == {200}
+    answer = Client().get(link)
+    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+
+
+def test_a_page_takes_two_queries_and_none_for_its_text_again(
+    link: str, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """However long the conversation is."""
+    with django_assert_num_queries(2):
+        Client().get(link)
+    with django_assert_num_queries(1):
+        Client().get(link)
