@@ -1,4 +1,4 @@
-"""Scripts and styles as browsers get them: one of each, and names that change with the content.
+"""Scripts and styles as browsers get them: few files, and names that change with the content.
 
 Where they were collected, a file's name carries a hash, so that a browser keeps it for good and
 asks for it once. In development, and wherever files changed since, they are served as they lie.
@@ -21,8 +21,9 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 SHEET = "css/site.css"
 _IMPORT = re.compile(r'^@import url\("(?P<name>[\w.]+)"\)(?P<media> \w+)?;$', re.M)
 
-# Holds every module; what a page asks for beside it, such as ``chat.js``, only says where to begin.
-SCRIPT = "js/site.js"
+# Holds each module that several pages need; where one begins, such as ``chat.js``, has its own.
+_SITE = "site.js"
+SCRIPT = f"js/{_SITE}"
 # No module: it runs before anything is shown.
 EARLY = "js/early.js"
 _NEEDED = re.compile(r'^import (?P<names>\{[^}]*\}) from "\./(?P<name>[\w.]+)";$', re.M)
@@ -90,23 +91,45 @@ def _is_module(name: str) -> bool:
 
 
 def _join_modules(paths: Paths) -> dict[str, str]:
-    """Return one script of all modules, and one for each at which a page begins.
+    """Return one script of what several pages need, and one for each at which a page begins.
 
-    Each becomes a function that runs once, when it is first needed; imports are calls of it.
+    Each module becomes a function that runs once, when it is first needed; imports are calls of it.
     """
     texts = {name.removeprefix("js/"): _read(paths, name) for name in paths if _is_module(name)}
-    functions = "".join(_as_function(name, text) for name, text in sorted(texts.items()))
-    begins = [name for name, text in texts.items() if not _GIVEN.search(text)]
-    whole = (
-        f"const modules = {{\n{functions}}};\nconst known = {{}};\n"
-        "export const need = (name) => (known[name] ??= modules[name]());\n"
-        'need("site.js");\n'
-    )
+    begins = [name for name, text in texts.items() if not _GIVEN.search(text) and name != _SITE]
+    needed = {name: _needed_by(name, texts) for name in [_SITE, *begins]}
     own = {
-        f"js/{name}": f'import {{ need }} from "./site.js";\nawait need("{name}");\n'
+        name: {one for one in needed[name] if sum(one in them for them in needed.values()) == 1}
         for name in begins
     }
-    return {**own, SCRIPT: whole}
+    shared = texts.keys() - set().union(*own.values())
+    whole = (
+        f"const modules = {_as_functions(shared, texts)};\nconst known = {{}};\n"
+        "export const add = (more) => Object.assign(modules, more);\n"
+        "export const need = (name) => (known[name] ??= modules[name]());\n"
+        f'need("{_SITE}");\n'
+    )
+    return {SCRIPT: whole} | {
+        f"js/{name}": f'import {{ add, need }} from "./{_SITE}";\n'
+        f'add({_as_functions(own[name], texts)});\nawait need("{name}");\n'
+        for name in begins
+    }
+
+
+def _needed_by(name: str, texts: Mapping[str, str]) -> set[str]:
+    """Return a module and all that it imports, or what that imports."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += [needed["name"] for needed in _NEEDED.finditer(texts[one])]
+    return found
+
+
+def _as_functions(names: Iterable[str], texts: Mapping[str, str]) -> str:
+    functions = "".join(_as_function(name, texts[name]) for name in sorted(names))
+    return f"{{\n{functions}}}"
 
 
 def _as_function(name: str, text: str) -> str:

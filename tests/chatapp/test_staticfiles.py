@@ -1,4 +1,4 @@
-"""Scripts and styles: one of each, and names that change with the content."""
+"""Scripts and styles: few files, and names that change with the content."""
 
 import re
 from pathlib import Path
@@ -62,23 +62,43 @@ def test_the_collected_stylesheet_has_all_others_in_it(collected: LazySettings) 
     assert "/*" not in sheet
 
 
-def test_the_collected_script_has_all_modules_in_it(collected: LazySettings) -> None:
+BEGINS = ("chat.js", "files.js", "home.js", "profile.js", "prompt.js", "settings.js")
+
+
+def read(name: str) -> str:
+    """Return a script as browsers get it."""
+    return b"".join(Client().get(static(f"js/{name}"))).decode()
+
+
+def modules_in(script: str) -> set[str]:
+    """Return the modules that a script holds."""
+    return set(re.findall(r'^"(\w+\.js)": ', script, re.MULTILINE))
+
+
+def test_the_collected_scripts_have_all_modules_in_them(collected: LazySettings) -> None:
     """Each once, without what imports and exports it; what is early runs by itself."""
-    script = b"".join(Client().get(static("js/site.js"))).decode()
     there = {path.name for path in MODULES.glob("*.js")} - {"early.js"}
-    assert set(re.findall(r'^"(\w+\.js)": ', script, re.MULTILINE)) == there
+    held = [name for script in ("site.js", *BEGINS) for name in modules_in(read(script))]
+    assert (set(held), len(held)) == (there, len(there))
+    script = read("site.js")
     assert re.findall(r"^(?:import|export)\b.*", script, re.MULTILINE) == [
-        "export const need = (name) => (known[name] ??= modules[name]());"
+        "export const add = (more) => Object.assign(modules, more);",
+        "export const need = (name) => (known[name] ??= modules[name]());",
     ]
-    assert set(re.findall(r'need\("(.+?)"\)', script)) <= there
+    assert set(re.findall(r'need\("(.+?)"\)', script)) <= modules_in(script)
 
 
-def test_a_page_begins_in_the_one_script(collected: LazySettings) -> None:
-    """By its new name: two names would be two modules, each with a state of its own."""
+def test_a_page_loads_what_it_needs_beside_what_all_do(collected: LazySettings) -> None:
+    """From the one script by its new name: two names would be two modules, each with a state."""
     whole = Path(static("js/site.js")).name
-    for name in ("chat.js", "home.js", "profile.js", "prompt.js", "settings.js"):
-        page = b"".join(Client().get(static(f"js/{name}"))).decode()
-        assert page == f'import {{ need }} from "./{whole}";\nawait need("{name}");\n'
+    for name in BEGINS:
+        page = read(name)
+        assert page.startswith(f'import {{ add, need }} from "./{whole}";\nadd({{\n"')
+        assert page.endswith(f'await need("{name}");\n')
+        needed = set(re.findall(r'need\("(.+?)"\)', page))
+        assert needed <= modules_in(page) | modules_in(read("site.js"))
+    assert "composer.js" in modules_in(read("chat.js"))
+    assert {"suggestions.js", "toast.js"} <= modules_in(read("site.js"))
 
 
 def test_no_module_is_written_in_a_way_that_joining_would_miss() -> None:
