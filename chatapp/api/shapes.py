@@ -249,6 +249,9 @@ class SettingsShape(Schema):
     messages_kept: int
     keep_first: bool
     clear_tool_output: bool
+    draft_ahead: str
+    draft_share: int
+    condense_idle: bool
     condensing_prompt: str
     step_limit: int
     month_budget: Decimal | None = None

@@ -71,6 +71,9 @@ class SettingsChange(Schema):
     messages_kept: int = 0
     keep_first: bool = False
     clear_tool_output: bool = False
+    draft_ahead: str = ""
+    draft_share: int = 0
+    condense_idle: bool = False
     condensing_prompt: str = ""
     step_limit: int = 0
     month_budget: Decimal | None = None

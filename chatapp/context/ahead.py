@@ -92,10 +92,10 @@ class Draft:
         return self.task
 
     async def _write(self, situation: condense.Situation) -> None:
-        self.basis = await reading(Basis.of)(self.run)
-        # The journal learns what it will be shown.
-        await self.journal.effective_history()
         try:
+            self.basis = await reading(Basis.of)(self.run)
+            # The journal learns what it will be shown.
+            await self.journal.effective_history()
             await self.condenser.fit(situation)
         except (condense.CondenseError, AgentError) as error:
             log.info("a draft came to nothing: %s", error)

@@ -199,8 +199,9 @@ async def test_a_file_goes_with_a_message(
 def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
     """What is not named stays; what the page would not take is refused with its reason."""
     before = manager.client.get("/api/settings").json()
-    answer = manager.patch("settings", threshold=70, month_budget="12.50", strategy="ledger")
     changed = {"threshold": 70, "month_budget": "12.50", "strategy": "ledger"}
+    changed |= {"draft_ahead": "always", "draft_share": 60, "condense_idle": True}
+    answer = manager.patch("settings", **changed)
     assert answer.json() == before | changed
     assert manager.patch("settings").json() == before | changed
     wrong: list[dict[str, Any]] = [
@@ -209,6 +210,8 @@ def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
         {"month_budget": "0"},
         {"month_budget": "NaN"},
         {"strategy": "os.system"},
+        {"draft_share": 99},
+        {"draft_ahead": "sometimes"},
         {"step_limit": 0},
     ]
     for one in wrong:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 import pytest_django
@@ -16,6 +17,7 @@ from chatapp.context import ahead
 from chatapp.live import turns
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, store
 from tests.chatapp.claude import converse
+from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns import ask, end
@@ -256,6 +258,18 @@ async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
     assert (left.status, left.error) == ("unused", "The server stopped meanwhile.")
     assert left.cost
     assert (made.status, made.trigger) == ("succeeded", "auto")
+
+
+async def test_a_draft_of_another_server_is_not_waited_for_here(
+    begin: Begin, alice: User, conversation: Conversation, tmp_path: Path
+) -> None:
+    """What it stands for is in the process that wrote it; what it cost there is kept."""
+    async with begin() as drafting:
+        await drafting.finish()
+        text = await sync_to_async(write)(conversation)
+    made = (await sync_to_async(read)(text, alice, tmp_path)).conversation
+    attempt = await Condensation.objects.aget(conversation=made)
+    assert (attempt.status, attempt.cost is not None) == ("unused", True)
 
 
 def test_the_settings_say_what_a_draft_may_cost(
