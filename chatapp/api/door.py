@@ -4,8 +4,10 @@ import logging
 from typing import Any, override
 
 from django.contrib.auth.models import User
+from django.core.exceptions import SuspiciousOperation
 from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ninja import NinjaAPI
@@ -92,6 +94,13 @@ def tell_missing(request: HttpRequest, _error: Any) -> HttpResponse:
 def tell_refusal(request: HttpRequest, error: Any) -> HttpResponse:
     """Say why something was not done."""
     return tell(request, 409, str(error))
+
+
+@api.exception_handler(MultiPartParserError)
+@api.exception_handler(SuspiciousOperation)
+def tell_unreadable(request: HttpRequest, _error: Any) -> HttpResponse:
+    """Say that a form is none, or more than anybody can mean."""
+    return tell(request, 400, _("This request can't be read, or is too large."))
 
 
 @api.exception_handler(ValidationError)

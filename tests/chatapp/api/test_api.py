@@ -337,3 +337,13 @@ def test_a_start_loads_nothing_of_it() -> None:
         "sys.exit(bool({'ninja', 'pydantic'} & {*sys.modules}))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_no_form_is_refused(alice: User) -> None:
+    """As is what is larger than anything that can be meant; neither is the server's fault."""
+    client = Program(alice, "write").client
+    for kind in ("multipart/form-data; boundary=", "multipart/form-data; boundary=\u00fc"):
+        answer = client.generic("POST", "/api/attachments", b"x", kind)
+        assert (answer.status_code, set(answer.json())) == (400, {"detail"})
+    answer = client.post("/api/conversations", b"1" * 30_000_000, "application/json")
+    assert (answer.status_code, set(answer.json())) == (400, {"detail"})
