@@ -1,0 +1,69 @@
+"""A conversation comes from a file, goes out as others, and is shared for a while."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FilePayload, expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.test_axe import complaints
+
+pytestmark = pytest.mark.browser
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "src"}'}}
+TALK = [
+    {"role": "user", "content": "What is in **src**?"},
+    {"role": "assistant", "content": "Let me look.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "a.py\nb.py"},
+    {"role": "assistant", "content": "Two files:\n\n```python\nprint(1)\n```"},
+    {"role": "system", "content": "Too late."},
+]
+FILE: FilePayload = {
+    "name": "talk.json",
+    "mimeType": "application/json",
+    "buffer": json.dumps(TALK).encode(),
+}
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+def test_a_file_is_imported_read_and_shared(
+    open_page: OpenPage, tmp_path: Path, theme: str, width: int
+) -> None:
+    """By names that people read; each page is accessible, and scrolls sideways nowhere."""
+
+    def check() -> None:
+        assert complaints(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    page = open_page("/", theme=theme, width=width)
+    page.get_by_role("link", name="Import a conversation").click()
+    expect(page.get_by_role("heading", name="Import a conversation")).to_be_visible()
+    check()
+    page.get_by_label("File, or the files of a task's folder").set_input_files(FILE)
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_text("4 messages from “talk.json”.")).to_be_visible()
+    expect(page.get_by_text("A system message is used at the beginning only")).to_be_visible()
+    check()
+    page.get_by_role("link", name="Open the conversation").click()
+    expect(page.get_by_role("log").get_by_text("Two files:")).to_be_visible()
+    page.get_by_role("button", name="More", exact=True).click()
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download as HTML").click()
+    downloading.value.save_as(copy := tmp_path / "talk.html")
+    page.get_by_role("link", name="Share", exact=True).click()
+    page.get_by_role("button", name="Share", exact=True).click()
+    link = page.get_by_label("Link").input_value()
+    check()
+    stranger = open_page(link, known=False, theme=theme, width=width)
+    assert complaints(stranger) == []
+    for address in (link, copy.as_uri()):
+        stranger.goto(address)
+        expect(stranger.get_by_text("Two files:")).to_be_visible()
+        stranger.get_by_text("ls src").click()
+        expect(stranger.get_by_text("a.py")).to_be_visible()
+        assert stranger.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("button", name="Stop sharing").click()
+    expect(page.get_by_text("The link opens nothing any more.")).to_be_visible()
+    stranger.goto(link)
+    expect(stranger.get_by_text("There is nothing at this address.")).to_be_visible()
