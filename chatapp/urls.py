@@ -71,6 +71,7 @@ one_conversation = [
     path("audit/record.json", audits.download_audit, name="download_audit"),
     path("todo/", chat.show_todo, name="todo"),
     path("what-if/", what_if.show_what_if, name="what_if"),
+    path("forecast/", what_if.show_forecast, name="forecast"),
     path("reviews/<int:review_pk>/", reviews.answer_review, name="answer_review"),
     path("reviews/<int:review_pk>/figures/", reviews.show_figures, name="review_figures"),
     path("tools/", questions.show_policies, name="tool_policies"),

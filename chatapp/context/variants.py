@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, replace
+from typing import Self
 
 from django.conf import settings
 
@@ -23,6 +24,16 @@ class Variant:
     threshold: float
     prompt: str
     writer: Profile
+
+    @classmethod
+    def in_force(cls, terms: Terms) -> Self:
+        """Return what is set."""
+        return cls(
+            strategy=terms.preferences.strategy or settings.CONDENSE_STRATEGY,
+            threshold=terms.budget().threshold,
+            prompt=terms.preferences.condensing_prompt,
+            writer=terms.writer,
+        )
 
     def of(self, terms: Terms) -> Terms:
         """Return the terms of a conversation as they would be with it."""

@@ -8,6 +8,15 @@
 
 from chatapp.trials.present import Present, read_present, terms_of
 from chatapp.trials.showing import card_of
-from chatapp.trials.trying import Tried, try_all, try_with_model
+from chatapp.trials.trying import Tried, predict_cost, try_all, try_with_model
 
-__all__ = ["Present", "Tried", "card_of", "read_present", "terms_of", "try_all", "try_with_model"]
+__all__ = [
+    "Present",
+    "Tried",
+    "card_of",
+    "predict_cost",
+    "read_present",
+    "terms_of",
+    "try_all",
+    "try_with_model",
+]

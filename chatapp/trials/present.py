@@ -20,7 +20,7 @@ MOST = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Present:
-    """What the model sees, how large that is, and what was ``written`` and not taken back.
+    """What the model sees, how large that is, and what it works with.
 
     ``unchanged`` says that the last call has sent what the next one begins with.
     """
@@ -28,7 +28,6 @@ class Present:
     terms: Terms
     effective: tuple[condense.Message, ...]
     history: tuple[condense.Message, ...]
-    written: Sequence[condense.Message]
     tokens: condense.TokenCount
     toolbox: Any
     unchanged: bool
@@ -66,14 +65,13 @@ def read_present(terms: Terms) -> Present:
         terms=terms,
         effective=effective,
         history=with_unpinned(conversation.pk, effective),
-        written=_written(conversation),
         tokens=scale.weigh(effective),
         toolbox=toolboxes.toolbox_for(folder, conversation, profile),
         unchanged=scale.measured_tokens is not None,
     )
 
 
-def _written(conversation: Conversation) -> Sequence[condense.Message]:
+def read_written(conversation: Conversation) -> Sequence[condense.Message]:
     """Return the newest messages that were not taken back, as if nothing had been condensed."""
     rows = conversation.messages.written().in_force().order_by("-seq")[:MOST]
     messages = map(store.to_engine, reversed(rows))

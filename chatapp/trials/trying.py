@@ -16,7 +16,7 @@ from chatapp.context.runs import Terms
 from chatapp.context.toolboxes import folder_of
 from chatapp.context.variants import Variant
 from chatapp.trials.asking import Unasked, ask_for
-from chatapp.trials.present import Present
+from chatapp.trials.present import Present, read_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,21 @@ def try_all(
 
     No model is asked: where one has to be, it is said what that may cost.
     """
-    return asyncio.run(_try_all(present, variants, thresholds))
+    written = read_written(present.terms.conversation)
+    return asyncio.run(_try_all(present, written, variants, thresholds))
 
 
 async def _try_all(
-    present: Present, variants: Iterable[Variant], thresholds: Sequence[float]
+    present: Present,
+    written: Sequence[condense.Message],
+    variants: Iterable[Variant],
+    thresholds: Sequence[float],
 ) -> list[Tried]:
     found: list[Tried] = []
     for variant in variants:
         others = [replace(variant, threshold=threshold) for threshold in thresholds]
-        so_far = [await _so_far(present, other) for other in others]
-        predicted = _predicted(present, variant)
-        tried = predicted or await _try(present, variant, condense.StandIn(""))
+        so_far = [await _so_far(present, written, other) for other in others]
+        tried = predict_cost(present, variant) or await _try(present, variant, condense.StandIn(""))
         found.append(replace(tried, so_far=so_far))
     return found
 
@@ -142,7 +145,7 @@ def _rung(configuration: condense.Configuration, variant: Variant) -> condense.S
     return next(one for one in rungs if (one.kind == "cleared") == variant.is_clearing)
 
 
-def _predicted(present: Present, variant: Variant) -> Tried | None:
+def predict_cost(present: Present, variant: Variant) -> Tried | None:
     """Return what asking a model may cost, None where none is asked."""
     terms = variant.of(present.terms)
     situation = present.situation(terms)
@@ -156,14 +159,14 @@ def _predicted(present: Present, variant: Variant) -> Tried | None:
     return Tried(variant=variant, predicted=usage, predicted_cost=cost, cost=None)
 
 
-async def _so_far(present: Present, variant: Variant) -> SoFar:
+async def _so_far(present: Present, written: Sequence[condense.Message], variant: Variant) -> SoFar:
     terms = variant.of(present.terms)
     start = replace(present.situation(terms), effective=(), history=())
     configuration = _configuration(terms)
     # What an excerpt says in place of a summary is not worth to be judged.
     unjudged = replace(configuration, hooks=replace(configuration.hooks, validators=()))
     condenser = unjudged.condenser(condense.StandIn(""), COUNTER)
-    followed = await condense.follow(present.written, condenser, start, COUNTER)
+    followed = await condense.follow(written, condenser, start, COUNTER)
     profile = terms.profile
     costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
     known = [cost for cost in costs if cost is not None]

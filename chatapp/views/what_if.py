@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp import services, trials
 from chatapp.context.runs import Terms
@@ -49,6 +49,17 @@ def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
     tried = trials.try_all(present, form.variants(), form.cleaned_data["thresholds"])
     context["cards"] = [trials.card_of(present, one) for one in tried]
     return render(request, "what_if/page.html", context)
+
+
+@require_GET
+@signed_in
+def show_forecast(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Say what condensing by hand may cost, with the settings in force."""
+    terms = trials.terms_of(own_conversation(request, pk))
+    present = trials.read_present(terms)
+    predicted = trials.predict_cost(present, Variant.in_force(terms))
+    context = {"predicted": predicted, "writer": terms.writer}
+    return render(request, "what_if/_forecast.html", context)
 
 
 def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str) -> Variant:

@@ -35,7 +35,7 @@ for number in range(2):
         receipt=condense.receipt(hidden, text, searchable=False),
     )
 say("Part 2.")
-print(f"/c/{talk.pk}/condensations/{attempt.pk}/compare/ /c/{talk.pk}/what-if/")
+print(f"/c/{talk.pk}/condensations/{attempt.pk}/compare/ /c/{talk.pk}/what-if/ /c/{talk.pk}/")
 """
 
 
@@ -49,7 +49,7 @@ Preferences.objects.update(strategy="", threshold=100)
 
 @pytest.fixture(scope="module")
 def addresses(server: Server) -> Iterator[list[str]]:
-    """Return where the condensation is compared, and where other settings are tried."""
+    """Return where the condensation is compared, other settings are tried, and the chat."""
     yield server.run(CONDENSED_TWICE).split()
     server.run(RESTORED)
 
@@ -75,6 +75,9 @@ def test_what_was_condensed_is_compared_and_other_settings_are_tried(
     page.get_by_role("link", name="You must never touch file_7.py.", exact=True).click()
     expect(page.locator("li:target")).to_contain_text("You must never touch file_7.py.")
     assert fits(page)
+    page.goto(addresses[2])
+    page.get_by_role("button", name="Keep especially…").click()
+    expect(page.locator("#keep")).to_contain_text("It costs")
     page.goto(addresses[1])
     page.get_by_role("checkbox", name="fresh start").check()
     page.get_by_label("Thresholds (%)").fill("50, 100")

@@ -275,6 +275,20 @@ def test_an_empty_conversation_has_nothing_to_try_on(
     assert "has no profile" in answer.content.decode()
 
 
+def test_what_condensing_may_cost_is_told_before(
+    claude: Conversation, alice: User, browser: Client, anthropic_standin: Standin
+) -> None:
+    """With the settings in force, without asking anybody; the ledger costs nothing."""
+    address = reverse("forecast", args=[claude.pk])
+    card = compare(browser, claude, strategies=["fresh_start"]).context["cards"][0].tried
+    said = browser.get(address).content.decode()
+    assert money(card.predicted_cost) in said
+    assert "Claude 0" in said
+    Preferences.objects.filter(owner=alice).update(strategy="ledger")
+    assert "costs nothing" in browser.get(address).content.decode()
+    assert anthropic_standin.requests == []
+
+
 def test_nobody_else_tries_it(conversation: Conversation, bob: User, client: Client) -> None:
     """Another user finds nothing, and another user's profile writes nothing."""
     address = reverse("what_if", args=[conversation.pk])
