@@ -153,19 +153,20 @@ def test_condense_takes_what_to_keep(open_chat: OpenChat, standin: Standin) -> N
     assert "the number" in json.dumps(standin.requests[-1].body)
 
 
-def test_what_to_keep_is_not_lost_while_the_agent_works(
-    open_chat: OpenChat, standin: Standin
-) -> None:
-    """It stays in the composer, with the reason below, until it can be done."""
-    chat = open_chat()
-    standin.then(Reply("One. " * 60), Reply("One two three.", gate=Gate()))
+def test_what_to_keep_is_heard_while_the_agent_works(open_chat: OpenChat, standin: Standin) -> None:
+    """It is done after the step, and the page says so."""
+    chat, gate = open_chat(), Gate()
+    kept = Reply("<summary>Kept: 4711.</summary>")
+    standin.then(Reply("One. " * 60), Reply("One two three.", gate=gate), kept)
     chat.ask("Remember 4711. " * 60)
     chat.type("Count.")
     expect(chat.rows("Agent").last).to_contain_text("One two")
     chat.type("/condense the number")
-    expect(chat.status("condense when it is done")).to_be_visible()
-    expect(chat.box).to_have_value("/condense the number")
-    expect(chat.alert).to_have_count(0)
+    expect(chat.page.locator("#condensing")).to_contain_text("Condenses after this step.")
+    expect(chat.box).to_have_value("")
+    gate.open()
+    expect(chat.rows("Context condensed")).to_be_visible()
+    assert "the number" in json.dumps(standin.requests[-1].body)
 
 
 def test_the_first_page_completes_and_keeps_what_it_cannot_do(open_chat: OpenChat) -> None:
