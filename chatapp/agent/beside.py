@@ -54,10 +54,15 @@ def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
     return condense.TextBlock(written, {condense.BESIDE: said})
 
 
+def stands_for(block: condense.Block) -> str:
+    """Return whether a block is a RULE or a QUOTE that was pinned, "" where it is neither."""
+    kind = condense.beside_of(block).get("kind")
+    return str(kind) if kind in {RULE, QUOTE} else ""
+
+
 def stands_alone(message: condense.Message) -> bool:
     """Whether a message is a rule or a quote that was pinned, and no part of the talk."""
-    kinds = [condense.beside_of(block).get("kind") for block in message.blocks]
-    return len(kinds) == 1 and kinds[0] in {RULE, QUOTE}
+    return len(message.blocks) == 1 and bool(stands_for(message.blocks[0]))
 
 
 def is_file(block: condense.Block) -> bool:

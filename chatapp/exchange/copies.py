@@ -9,14 +9,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 import condense
 from chatapp import transcript
-from chatapp.agent.beside import is_environment, is_file, text_of
+from chatapp.agent.beside import FILE, QUOTE, RULE, is_environment, text_of
 from chatapp.models import Condensation, Conversation, Message, store
 from chatapp.rendering import render_markdown
 from chatapp.tools.media import bytes_of
+
+# What is shown apart from the words, where it has no name of its own.
+_CALLED: dict[object, Promise] = {
+    FILE: _lazy("File"),
+    RULE: _lazy("Your rule"),
+    QUOTE: _lazy("Passage"),
+}
 
 
 @dataclass(slots=True)
@@ -92,8 +101,8 @@ def _part(block: condense.Block) -> Part | None:
     match block:
         case condense.TextBlock(text) if is_environment(block) or not text.strip():
             return None
-        case condense.TextBlock() if is_file(block):
-            return Part("file", text_of(block), name or _("File"))
+        case condense.TextBlock() if called := _CALLED.get(condense.beside_of(block).get("kind")):
+            return Part("file", text_of(block), name or str(called))
         case condense.TextBlock(text):
             return Part("text", text)
         case condense.ImageBlock():

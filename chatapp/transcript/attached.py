@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.beside import COMMAND, QUOTE, RULE, is_file, text_of
+from chatapp.agent.beside import COMMAND, is_file, stands_for, text_of
 from chatapp.tools.media import is_image
 
 # Characters of a file on the page; the rest is fetched on request.
@@ -72,7 +72,7 @@ BesidePart = FilePart | ImagePart | CommandPart | PinnedPart
 def attached_part(index: int, block: condense.Block) -> BesidePart | None:
     """Return how a block is shown, None for somebody's own words, and what is not at hand."""
     said = condense.beside_of(block)
-    if isinstance(block, condense.TextBlock) and said.get("kind") in {RULE, QUOTE}:
+    if isinstance(block, condense.TextBlock) and stands_for(block):
         role = said.get("role")
         return PinnedPart(text_of(block), _number(said, "seq") or 0, str(role or ""))
     if isinstance(block, condense.TextBlock) and said.get("kind") == COMMAND:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import condense
-from chatapp.agent.beside import RULE
+from chatapp.agent.beside import RULE, stands_for
 
 # Until it is written out, a rule is a block of its own in the user's message.
 _APART = "late_system"
@@ -16,7 +16,7 @@ _APART = "late_system"
 
 def split(message: condense.Message) -> tuple[condense.Message, tuple[condense.Block, ...]]:
     """Return a message and the rules in it, none where it is nothing else."""
-    rules = tuple(one for one in message.blocks if condense.beside_of(one).get("kind") == RULE)
+    rules = tuple(one for one in message.blocks if stands_for(one) == RULE)
     rest = tuple(one for one in message.blocks if one not in rules)
     return (message.with_content(rest), rules) if rules and rest else (message, ())
 

@@ -13,6 +13,7 @@ import condense
 from chatapp import services
 from chatapp.context.pins import find_broken
 from chatapp.exchange import write_record
+from chatapp.exchange.copies import write_markdown
 from chatapp.models import Conversation, Message, Pin, Profile, Source, Turn, hiding, store
 from chatapp.upkeep import audit, integrity
 from tests.chatapp.audited import entries, problems, raw
@@ -256,6 +257,28 @@ def test_a_rule_is_pinned_word_for_word_at_the_end(conversation: Conversation, s
         with pytest.raises(services.Refused, match=words):
             services.pin_rule(conversation=conversation, text=text)
     assert problems(conversation) == []
+
+
+def test_rules_and_passages_outlive_export_and_import(
+    conversation: Conversation, say: Say, tmp_path: Path
+) -> None:
+    """A rewind leaves them there as well; a copy to be read names them."""
+    say("assistant", "Use **8080**.")
+    services.pin_rule(conversation=conversation, text=RULE)
+    services.pin_selection(conversation=conversation, seq=1, selected="8080")
+    before, file = seen(conversation), tmp_path / "talk.json"
+    for _ in range(2):
+        file.write_bytes(b"".join(write_record(conversation)))
+        options = {"user": "alice", "format": "palimpsest", "stdout": StringIO()}
+        call_command("import_transcript", file, **options)
+        conversation = Source.objects.latest("imported_at").conversation
+        assert (seen(conversation), pins(conversation)) == (before, [2, 3])
+        assert all(pin.holds for pin in conversation.pins.all())
+    written = "".join(write_markdown(conversation))
+    assert f"*Your rule*\n\n```\n{RULE}\n```" in written
+    assert "*Passage*\n\n```\n8080\n```" in written
+    services.rewind_conversation(conversation=conversation, to_seq=1)
+    assert seen(conversation) == before[1:]
 
 
 @pytest.mark.parametrize(
