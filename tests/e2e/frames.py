@@ -40,7 +40,7 @@ def begin(page: Page, streaming: Streaming) -> protocol.Frame:
     revision = page.evaluate("Number(document.getElementById('transcript').dataset.revision)")
     article = (streaming.id, streaming.render())
     bar = render_to_string("chat/_context_bar.html", {"context": None})
-    panel = protocol.panel(bar=bar, condensing="", written="", notice="", now=0)
+    panel = protocol.panel(bar=bar, due="", condensing="", written="", notice="", now=0)
     return protocol.snapshot(
         protocol.Place("one", 0),
         revision=revision,

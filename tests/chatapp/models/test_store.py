@@ -24,6 +24,7 @@ OPERATIONS = st.lists(
         st.tuples(st.just("say"), st.integers(1, 4)),
         st.tuples(st.just("use_tool"), st.booleans()),
         st.tuples(st.just("condense"), st.integers(0, 3)),
+        st.tuples(st.just("condense_part"), st.integers(0, 30)),
         st.tuples(st.just("truncate"), st.just(0)),
         st.tuples(st.just("clear"), st.integers(0, 3)),
         st.tuples(st.just("rewind"), st.integers(0, 30)),
@@ -94,6 +95,20 @@ class Twin:
         row = hiding.apply_reduction(self.conversation.pk, reduction_of(summary, hidden))
         stored = store.to_engine(row)
         self.history = condense.hide_behind(self.history, hidden, stored)
+
+    def condense_part(self, place: int) -> None:
+        """Hide some visible messages in a row, and none before them, behind a marker."""
+        effective = condense.effective_history(self.history)
+        cuts = condense.safe_cuts(effective)
+        start = cuts[place % len(cuts)]
+        end = next((cut for cut in cuts if cut > start + place % 3), start)
+        if start == end:
+            return
+        hidden = tuple(message.id for message in effective[start:end])
+        tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+        made = condense.Message(role="user", content="a part", tags=tags)
+        row = hiding.apply_reduction(self.conversation.pk, reduction_of(made, hidden))
+        self.history = condense.hide_behind(self.history, hidden, store.to_engine(row))
 
     def truncate(self, _argument: int) -> None:
         """Hide half of what is visible."""
