@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 import condense
 from chatapp import services
 from chatapp.context import budgets
+from chatapp.context.wishes import Scope
 from chatapp.live import protocol, turns
 from chatapp.live.rooms import hub
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind, store
@@ -106,6 +107,16 @@ class Person:
         await turns.condense_now(self.conversation, protocol.StartCondensing(uuid.uuid4()))
         await self.interrupt(moment, turns.stop if stops else turns.cancel_condensing)
 
+    async def condense_part(self, place: int, moment: Moment) -> None:
+        """Choose two visible messages, and all between them."""
+        if len(seqs := await self.places()) > 1:
+            first = place % (len(seqs) - 1)
+            last = min(first + 1 + place % 3, len(seqs) - 1)
+            scope = Scope(seqs[first], seqs[last])
+            command = protocol.StartCondensing(uuid.uuid4(), scope=scope)
+            await turns.condense_now(self.conversation, command)
+            await self.interrupt(moment, turns.cancel_condensing)
+
     async def rewind(self, place: int) -> None:
         if seqs := await self.places():
             seq = seqs[place % len(seqs)]
@@ -127,6 +138,12 @@ class Person:
         made = made.select_related("message", "conversation").order_by("-started_at")
         if (last := await made.afirst()) is not None:
             await sync_to_async(services.undo_condensation)(condensation=last)
+
+    async def redo_condensation(self) -> None:
+        undone = Condensation.objects.filter(conversation=self.conversation, status="undone")
+        undone = undone.select_related("message", "conversation").order_by("-started_at")
+        if (last := await undone.afirst()) is not None:
+            await sync_to_async(services.redo_condensation)(condensation=last)
 
     async def switch_profile(self, large: bool) -> None:
         profile = self.large if large else self.small

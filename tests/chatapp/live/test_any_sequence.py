@@ -2,7 +2,7 @@
 
 Sends, tools, condensations and truncations are stopped or cancelled wherever they happen to be;
 between them people rewind, take that back, edit, ask for other answers, try again, continue, go
-from version to version, undo, pin, switch profiles, delete and restore.
+from version to version, undo, redo, condense a part, pin, switch profiles, delete and restore.
 """
 
 from collections.abc import Awaitable, Callable
@@ -38,10 +38,12 @@ STEPS: dict[str, tuple[st.SearchStrategy[object], ...]] = {
     "edit": (PLACES, TEXTS, MOMENTS),
     "switch_version": (PLACES, st.booleans()),
     "condense": (MOMENTS, st.booleans()),
+    "condense_part": (PLACES, MOMENTS),
     "rewind": (PLACES,),
     "pin": (PLACES, st.booleans()),
     "undo_rewind": (),
     "undo_condensation": (),
+    "redo_condensation": (),
     "switch_profile": (st.booleans(),),
     "switch_automatic": (),
     "delete": (MOMENTS,),
