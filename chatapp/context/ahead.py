@@ -145,7 +145,16 @@ class Ahead:
         return is_wanted(self.run) and tokens >= wanted.draft_share / 100 * budget.condenses_at
 
     async def begin(self, situation: condense.Situation) -> None:
-        """Have a draft written where one is wanted and none is there that could be used."""
+        """Have a draft written where one is wanted and none is there that could be used.
+
+        A turn never ends for what goes wrong with it.
+        """
+        try:
+            await self._begin_near(situation)
+        except Exception:
+            log.exception("no draft could be begun")
+
+    async def _begin_near(self, situation: condense.Situation) -> None:
         if (draft := self._draft) and (reason := draft.stale(situation.effective)):
             await drop(self.run.conversation.pk, reason)
         tokens, budget = situation.tokens.value, situation.budget

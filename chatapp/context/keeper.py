@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,6 +27,8 @@ from chatapp.context.sizes import Scale
 from chatapp.context.wishes import Scope, Wish
 from chatapp.models import store
 from chatapp.models.reading import reading
+
+log = logging.getLogger(__name__)
 
 # From this share of the point where condensing starts, the vendor is asked for the size: before
 # its first report an estimate may be wrong by half, and above it the answer may decide something.
@@ -167,9 +170,14 @@ class Keeper:
 
     async def draft_ahead(self) -> None:
         """Have a summary drafted while nobody waits for it, where it may soon be needed."""
-        if self.ahead.is_near(self.scale.measured_tokens or 0, self.run.budget()):
+        if not self.ahead.is_near(self.scale.measured_tokens or 0, self.run.budget()):
+            return
+        try:
             history = await self.journal.effective_history()
             await self.ahead.begin(await self._situation(history, condense.Trigger.AUTO))
+        except Exception:
+            # The answer is there, and nothing waits for this.
+            log.exception("no draft could be begun")
 
     def cancel(self) -> bool:
         """Cancel the condensation that runs; the turn goes on. False when none runs."""

@@ -137,6 +137,8 @@ class Room:
                 run = await sync_to_async(start_idle)(self.conversation_id)
             except services.Refused as reason:
                 log.info("nothing was condensed while idle: %s", reason)
+            except Exception:
+                log.exception("nothing could be condensed while idle")
             else:
                 if run:
                     self.start(run)

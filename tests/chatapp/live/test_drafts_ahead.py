@@ -213,6 +213,34 @@ async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_r
     assert attempt.cost == (await ModelCall.objects.aget(purpose="summary")).cost
 
 
+async def test_an_edit_drops_the_draft_of_what_was_there_before_it(begin: Begin) -> None:
+    """The turn of the edit sees that, and goes on without."""
+    async with begin() as drafting:
+        await drafting.finish()
+        drafting.standin.then(Reply("Another one."))
+        await drafting.page.say("Another question.", replaces=1)
+        await drafting.page.until_idle()
+        assert await drafting.purposes() == ["chat", "summary", "chat"]
+    attempt = await Condensation.objects.aget()
+    assert attempt.status == Condensation.Status.UNUSED
+    assert "What the draft stands for was changed" in attempt.error
+
+
+async def test_a_turn_that_is_stopped_leaves_the_draft_to_be_written(begin: Begin) -> None:
+    """It is not that turn's."""
+    async with begin() as drafting:
+        held = Gate()
+        drafting.standin.then(Reply("Let me see, this is long.", gate=held))
+        await drafting.page.say("And?")
+        assert await asyncio.to_thread(held.wait_until_reached)
+        await drafting.page.send("turn.stop")
+        await drafting.page.until_idle()
+        held.open()
+        await drafting.finish()
+    calls = ModelCall.objects.filter(purpose="summary")
+    assert [one.status async for one in calls] == [ModelCall.Status.SUCCEEDED]
+
+
 @pytest.mark.parametrize(
     ("wish", "price", "drafts"),
     [
