@@ -69,6 +69,7 @@ one_conversation = [
     path("again/", commands.begin_again, name="begin_again"),
     path("audit/", audits.show_audit, name="audit"),
     path("audit/record.json", audits.download_audit, name="download_audit"),
+    path("costs/", costs.show_conversation_costs, name="conversation_costs"),
     path("todo/", chat.show_todo, name="todo"),
     path("what-if/", what_if.show_what_if, name="what_if"),
     path("forecast/", what_if.show_forecast, name="forecast"),

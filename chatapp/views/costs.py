@@ -1,21 +1,26 @@
-"""What the calls to models cost: by day, by profile and by conversation."""
+"""What the calls to models cost: by day, profile and conversation; in one, by turn and branch."""
 
+import math
+import uuid
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F
-from django.db.models.functions import TruncDate
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
+from django.db.models.functions import Coalesce, TruncDate
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from chatapp.models import ModelCall
-from chatapp.views.common import Request, signed_in
+from chatapp import services
+from chatapp.models import Conversation, ModelCall, Rewind
+from chatapp.models.calls import ModelCallQuerySet
+from chatapp.models.spending import spending_of
+from chatapp.views.common import Request, own_conversation, signed_in
 from chatapp.views.days import zone_of
 
 DAYS = 30
-CONVERSATIONS = 50
+CONVERSATIONS = TURNS = 50
 
 
 @require_GET
@@ -39,6 +44,48 @@ def show_costs(request: Request) -> HttpResponse:
         "most": CONVERSATIONS,
     }
     return render(request, "costs/page.html", context)
+
+
+@require_GET
+@signed_in
+def show_conversation_costs(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Show the cost of a conversation's latest turns, and of what was set aside."""
+    conversation = own_conversation(request, pk)
+    calls = ModelCall.objects.filter(conversation=conversation)
+    begun = {"started": F("turn__started_at"), "seq": F("turn__question_seq")}
+    turns = calls.exclude(turn=None).annotate(**begun).costs_by("turn", *begun)
+    branches = _branches(conversation, calls)
+    monthly = services.preferences_of(request.user).month_budget
+    context = {
+        "conversation": conversation,
+        "turns": turns.order_by("-started", "turn")[:TURNS],
+        "branches": branches,
+        "totals": _add_up(branches),
+        "most": TURNS,
+        "spending": spending_of(
+            pk, owner=request.user.pk, budget=conversation.budget, monthly=monthly
+        ),
+    }
+    return render(request, "costs/conversation.html", context)
+
+
+def _branches(conversation: Conversation, calls: ModelCallQuerySet) -> list[dict[str, Any]]:
+    """Return the sums of what the model sees from, of each part set aside, and of no turn."""
+    outside = ExpressionWrapper(Q(turn=None), BooleanField())
+    # Another answer sets aside the one before it, and not the turn that wrote that.
+    branch = Coalesce("message__rewind_parent", "turn__rewind_parent")
+    parts = calls.annotate(branch=branch, outside=outside)
+    rewinds = {one.pk: one for one in conversation.rewinds.all()}
+    rows = [
+        row | {"rewind": rewinds.get(row["branch"])} for row in parts.costs_by("branch", "outside")
+    ]
+    return sorted(rows, key=_place)
+
+
+def _place(row: dict[str, Any]) -> tuple[bool, float]:
+    """Return where a branch stands: what is in force first, then what was set aside last."""
+    rewind: Rewind | None = row["rewind"]
+    return row["outside"], -rewind.created_at.timestamp() if rewind else -math.inf
 
 
 def _add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from chatapp import services
 from chatapp.models import Conversation, ModelCall
+from tests.chatapp.turns import ask, end, regenerate
 
 
 def call(conversation: Conversation, **changes: object) -> ModelCall:
@@ -81,3 +82,42 @@ def test_what_others_spent_or_what_was_deleted_is_not_told(
     page = browser.get(reverse("costs")).text
     assert "No model has been called yet." in page
     assert "Bob" not in page
+
+
+def test_a_conversation_s_costs_are_told_by_turn_and_by_branch(
+    browser: Client, conversation: Conversation, bob: User
+) -> None:
+    """What was set aside has cost what it has cost; what belongs to no turn is told apart."""
+    first = end(ask(conversation), "Blue.")
+    answer = conversation.messages.get(seq=2)
+    call(conversation, turn=first, message=answer, cost=Decimal("0.25"))
+    again = regenerate(conversation, 2)
+    call(conversation, turn=end(again, "Red."), cost=Decimal("0.5"))
+    call(conversation, turn=again, cost=Decimal("0.125"), purpose="summary")
+    call(conversation, cost=None, purpose="summary")
+    page = browser.get(reverse("conversation_costs", args=[conversation.pk]))
+    turns = [(one["turn"], one["calls"], one["measured"]) for one in page.context["turns"]]
+    assert turns == [(again.pk, 2, Decimal("0.625")), (first.pk, 1, Decimal("0.25"))]
+    [now, aside, outside] = page.context["branches"]
+    assert [one["measured"] for one in (now, aside)] == [Decimal("0.625"), Decimal("0.25")]
+    assert (outside["outside"], outside["unpriced"]) == (True, 1)
+    assert "$0<" not in page.text
+    for words in ("In force", "Set aside: answered again", "Outside of turns", "$0.62", "1 call<"):
+        assert words in page.text
+    other = Client()
+    other.force_login(bob)
+    for stranger in (other, Client()):
+        answer = stranger.get(reverse("conversation_costs", args=[conversation.pk]))
+        assert answer.status_code in {302, 404}
+
+
+def test_how_fast_models_wrote_is_told_where_calls_tell_it(
+    browser: Client, conversation: Conversation
+) -> None:
+    """All that was written by all the time from the first word on; a call that broke off is in."""
+    call(conversation, tokens_output=100, seconds=3, seconds_to_first=1)
+    call(conversation, tokens_output=20, seconds=2, seconds_to_first=0)
+    call(conversation, tokens_output=999, seconds=5)
+    call(conversation, tokens_output=9, seconds=5, profile_name="Silent")
+    shown = browser.get(reverse("costs")).context["profiles"]
+    assert [one["per_second"] for one in shown] == [30, None]
