@@ -106,8 +106,9 @@ def done(request: Request, *, event: str, to: str) -> HttpResponse:
 
 
 def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
-    """Return the user's conversation; a deleted or foreign one is not found."""
-    return get_object_or_404(Conversation.objects.owned_by(request.user).present(), pk=pk)
+    """Return the user's conversation and its profile; a deleted or foreign one is not found."""
+    conversations = Conversation.objects.owned_by(request.user).present()
+    return get_object_or_404(conversations.select_related("profile"), pk=pk)
 
 
 def resting_conversation(request: Request, pk: uuid.UUID) -> Conversation:
