@@ -131,9 +131,10 @@ class Keeper:
     async def _waits(self, situation: condense.Situation) -> bool:
         """Whether a condensation is due that can wait, since the request fits without it.
 
-        So it does where the user put it off, and while its summary is drafted.
+        So it does where the user put it off, and while its summary is drafted; but not where it
+        has begun, and its summary was shown to the user before a restart.
         """
-        if not (_is_due(situation) and situation.fits):
+        if not (_is_due(situation) and situation.fits) or await self.reviewer.is_left_open():
             return False
         if not self.puts_off:
             self.puts_off = await reading(store.is_put_off)(self.run.conversation.pk)

@@ -53,14 +53,22 @@ class StoredReviewer:
 
     async def left_open(self) -> tuple[str, condense.Reduction] | None:
         """Return the attempt and the draft that this turn waited for in another process."""
-        if self._looked or self.run.turn.status != Turn.Status.WAITING:
-            return None
+        review = await self._find_left_open()
         self._looked = True
-        self._taken_up = review = await reading(_newest)(self.run.turn)
+        self._taken_up = review
         if review is None:
             return None
         self._shows_all = True
         return str(review.condensation_id), review.read_proposal().reduction
+
+    async def is_left_open(self) -> bool:
+        """Whether there is a draft that this turn waited for in another process."""
+        return await self._find_left_open() is not None
+
+    async def _find_left_open(self) -> Review | None:
+        if self._looked or self.run.turn.status != Turn.Status.WAITING:
+            return None
+        return await reading(_newest)(self.run.turn)
 
     async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
         """Show how far the summary is, a few times a second at most."""

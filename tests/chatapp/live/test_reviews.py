@@ -414,3 +414,21 @@ async def test_a_conversation_exported_meanwhile_waits_for_nobody_where_it_is_im
     review = await Review.objects.aget(condensation__conversation=made)
     assert (review.status, review.shown) == (Status.WITHDRAWN, "The port is 8123.")
     assert not await sync_to_async(problems)(made)
+
+
+async def test_putting_off_what_comes_next_leaves_no_review_open_after_a_restart(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """The turn goes on waiting for the one that is shown; what is put off is another one."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+        await page.send("condense.put_off")
+        await page.until("panel.changed")
+    await restart()
+    await answer(browser, review, "accept", summary="Own words.")
+    async with open_page(conversation, alice) as page:
+        await page.until_idle()
+    assert (await attempt_of(conversation)).status == "succeeded"
+    assert "Own words." in str(standin.requests[-1].body["messages"])
