@@ -171,6 +171,7 @@ class AttemptShape(Schema):
     started_at: datetime
     finished_at: datetime | None = None
     undone_at: datetime | None = None
+    redone_at: datetime | None = None
 
 
 class RecordShape(AttemptShape):

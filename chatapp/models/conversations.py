@@ -6,6 +6,9 @@ whatever is stored.
 """
 
 import uuid
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Self
 
 from django.apps import apps
@@ -125,6 +128,10 @@ _MADE_BY_ENGINE = (
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "error", "interrupted"})
 
 
+# A condition with more parts is too deep for a database.
+MOST_RUNS = 200
+
+
 class MessageQuerySet(models.QuerySet["Message"]):
     """Messages by what the model sees of them."""
 
@@ -150,10 +157,13 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     def hid_by(self, made: "Message") -> Self:
         """Return what a summary or marker hid, or cleared results of, in force or not."""
+        there, runs = self.filter(conversation=made.conversation_id), sorted(made.hides or ())
+        if len(runs) > MOST_RUNS:
+            return there.filter(seq__in=_within(runs, there.values_list("seq", flat=True)))
         found = Q(pk=None)
-        for first, last in made.hides or ():
+        for first, last in runs:
             found |= Q(seq__range=(first, last))
-        return self.filter(found, conversation=made.conversation_id)
+        return there.filter(found)
 
     def made_by_engine(self) -> Self:
         """Return summaries and markers."""
@@ -212,6 +222,12 @@ def _stands_for(name: str, parent: str) -> Exists:
     """Return the condition that what a message's tag names is in force."""
     same = Message.objects.in_force().filter(conversation=OuterRef("conversation"))
     return Exists(same.filter(**{name: OuterRef(parent)}))
+
+
+def _within(runs: Sequence[Sequence[int]], seqs: Iterable[int]) -> list[int]:
+    """Return the numbers that lie in one of these runs, which ascend."""
+    places = ((seq, bisect_right(runs, seq, key=itemgetter(0)) - 1) for seq in seqs)
+    return [seq for seq, place in places if place >= 0 and seq <= runs[place][1]]
 
 
 class Message(models.Model):

@@ -129,13 +129,19 @@ def read_descent(attempt: Condensation) -> Descent:
 
 
 def _generation(made: Message, condense_id: uuid.UUID) -> int:
-    """Return how many summaries stand behind one another, this one included."""
+    """Return how many summaries stand behind one another, this one included.
+
+    One that was written again from all originals begins anew.
+    """
     summaries = Message.objects.filter(
         conversation=made.conversation_id, seq__lte=made.seq, condense_id__isnull=False
     )
     below: defaultdict[uuid.UUID | None, int] = defaultdict(int)
     # What hides a summary was written after it.
-    for name, parent in summaries.order_by("seq").values_list("condense_id", "condense_parent"):
+    names = ("condense_id", "condense_parent", "condensation__strategy")
+    for name, parent, strategy in summaries.order_by("seq").values_list(*names):
+        if strategy == labels.FROM_ORIGINALS:
+            below[name] = 0
         below[parent] = max(below[parent], below[name] + 1)
     return below[condense_id] + 1
 

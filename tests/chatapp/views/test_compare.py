@@ -78,6 +78,19 @@ def test_a_summary_is_told_with_its_generation(
     assert "Against the summary before" not in page_of(browser, attempts[0])
 
 
+def test_a_summary_written_again_from_all_originals_begins_anew(
+    conversation: Conversation, say: Say
+) -> None:
+    """No summary stands between it and what was said; the next one goes on from it."""
+    attempts = []
+    for number in range(3):
+        say("user", f"Question {number}")
+        attempts.append(condensed(conversation, f"Part {number} is done."))
+    Condensation.objects.filter(pk=attempts[1].pk).change(strategy="from_originals")
+    depths = [transcript.read_descent(one).generation for one in attempts]
+    assert depths == [1, 1, 2]
+
+
 def test_a_truncation_has_no_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
