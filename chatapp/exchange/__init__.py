@@ -10,6 +10,7 @@
 ``pieces``  what a file of recorded messages is read as
 ``tables``  what a conversation's record is made of: docs/export.md
 ``columns`` the values of a row as JSON, and back
+``requests`` what calls have sent
 ``writing`` a conversation as a file
 ``loading`` pieces become a conversation, whole or not at all
 ``rows``    pieces become rows that fit each other

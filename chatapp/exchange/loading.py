@@ -17,6 +17,7 @@ from chatapp import services
 from chatapp.exchange import columns
 from chatapp.exchange.answering import find_profile
 from chatapp.exchange.pieces import Beside, Piece, Problem, Unusable
+from chatapp.exchange.requests import store_requests
 from chatapp.exchange.rows import Rows
 from chatapp.exchange.tables import MESSAGES, TABLES, with_names
 from chatapp.models import (
@@ -132,6 +133,7 @@ def _store_besides(rows: Rows, found: _Found) -> None:
         row.cleared = rows.cleared(found.cleared.get(row.seq, {}))
         row.save(update_fields=["content", "cleared"])
     mine.refresh_hidden()
+    store_requests(rows.conversation, found.besides)
 
 
 def _check_pins(conversation: Conversation, found: _Found) -> None:

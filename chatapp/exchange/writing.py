@@ -6,6 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from chatapp.exchange import columns
+from chatapp.exchange.requests import write_requests
 from chatapp.exchange.tables import FORMAT, MESSAGES, TABLES, Table, renamed
 from chatapp.models import Conversation, Source
 from chatapp.providers import wire
@@ -23,6 +24,7 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
     What is begun meanwhile is no part of it.
     """
     numbers = {table.section: _numbers(table, conversation) for table in TABLES}
+    names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES].items()}
     head = {
         "format": FORMAT,
         "exported_at": columns.write(timezone.now()),
@@ -36,9 +38,11 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
     yield wire.encode(head)[:-1]
     for table in TABLES:
         yield f',\n"{table.section}":['.encode()
-        for index, item in enumerate(_items(table, conversation, numbers)):
+        for index, item in enumerate(_items(table, conversation, numbers, names)):
             yield (b",\n" if index else b"\n") + wire.encode(item)
         yield b"]"
+    for section, items in write_requests(conversation, numbers["calls"], names).items():
+        yield f',\n"{section}":'.encode() + wire.encode(items)
     yield b',\n"chains":' + wire.encode(_chains(conversation)) + b"}\n"
 
 
@@ -50,9 +54,10 @@ def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
     return {pk: number for number, pk in enumerate(rows.values_list("pk", flat=True), 1)}
 
 
-def _items(table: Table, conversation: Conversation, numbers: Numbers) -> Iterator[dict[str, Any]]:
+def _items(
+    table: Table, conversation: Conversation, numbers: Numbers, names: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     known = numbers[table.section]
-    names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES].items()}
     rows = table.rows_of(conversation).values("pk", *table.columns, *table.references)
     for row in rows.iterator(chunk_size=BATCH):
         if row["pk"] in known:

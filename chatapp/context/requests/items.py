@@ -142,11 +142,11 @@ def _common(one: str, other: str) -> int:
 def pack(items: Iterable[Item], tail: bytes) -> bytes:
     """Return items, and what stands behind the messages, as they are stored."""
     squeezed = zlib.compressobj(9, wbits=RAW, zdict=OFTEN)
-    said = wire.encode([[*_in_runs(items)], tail.decode()])
+    said = wire.encode([[*in_runs(items)], tail.decode()])
     return squeezed.compress(said) + squeezed.flush()
 
 
-def _in_runs(items: Iterable[Item]) -> Iterator[object]:
+def in_runs(items: Iterable[Item]) -> Iterator[object]:
     """Yield the items, with messages that follow each other as one."""
     first = last = 0
     for item in (*items, None):
@@ -165,11 +165,12 @@ def unpack(data: bytes) -> tuple[tuple[Item, ...], bytes]:
     squeezed = zlib.decompressobj(wbits=RAW, zdict=OFTEN)
     match wire.decode(squeezed.decompress(data) + squeezed.flush()):
         case [[*items], str(tail)]:
-            return tuple(_out_of_runs(items)), tail.encode()
+            return tuple(out_of_runs(items)), tail.encode()
     raise ValueError(data)
 
 
-def _out_of_runs(items: Iterable[object]) -> Iterator[Item]:
+def out_of_runs(items: Iterable[object]) -> Iterator[Item]:
+    """Yield the items that ``in_runs`` has written."""
     for one in items:
         match one:
             case int(seq):

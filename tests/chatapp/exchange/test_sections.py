@@ -5,8 +5,8 @@ from django.apps import apps
 from chatapp.exchange.tables import TABLES
 from chatapp.models import Conversation
 
-# Chains and where they came from have a section of their own; bytes of requests, snapshots of
-# files, what waits to be sent, and links to read are this server's.
+# Chains, where they came from, and requests have sections of their own; snapshots of files, what
+# waits to be sent, and links to read are this server's.
 LEFT_OUT = {
     *("AuditEntry", "Source", "Fragment", "Manifest", "Checkpoint", "QueuedMessage", "Share"),
     "Conversation",
