@@ -53,15 +53,14 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
 
 
 def close_titles() -> None:
-    """Close the calls for titles, and of no turn, that a process has left: nobody goes on.
+    """Close the calls for titles, and for what was only tried, that a process has left.
 
-    What one of no turn cost nobody knows.
+    What was tried is part of no turn and no draft, and nobody knows what it cost.
     """
     left = ModelCall.objects.filter(status=ModelCall.Status.RUNNING)
     stopped = _("The server stopped meanwhile.")
-    left.filter(turn=None).exclude(purpose=ModelCall.Purpose.TITLE).update(
-        status=ModelCall.Status.INTERRUPTED, cost=None, error=stopped
-    )
+    tried = left.filter(turn=None, condensation=None).exclude(purpose=ModelCall.Purpose.TITLE)
+    tried.update(status=ModelCall.Status.INTERRUPTED, cost=None, error=stopped)
     titles = left.filter(purpose=ModelCall.Purpose.TITLE)
     for call in titles.select_related("turn__profile"):
         profile = call.turn.profile if call.turn else None
@@ -72,7 +71,7 @@ def close_drafts() -> None:
     """Close the drafts that a process has left: nobody can use them any more."""
     reason = _("The server stopped meanwhile.")
     status, left = ModelCall.Status.RUNNING, Condensation.objects.filter(turn=None)
-    calls = ModelCall.objects.filter(purpose=ModelCall.Purpose.SUMMARY, turn=None, status=status)
+    calls = ModelCall.objects.filter(condensation__in=left, turn=None, status=status)
     for call in calls.select_related("conversation__owner", "condensation"):
         named = call.conversation.owner.profiles.filter(name=call.profile_name)
         written = Draft(json.loads(call.draft or "[]")).written

@@ -15,12 +15,14 @@ from django.urls import reverse
 from chatapp import services
 from chatapp.context import ahead
 from chatapp.live import turns
+from chatapp.live.rooms import hub
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, store
 from tests.chatapp.claude import converse
 from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns import ask, end
+from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -286,6 +288,35 @@ async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
     assert (left.status, left.error) == ("unused", "The server stopped meanwhile.")
     assert left.cost
     assert (made.status, made.trigger) == ("succeeded", "auto")
+
+
+async def test_what_a_draft_cost_until_its_server_was_killed_is_on_record(
+    conversation: Conversation,
+) -> None:
+    """As the next start clears up: its call is not taken for one of which nothing is known."""
+
+    def leave() -> Condensation:
+        attempt = put_on_record(
+            conversation, at_seq=1, status="running", trigger="ahead", tokens_before=9_000
+        )
+        attempt.enter()
+        profile = conversation.profile
+        assert profile
+        ModelCall.objects.create(
+            conversation=conversation,
+            condensation=attempt,
+            purpose="summary",
+            profile_name=profile.name,
+        )
+        return attempt
+
+    attempt = await sync_to_async(leave)()
+    hub.cleared_up = False
+    await hub.clear_up()
+    await attempt.arefresh_from_db()
+    assert (attempt.status, bool(attempt.cost)) == ("unused", True)
+    call = await ModelCall.objects.aget(condensation=attempt)
+    assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, attempt.cost)
 
 
 async def test_a_draft_of_another_server_is_not_waited_for_here(
