@@ -27,6 +27,7 @@ from chatapp.models import (
     Message,
     ModelCall,
     Profile,
+    Review,
     Source,
     Turn,
     audit,
@@ -182,6 +183,9 @@ def _close_unfinished(conversation: Conversation) -> None:
     attempts.change(status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now())
     drafts = conversation.condensations.filter(status=Condensation.Status.DRAFTED)
     drafts.change(status=Condensation.Status.UNUSED, error=_("It was drafted where it came from."))
+    reviews = Review.objects.filter(condensation__conversation=conversation)
+    waiting = reviews.filter(status=Review.Status.PENDING)
+    waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
 
 
 def _answer(conversation: Conversation, found: _Found) -> Profile:

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Message
+from chatapp.models import Condensation, Conversation, Message, Review
+from tests.chatapp.audited import problems
 from tests.chatapp.exchange.lives import Life, read, write
 
 VALUES: tuple[Any, ...] = (
@@ -125,3 +126,20 @@ def test_what_is_no_record_is_refused(alice: User, tmp_path: Path, data: bytes) 
     with pytest.raises(services.Refused, match=r"^The (compressed )?file .*\.$"):
         read(data, alice, tmp_path)
     assert not Conversation.objects.exists()
+
+
+@pytest.mark.parametrize("status", ["running", "succeeded"])
+def test_a_review_that_no_turn_waits_for_is_withdrawn(
+    alice: User, browser: Client, tmp_path: Path, status: str
+) -> None:
+    """A file may say that one waits; what it was for is not in the file, so nobody can answer."""
+    record = everything(alice)
+    record["condensations"][0] |= {"status": status}
+    record["condensations"][0].pop("turn", None)
+    record["reviews"] = [{"number": 1, "condensation": 1, "ordinal": 1, "status": "pending"}]
+    made = read(json.dumps(record).encode(), alice, tmp_path).conversation
+    review = Review.objects.get(condensation__conversation=made)
+    assert review.status == Review.Status.WITHDRAWN
+    address = reverse("answer_review", args=[made.pk, review.pk])
+    assert browser.post(address, {"decision": "accept", "summary": "x"}).status_code < 500
+    assert not problems(made)
