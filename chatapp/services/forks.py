@@ -28,7 +28,7 @@ from chatapp.services.versions import show_version
 BATCH = 500
 LONGEST_TITLE = 200
 
-_ALIKE = ("owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt")
+_ALIKE = ("owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt", "budget")
 _SAID = (
     "seq", "position", "role", "content", "tokens", "results", "holds_results", "stop_reason",
     "created_at", "condense_id", "condense_parent", "truncation_id", "truncation_parent",

@@ -160,13 +160,17 @@ def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Sa
 def test_the_fork_works_with_the_same_files_and_terms(conversation: Conversation, say: Say) -> None:
     """Profile, prompt, tools, workspace, and long outputs that its messages name."""
     Conversation.objects.filter(pk=conversation.pk).update(
-        system_prompt="Be brief.", tool_policies={"run_command": "allow"}, title="Compass"
+        system_prompt="Be brief.",
+        tool_policies={"run_command": "allow"},
+        title="Compass",
+        budget=3,
     )
     say("user", "Hello.")
     outputs_of(conversation.pk).mkdir(parents=True)
     (outputs_of(conversation.pk) / "aa.txt").write_text("long")
     copy = Conversation.objects.get(pk=fork(conversation, 1).pk)
     assert (copy.system_prompt, copy.tool_policies) == ("Be brief.", {"run_command": "allow"})
+    assert copy.budget == 3
     assert (copy.profile, copy.title) == (conversation.profile, "Compass (fork)")
     assert workspace_of(copy) == workspace_of(conversation)
     assert (outputs_of(copy.pk) / "aa.txt").read_text() == "long"
@@ -212,3 +216,18 @@ def test_nobody_else_forks_anything(bob: User, conversation: Conversation, say: 
     stranger.force_login(bob)
     assert stranger.post(reverse("fork", args=[conversation.pk, 1])).status_code == 404
     assert Fork.objects.count() == 0
+
+
+def test_a_rule_of_one_s_own_is_in_the_fork_from_where_it_was_pinned(
+    conversation: Conversation, say: Say
+) -> None:
+    """And pinned there: a fork from before it has none."""
+    say("user", "Hello.")
+    services.pin_rule(conversation=conversation, text="Never push.")
+    say("user", "Go on.")
+    before, after = fork(conversation, 1), fork(conversation, 3)
+    assert not Pin.objects.in_force(before.pk).exists()
+    rule = Pin.objects.in_force(after.pk).get().message
+    assert "Never push." in str(rule.content)
+    assert condense.shows_pin(store.read_effective(after.pk), store.to_engine(rule))
+    assert problems(after) == []
