@@ -363,3 +363,18 @@ async def test_a_draft_is_in_the_history_whatever_became_of_it_and_in_no_transcr
             chat = await client.get(reverse("chat", args=[attempt.conversation_id]))
             assert str(attempt.pk) not in chat.text
             await ahead.drop(attempt.conversation_id, "It was not needed.")
+
+
+async def test_no_draft_is_begun_once_a_budget_is_spent(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The turn took what was left; nothing of a draft is on record."""
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(budget="0.01")
+    anthropic_standin.then(Reply(MORE))
+    async with open_page(conversation, alice) as page:
+        await page.say("And now?")
+        await page.until_idle()
+        await ahead.settled(conversation.pk)
+    assert len(anthropic_standin.requests) == 1
+    assert not await Condensation.objects.aexists()
+    assert await conversation.turns.filter(status="succeeded").acount() == 3
