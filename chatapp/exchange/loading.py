@@ -177,6 +177,9 @@ def _close_unfinished(conversation: Conversation) -> None:
     reason = _("This was running when the conversation was exported.")
     for turn in conversation.turns.unfinished():
         services.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
+    reviews = Review.objects.filter(condensation__conversation=conversation)
+    pending = reviews.filter(status=Review.Status.PENDING)
+    pending.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
     calls = conversation.calls.filter(status=ModelCall.Status.RUNNING)
     calls.update(status=ModelCall.Status.INTERRUPTED, error=reason)
     attempts = conversation.condensations.filter(status=Condensation.Status.RUNNING)

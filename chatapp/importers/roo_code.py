@@ -32,7 +32,7 @@ def recognise(sample: Sample) -> bool:
     """Whether it is such a folder, or the one file of it that is needed."""
     named = bool({HISTORY, PAGE} & sample.names)
     tagged = any("ts" in item and "role" in item for item in sample.items)
-    return named or (tagged and not sample.in_lines)
+    return named or (tagged and sample.head.startswith("["))
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:

@@ -18,6 +18,7 @@ from chatapp.upkeep import audit
 from tests.chatapp.audited import live_through, problems
 from tests.chatapp.exchange.lives import Life, read, said, write
 from tests.chatapp.models.test_store import seen
+from tests.records import put_on_record
 
 PLACES = st.integers(0, 30)
 NAMES = (
@@ -123,6 +124,21 @@ def test_what_ran_when_it_was_exported_has_ended_here(
     made = read(write(conversation), conversation.owner, tmp_path).conversation
     (turn,) = made.turns.all()
     assert (turn.status, turn.is_over) == ("interrupted", True)
+
+
+def test_what_waited_for_a_person_waits_for_nobody_here(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """A summary to be reviewed, and one that was drafted ahead."""
+    life = Life(conversation.owner)
+    life.conversation = conversation
+    life.say(2)
+    waiting = put_on_record(conversation, at_seq=2, status="running")
+    waiting.reviews.create(ordinal=1, shown="What was said.")
+    put_on_record(conversation, at_seq=2, status="drafted")
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    assert [one.status for one in made.condensations.order_by("pk")] == ["failed", "unused"]
+    assert made.condensations.order_by("pk")[0].reviews.get().status == "withdrawn"
 
 
 def test_the_example_of_the_guide_is_a_conversation(alice: User, tmp_path: Path) -> None:

@@ -157,6 +157,7 @@ def said(conversation: Conversation) -> list[tuple[str, str]]:
             json.dumps({"messages": [{"role": "user", "content": "x"}]}).encode(),
             "messages",
         ),
+        ("a.json", json.dumps({"session": "s", "messages": HISTORY}).encode(), "messages"),
         ("a.json", b'{"format":"palimpsest conversation 1","messages":[]}', "palimpsest"),
         *(("a.json", data, None) for data in (b"", b"\xff\xfe", b"{}", b"[1]", b"<html>", b"[[[[")),
         ("a.jsonl", b'{"a": 1}\n{"b": 2}\n', None),
