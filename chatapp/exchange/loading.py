@@ -110,18 +110,19 @@ def _messages(pieces: Iterable[Piece], found: _Found, source: Source) -> Iterato
 
 
 def _store_messages(messages: Iterable[dict[str, Any]], rows: Rows, found: _Found) -> None:
-    for batch in itertools.batched(enumerate(messages, 1), BATCH):
-        made = [rows.message(seq, item) for seq, item in batch]
+    for batch in itertools.batched(messages, BATCH):
+        made = [rows.message(item) for item in batch]
         Message.objects.bulk_create(made)
         rows.messages |= {row.seq: row.pk for row in made}
-        found.cleared |= {seq: item["cleared"] for seq, item in batch if item.get("cleared")}
+        cleared = ((row.seq, item.get("cleared")) for row, item in zip(made, batch, strict=True))
+        found.cleared |= {seq: lines for seq, lines in cleared if lines}
         found.wishes += [row.seq for row in made if row.pinned]
 
 
 def _store_besides(rows: Rows, found: _Found) -> None:
     """Store all that is no message, and what of the messages depends on it."""
     mine = rows.conversation.messages.all()
-    Conversation.objects.filter(pk=rows.conversation.pk).update(last_seq=len(rows.messages))
+    Conversation.objects.filter(pk=rows.conversation.pk).update(last_seq=rows.last_seq)
     for table in TABLES:
         if table.section != MESSAGES:
             made = list(rows.of(table.section, found.besides[table.section]))

@@ -29,6 +29,8 @@ class Rows:
         """Begin with nothing made."""
         self.conversation = conversation
         self.messages: dict[int, int] = {}
+        # The number of the newest message.
+        self.last_seq = 0
         self._base = uuid.uuid4().int >> _NUMBERED << _NUMBERED
         self._made = Counter[str]()
         self._named = Counter[str]()
@@ -38,17 +40,22 @@ class Rows:
         """What messages are called in texts here, by what the file calls them."""
         return {str(seq): str(pk) for seq, pk in self.messages.items()}
 
-    def message(self, seq: int, item: Mapping[str, Any]) -> Message:
-        """Return the row of message ``seq``; raise Unusable."""
+    def message(self, item: Mapping[str, Any]) -> Message:
+        """Return the row of the next message; raise Unusable.
+
+        It has the number that the file says: a fork lacks what its original had set aside.
+        """
+        least = self.last_seq + 1
+        seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item, "cleared": {}}
         values = self._values(_BY_SECTION[MESSAGES], told, f"Message {seq}", {})
-        if values["seq"] != seq or not 1 <= values["position"] <= seq:
+        if values["seq"] < least or not 1 <= values["position"] <= values["seq"]:
             raise Unusable(f"Message {seq} stands where it can't.")
+        self.last_seq = values["seq"]
         said = condense.Message.from_api({"role": values["role"], "content": values["content"]})
         values |= store.columns_of(said)
         if not {"seq", "tokens"} & item.keys():
             values["tokens"] = condense.count_message(said, budgets.COUNTER)
-        self._made[MESSAGES] += 1
         return Message(conversation=self.conversation, **values)
 
     def of(self, section: str, items: Sequence[Mapping[str, Any]]) -> Iterator[models.Model]:
@@ -113,8 +120,12 @@ class Rows:
             return None
         if type(number) is not int or not 0 < number < 2**_NUMBERED:
             raise Unusable(f"what it names of {section} is no number.")
-        self._named[section] = max(number, self._named[section])
-        return self.messages.get(number) if section == MESSAGES else self._key(number)
+        if section != MESSAGES:
+            self._named[section] = max(number, self._named[section])
+            return self._key(number)
+        if number not in self.messages:
+            raise Unusable(f"message {number} is named, and missing.")
+        return self.messages[number]
 
     def _key(self, number: int) -> uuid.UUID:
         return uuid.UUID(int=self._base + number)

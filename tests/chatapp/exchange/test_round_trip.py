@@ -168,3 +168,21 @@ def test_what_was_spent_elsewhere_is_not_spent_here(
     assert made.calls.get().cost == 3
     (month,) = spending_of(made.pk, owner=conversation.owner_id, budget=None, monthly=Decimal(10))
     assert month.spent == 3
+
+
+def test_a_fork_round_trips_without_what_its_original_had_set_aside(
+    alice: User, tmp_path: Path
+) -> None:
+    """Its messages keep their numbers, so some are missing; what is said next has a new one."""
+    life = Life(alice)
+    life.say(4)
+    services.rewind_conversation(conversation=life.conversation, to_seq=3)
+    life.say(2)
+    copy = services.fork_conversation(conversation=life.conversation, seq=6)
+    first = write(copy)
+    made = read(first, alice, tmp_path).conversation
+    assert said(write(made)) == said(first)
+    assert [*made.messages.order_by("seq").values_list("seq", flat=True)] == [1, 2, 5, 6]
+    services.pin_rule(conversation=made, text="Tabs.")
+    assert made.messages.latest("seq").seq == 7
+    assert not problems(made)
