@@ -9,7 +9,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from chatapp import transcript
-from chatapp.models import Conversation
+from chatapp.models import Conversation, Source
 from chatapp.upkeep import audit
 from chatapp.views.common import Request, own_conversation, signed_in
 
@@ -22,7 +22,8 @@ def show_audit(request: Request, pk: uuid.UUID) -> HttpResponse:
     context = {"conversation": conversation, "verdict": audit.verify(conversation)}
     if request.htmx and not request.htmx.boosted:
         return render(request, "audits/_item.html", context)
-    context |= {"lines": transcript.audit_lines(conversation)}
+    source = Source.objects.filter(conversation=conversation).defer("chains", "problems").first()
+    context |= {"lines": transcript.audit_lines(conversation), "source": source}
     return render(request, "audits/page.html", context)
 
 

@@ -43,6 +43,8 @@ def test_a_file_becomes_a_conversation_and_its_page_says_from_what(
     assert "What could not be used" in page
     assert "A system message is used at the beginning only" in page
     assert reverse("chat", args=[made.pk]) in page
+    audit = browser.get(reverse("audit", args=[made.pk])).text
+    assert f'<a href="{reverse("source", args=[made.pk])}">Imported from “talk.json”</a>' in audit
     assert not [*(settings.DATA_DIR / "imports").iterdir()]
 
 
