@@ -19,7 +19,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
 django.setup(set_prefix=False)
 
-from chatapp.live.rooms import hub  # noqa: E402 - models need a set-up Django
+from chatapp.live.hub import hub  # noqa: E402 - models need a set-up Django
 from chatapp.routing import OwnOrigin, websocket_urlpatterns  # noqa: E402 - likewise
 
 log = logging.getLogger(__name__)

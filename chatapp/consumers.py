@@ -17,7 +17,7 @@ from django.db import models
 from django.http import QueryDict
 
 from chatapp import services
-from chatapp.live import bringing, protocol, sessions, turns
+from chatapp.live import bringing, frames, protocol, sessions, turns
 from chatapp.models import Conversation
 from chatapp.models.prepared import prepared
 from chatapp.models.reading import reading
@@ -69,10 +69,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return cast("User | AnonymousUser", self.scope["user"])
 
     @property
-    def _since(self) -> protocol.Place | None:
+    def _since(self) -> frames.Place | None:
         """What a page that comes back has already."""
         asked = QueryDict(self.scope.get("query_string", b""))
-        return protocol.read_place(asked.get("since", ""))
+        return frames.read_place(asked.get("since", ""))
 
     def _find(self) -> Conversation | None:
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
@@ -135,10 +135,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         try:
             await self._obey(protocol.decode(text_data or ""))
         except protocol.BadFrame:
-            await self._reply(protocol.refused("This page is out of date. Reload it."))
+            await self._reply(frames.refused("This page is out of date. Reload it."))
 
-    async def _reply(self, frame: protocol.Frame) -> None:
-        await self.send(protocol.encode(frame))
+    async def _reply(self, frame: frames.Frame) -> None:
+        await self.send(frames.encode(frame))
 
     @functools.singledispatchmethod
     async def _obey(self, command: protocol.Command) -> None:
@@ -149,19 +149,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
         told = replace(command, zone=zone)
         if await self._start(lambda: turns.send_message(self.conversation, told), command.nonce):
-            await self._reply(protocol.message_accepted(command.nonce))
+            await self._reply(frames.message_accepted(command.nonce))
             await self._note(command.text, literal=command.literal)
 
     @_obey.register
     async def _(self, command: protocol.TakeUp) -> None:
         if await self._start(lambda: turns.take_up(self.conversation, command), command.nonce):
-            await self._reply(protocol.message_accepted(command.nonce))
+            await self._reply(frames.message_accepted(command.nonce))
 
     @_obey.register
     async def _(self, command: protocol.ChangeQueued) -> None:
         work = functools.partial(turns.change_queued, self.conversation, command)
         if await self._start(work, command.nonce):
-            await self._reply(protocol.message_accepted(command.nonce))
+            await self._reply(frames.message_accepted(command.nonce))
             await self._note(command.text or "", literal=command.literal)
 
     @_obey.register
@@ -173,7 +173,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Say which paths of a text that was taken are not there, unless it was meant as text."""
         missing = "" if literal else await bringing.missing_from(self.conversation, text)
         if missing:
-            await self._reply(protocol.noted(missing))
+            await self._reply(frames.noted(missing))
 
     async def _start(self, work: Callable[[], Awaitable[None]], nonce: uuid.UUID | None) -> bool:
         """Let something begin, or say why it can't; nothing begins for who may not see it now."""
@@ -185,7 +185,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await work()
         except services.Refused as reason:
             unclear = isinstance(reason, services.Unclear)
-            await self._reply(protocol.refused(str(reason), nonce=nonce, unclear=unclear))
+            await self._reply(frames.refused(str(reason), nonce=nonce, unclear=unclear))
             return False
         return True
 
@@ -193,7 +193,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _(self, command: protocol.StartCondensing) -> None:
         work = functools.partial(turns.condense_now, self.conversation, command)
         if await self._start(work, command.nonce):
-            await self._reply(protocol.message_accepted(command.nonce))
+            await self._reply(frames.message_accepted(command.nonce))
 
     @_obey.register
     async def _(self, command: protocol.StopTurn) -> None:
@@ -209,7 +209,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     @_obey.register
     async def _(self, _command: protocol.Ping) -> None:
-        await self._reply(protocol.pong(turns.front.newest(self.conversation.pk)))
+        await self._reply(frames.pong(turns.front.newest(self.conversation.pk)))
 
 
 @prepared(pk=models.UUIDField(), owner=models.IntegerField())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from chatapp.live.protocol import Frame, encode, text_streamed, transcript_changed
+from chatapp.live.frames import Frame, encode, text_streamed, transcript_changed
 
 # Bytes of one message to the browser; servers and proxies cut the line at a megabyte or more.
 LARGEST_FRAME = 900_000

@@ -5,7 +5,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 
 # Seconds after which nobody waits for the event loop any longer.
 LONGEST_LAG = 5.0

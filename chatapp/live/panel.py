@@ -12,7 +12,7 @@ from chatapp import services
 from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.context.spending import say
-from chatapp.live import protocol
+from chatapp.live import frames
 from chatapp.live.context_bar import ContextState, context_state, state_of
 from chatapp.models import Condensation, store
 from chatapp.models.spending import Spending
@@ -50,7 +50,7 @@ class Notice:
 
 def read_panel(
     conversation_id: uuid.UUID, band: Band | None, notice: Notice | None
-) -> protocol.Frame:
+) -> frames.Frame:
     """Return the panel's frame as the database has it."""
     conversation = store.read_conversation(conversation_id)
     preferences = services.preferences_of(conversation.owner)
@@ -64,7 +64,7 @@ def panel_of(
     band: Band | None,
     notice: Notice | None,
     spending: Sequence[Spending] = (),
-) -> protocol.Frame:
+) -> frames.Frame:
     """Return the panel's frame as the run knows the context."""
     state = state_of(run, context.history, context.tokens, spending)
     return render_panel(state, band, notice, run.profile.pk)
@@ -75,13 +75,13 @@ def render_panel(
     band: Band | None,
     notice: Notice | None,
     profile: int | None = None,
-) -> protocol.Frame:
+) -> frames.Frame:
     """Return the panel's frame; without a ``state`` there is no bar."""
     due = state.due if state and not band else None
     near = [one for one in state.spending if one.is_near] if state else []
     notices = [notice] if notice else []
     notices += [Notice("warning", say(one)) for one in near]
-    return protocol.panel(
+    return frames.panel(
         bar=render_to_string("chat/_context_bar.html", {"context": state}),
         due=render_to_string("chat/_due.html", {"due": due}) if due else "",
         condensing=render_band(band) if band else "",

@@ -11,8 +11,8 @@ from typing import Protocol
 from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.context.wishes import Wish
+from chatapp.live.frames import Place
 from chatapp.live.panel import Notice
-from chatapp.live.protocol import Place
 
 
 class Announcer(Protocol):

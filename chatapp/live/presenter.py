@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from chatapp import transcript
 from chatapp.agent import events
 from chatapp.context.runs import Run
-from chatapp.live import protocol
+from chatapp.live import frames
 from chatapp.live.panel import Notice
 from chatapp.live.scene import Scene
 from chatapp.live.watchers import Watchers
@@ -79,13 +79,13 @@ class LiveView:
         await _safely(self.scene.settle())
         await self.scene.end(status, notice, changed=changed)
 
-    async def snapshot(self, place: protocol.Place) -> list[protocol.Frame]:
+    async def snapshot(self, place: frames.Place) -> list[frames.Frame]:
         """Return the frames that bring a page up to date as of ``place``, whatever it shows."""
         scene = self.scene
         revision = await reading(transcript.revision)(self.conversation_id)
         articles, panel = await scene.articles(), await scene.panel()
         return [
-            protocol.snapshot(
+            frames.snapshot(
                 place,
                 revision=revision,
                 turn=scene.turn,

@@ -1,21 +1,19 @@
-"""The WebSocket's messages: the only file that knows the wire's JSON keys.
+"""The WebSocket's messages: this file and ``frames`` alone know the wire's JSON keys.
 
 Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
 ``turn.stop``, ``queue.change``, ``queue.remove``, ``queue.send``, ``condense.start``,
 ``condense.cancel``, ``condense.put_off``, ``ping``. What begins something has a nonce,
 what ends something names the turn, so that one sent twice, or late, does no harm.
-Server → browser: everything under "frames" below. A frame that shows something carries HTML made by
+Server → browser: everything in ``frames``. A frame that shows something carries HTML made by
 the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
 ``epoch``: a page shows each once, in order, and comes back for what is missing.
 """
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-
-import orjson
 
 import condense
 from chatapp.context.wishes import Scope
@@ -31,11 +29,6 @@ LONGEST_FOCUS = 2_000
 
 # Ids in one frame; how many a message may have is the service's to say.
 MOST_ATTACHMENTS = 1_000
-
-# Digits of a change's number.
-LONGEST_NUMBER = 9
-
-Frame = dict[str, Any]
 
 
 class BadFrame(Exception):
@@ -137,21 +130,6 @@ Condensing = StartCondensing | CancelCondensing | PutOffCondensing
 Command = SendMessage | Queueing | TakeUp | StopTurn | Condensing | Ping
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """How far a page is: the last change that it has shown, of one epoch."""
-
-    epoch: str
-    change: int
-
-
-def read_place(text: str) -> Place | None:
-    """Return the place that a page says it has, None where it has none."""
-    epoch, _, change = text.partition(".")
-    usable = change.isascii() and change.isdecimal() and len(change) <= LONGEST_NUMBER
-    return Place(epoch, int(change)) if usable else None
-
-
 def decode(text: str) -> Command:
     """Return the command in one text frame; raise BadFrame for anything else."""
     try:
@@ -239,178 +217,3 @@ def _ids(fields: Mapping[Any, Any]) -> tuple[uuid.UUID, ...]:
         case [*ids] if len(ids) <= MOST_ATTACHMENTS and all(isinstance(one, str) for one in ids):
             return tuple(dict.fromkeys(map(uuid.UUID, ids)))
     raise BadFrame("attachments are a list of ids")
-
-
-# Frames
-
-
-def snapshot(
-    place: Place,
-    *,
-    revision: int,
-    turn: str,
-    status: str,
-    waits: bool = False,
-    articles: Sequence[tuple[str, str]],
-    streamed: Frame | None,
-    panel: Frame,
-    queue: str = "",
-) -> Frame:
-    """Everything a page needs to show the present: sent first to one that has nothing of it.
-
-    ``articles`` are (element id, HTML) of what is being written, ``streamed`` and ``panel`` frames
-    of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether it does so
-    for a person; ``queue`` shows the messages that wait. A page whose transcript has another
-    ``revision`` fetches it again.
-    """
-    return {
-        "type": "snapshot",
-        "epoch": place.epoch,
-        "upto": place.change,
-        "revision": revision,
-        "turn": turn,
-        "status": status,
-        "waits": waits,
-        "articles": [{"id": id_, "html": html} for id_, html in articles],
-        "streamed": streamed,
-        "panel": panel,
-        "queue": queue,
-    }
-
-
-def resumed(place: Place) -> Frame:
-    """Tell a page that came back that it misses nothing but what follows, up to ``place``."""
-    return {"type": "resumed", "epoch": place.epoch, "upto": place.change}
-
-
-def pong(change: int) -> Frame:
-    """Answer a ping with the number of the last change."""
-    return {"type": "pong", "upto": change}
-
-
-def article_upserted(id_: str, html: str) -> Frame:
-    """Replace the element ``id_``, or append it to the transcript."""
-    return {"type": "article.upserted", "id": id_, "html": html}
-
-
-def article_removed(id_: str) -> Frame:
-    """Remove the element ``id_`` if it is there."""
-    return {"type": "article.removed", "id": id_}
-
-
-def text_streamed(id_: str, *, index: int, closed: Sequence[str], open_: str) -> Frame:
-    """Show streamed markdown: blocks from ``index`` on are final, ``open_`` is being written."""
-    return {
-        "type": "text.streamed",
-        "id": id_,
-        "index": index,
-        "closed": list(closed),
-        "open": open_,
-    }
-
-
-def code_streamed(id_: str, *, index: int, at: int, text: str) -> Frame:
-    """Put ``text`` at ``at`` (UTF-16 units) into the open code block ``index``; nothing follows it.
-
-    A page in which this block is closed, or does not reach so far, has newer news, and ignores it.
-    """
-    return {"type": "code.streamed", "id": id_, "index": index, "at": at, "text": text}
-
-
-def transcript_changed(revision: int | None) -> Frame:
-    """Ask the page to fetch its transcript again, unless it has this revision."""
-    return {"type": "transcript.changed", "revision": revision}
-
-
-def panel(
-    *,
-    bar: str,
-    due: str,
-    condensing: str,
-    written: str,
-    draft: str = "",
-    notice: str,
-    now: float,
-    profile: int | None = None,
-) -> Frame:
-    """Replace what is shown of the context: bar, when it will condense, band, and notice.
-
-    A page that shows another ``profile`` as the chosen one fetches the choice again.
-
-    ``written`` says how far the summary is, and ``draft`` is its text where somebody is to review
-    it. Moments in the HTML are in Unix seconds of the server's
-    clock, which shows ``now``: so a band that goes on is the same HTML, and stays in its place.
-    """
-    return {
-        "type": "panel.changed",
-        "bar": bar,
-        "due": due,
-        "condensing": condensing,
-        "written": written,
-        "draft": draft,
-        "notice": notice,
-        "now": now,
-        "profile": str(profile or ""),
-    }
-
-
-def queue_changed(html: str) -> Frame:
-    """Replace the messages that wait above the composer."""
-    return {"type": "queue.changed", "html": html}
-
-
-def condensing_progressed(written: str) -> Frame:
-    """Say in the band how far the summary is."""
-    return {"type": "condensing.progressed", "written": written}
-
-
-def draft_streamed(draft: str) -> Frame:
-    """Show in the band what the model has written of a summary that somebody is to review."""
-    return {"type": "draft.streamed", "draft": draft}
-
-
-def status_changed(text: str, *, turn: str, waits: bool = False) -> Frame:
-    """Announce what goes on; the id of the ``turn`` that runs, if any, is what Stop stops.
-
-    ``waits`` says that a person has to say something before it goes on.
-    """
-    return {"type": "status.changed", "text": text, "turn": turn, "waits": waits}
-
-
-def tool_progressed(seq: int, call: str, output: str) -> Frame:
-    """Show on the card of a call of message ``seq`` the end of what it has put out."""
-    return {"type": "tool.progressed", "card": f"tool-{seq}-{call}", "output": output}
-
-
-def title_changed() -> Frame:
-    """Ask the page to fetch the conversation's title again."""
-    return {"type": "title.changed"}
-
-
-def list_changed() -> Frame:
-    """Ask the page to fetch the list of conversations again, unless somebody searches in it."""
-    return {"type": "list.changed"}
-
-
-def message_accepted(nonce: uuid.UUID) -> Frame:
-    """Tell the sender that its message is stored, so the composer may be cleared."""
-    return {"type": "message.accepted", "nonce": str(nonce)}
-
-
-def noted(text: str) -> Frame:
-    """Tell the sender something about what was taken, which asks for nothing."""
-    return {"type": "noted", "text": text}
-
-
-def refused(reason: str, *, nonce: uuid.UUID | None = None, unclear: bool = False) -> Frame:
-    """Tell the sender why its command was not carried out; its text is kept.
-
-    An ``unclear`` text is taken when it is sent again as a literal one.
-    """
-    told = str(nonce) if nonce else None
-    return {"type": "refused", "reason": reason, "nonce": told, "unclear": unclear}
-
-
-def encode(frame: Frame) -> str:
-    """Return the frame as the text of a WebSocket message."""
-    return orjson.dumps(frame).decode()

@@ -1,12 +1,11 @@
 """Rooms: a conversation while somebody watches it or something runs in it."""
 
 import asyncio
-import contextlib
 import functools
 import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -15,12 +14,11 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.agent import events
-from chatapp.context import ahead, budgets, idle
+from chatapp.context import ahead, idle
 from chatapp.context.runs import Run
 from chatapp.context.wishes import Wish
-from chatapp.live import protocol
+from chatapp.live import frames
 from chatapp.live.bringing import bring
-from chatapp.live.jobs import Tasks
 from chatapp.live.naming import name_conversation
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
@@ -30,28 +28,35 @@ from chatapp.live.runs import (
     start_condensing,
     start_idle,
     start_queued,
-    take_over,
 )
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.reading import reading
-from chatapp.providers.clients import close_clients
-from chatapp.tools.mcp.pool import pool as connections
 
 log = logging.getLogger(__name__)
 
 Start = Callable[[], tuple[Run, condense.Message] | None]
 
-# Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
-STORING = 20
+
+class House(Protocol):
+    """What a room knows of the process that it is in."""
+
+    rooms: dict[uuid.UUID, "Room"]
+    runner: Runner
+    pulse: Pulse
+    closing: bool
+
+    def close_idle(self, room: "Room") -> None:
+        """Forget a room in which nothing happens."""
 
 
 class Room:
     """One conversation while somebody watches it or something runs in it."""
 
-    def __init__(self, conversation_id: uuid.UUID) -> None:
+    def __init__(self, conversation_id: uuid.UUID, house: House) -> None:
         """Open an empty room."""
         self.conversation_id = conversation_id
+        self.house = house
         self.watchers = Watchers()
         self.view = LiveView(conversation_id, self.watchers, on_wait=self._tell_others)
         self.job: Work | None = None
@@ -75,7 +80,7 @@ class Room:
         """Whether something runs or is about to."""
         return bool(self.job) or self.starting.locked()
 
-    async def watch(self, since: protocol.Place | None) -> AsyncIterator[str]:
+    async def watch(self, since: frames.Place | None) -> AsyncIterator[str]:
         """Yield what a page lacks that has everything up to ``since``, then every frame.
 
         Ends when the watcher falls too far behind.
@@ -84,13 +89,13 @@ class Room:
             async for text in self.watchers.watch(self.view.snapshot, since):
                 yield text
         finally:
-            hub.close_idle(self)
+            self.house.close_idle(self)
 
     def start(self, run: Run) -> None:
         """Let a run begin here."""
         self.stir()
-        self.job = hub.runner.start(run, self.view, functools.partial(self._vacate, run))
-        hub.pulse.start()
+        self.job = self.house.runner.start(run, self.view, functools.partial(self._vacate, run))
+        self.house.pulse.start()
 
     async def begin(self, conversation: Conversation, start: Start, *, anew: bool = False) -> bool:
         """Begin the turn that ``start`` stores and show its message; False where it stores none.
@@ -112,26 +117,26 @@ class Room:
 
     def _vacate(self, run: Run, succeeded: bool) -> None:
         self.job = None
-        if (wish := run.wishes.take()) and not hub.closing:
+        if (wish := run.wishes.take()) and not self.house.closing:
             self._soon(self._condense_now(run.conversation, wish))
         else:
             self._send_next(run.conversation, succeeded)
-        if succeeded and not hub.closing:
+        if succeeded and not self.house.closing:
             self._soon(self._name(run))
             self._rest(run)
-        hub.close_idle(self)
+        self.house.close_idle(self)
 
     def _rest(self, run: Run) -> None:
         """Condense if nothing is said for long, where the user wants that."""
         if not self.job and not run.turn.condenses and idle.is_wanted(run):
             self._resting = asyncio.create_task(self._condense_idle())
-            self._resting.add_done_callback(lambda _task: hub.close_idle(self))
+            self._resting.add_done_callback(lambda _task: self.house.close_idle(self))
 
     async def _condense_idle(self) -> None:
         await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
         async with self.starting:
             self._resting = None
-            if self.job or hub.closing:
+            if self.job or self.house.closing:
                 return
             try:
                 run = await sync_to_async(start_idle)(self.conversation_id)
@@ -151,7 +156,7 @@ class Room:
 
     def _send_next(self, conversation: Conversation, succeeded: bool) -> None:
         wanted, self._wanted = self._wanted, None
-        if ((succeeded and self.view.scene.may_wait) or wanted) and not hub.closing:
+        if ((succeeded and self.view.scene.may_wait) or wanted) and not self.house.closing:
             self._soon(self._go_on(conversation, wanted))
 
     def condense_soon(self, wish: Wish) -> None:
@@ -188,7 +193,7 @@ class Room:
     async def _name(self, run: Run) -> None:
         """Show everybody the name that a conversation has got after its first answer."""
         if await name_conversation(run):
-            self.watchers.send(protocol.title_changed())
+            self.watchers.send(frames.title_changed())
             await _tell_list(run.conversation.owner_id, self)
 
     async def send_queued(self, conversation: Conversation, nonce: uuid.UUID | None = None) -> None:
@@ -208,7 +213,7 @@ class Room:
 
     def show_list(self) -> None:
         """Have all watchers fetch their list of conversations again."""
-        self.watchers.send(protocol.list_changed())
+        self.watchers.send(frames.list_changed())
 
     def show_queue(self) -> None:
         """Show all watchers the messages that wait, which have changed."""
@@ -240,7 +245,7 @@ class Room:
 
     def _settle(self, task: asyncio.Task[None]) -> None:
         self._changes.discard(task)
-        hub.close_idle(self)
+        self.house.close_idle(self)
 
     def dismiss(self) -> None:
         """Send everybody away; whoever still may watch comes back."""
@@ -260,124 +265,12 @@ class Room:
 
 async def _tell_list(owner_id: int, but: Room) -> None:
     """Have a user's pages, ``but`` those of one room, fetch their list of conversations again."""
-    for conversation_id in await reading(_owned)(owner_id, [*hub.rooms]):
-        room = hub.rooms.get(conversation_id)
+    for conversation_id in await reading(_owned)(owner_id, [*but.house.rooms]):
+        room = but.house.rooms.get(conversation_id)
         if room and room is not but:
-            room.watchers.send(protocol.list_changed())
+            room.watchers.send(frames.list_changed())
 
 
 def _owned(owner_id: int, among: Sequence[uuid.UUID]) -> list[uuid.UUID]:
     own = Conversation.objects.filter(owner=owner_id, pk__in=among)
     return list(own.values_list("pk", flat=True))
-
-
-class Hub:
-    """All rooms of this process."""
-
-    def __init__(self) -> None:
-        """Know no room yet."""
-        self.rooms: dict[uuid.UUID, Room] = {}
-        self.runner: Runner = Tasks()
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self.cleared_up = False
-        self.closing = False
-        self.pulse = Pulse(self._turns, lost=self._stop_turn, closed=self._show_change)
-
-    @property
-    def jobs(self) -> list[Work]:
-        """What runs."""
-        return [room.job for room in self.rooms.values() if room.job]
-
-    def _turns(self) -> list[uuid.UUID]:
-        return [job.run.turn.pk for job in self.jobs]
-
-    def _stop_turn(self, turn_id: uuid.UUID) -> None:
-        for job in self.jobs:
-            if job.run.turn.pk == turn_id:
-                job.stop()
-
-    def _show_change(self, conversation_id: uuid.UUID) -> None:
-        if room := self.rooms.get(conversation_id):
-            room.show_change()
-
-    def room(self, conversation_id: uuid.UUID) -> Room:
-        """Return the conversation's room, opened when it is not."""
-        self.loop = asyncio.get_running_loop()
-        return self.rooms.setdefault(conversation_id, Room(conversation_id))
-
-    async def watch(
-        self, conversation_id: uuid.UUID, since: protocol.Place | None
-    ) -> AsyncIterator[str]:
-        """Return the frames that a page lacks which has everything up to ``since``, then all."""
-        await self.clear_up()
-        return self.room(conversation_id).watch(since)
-
-    def newest(self, conversation_id: uuid.UUID) -> int:
-        """Return the number of the last change that pages of a conversation were told of."""
-        return self.room(conversation_id).watchers.change
-
-    async def enter(self, conversation_id: uuid.UUID) -> Room:
-        """Return the conversation's room, where something is to begin.
-
-        Raises services.Refused while the server stops.
-        """
-        if self.closing:
-            raise services.Refused(_("The server is being stopped. Send it again in a moment."))
-        await self.clear_up()
-        return self.room(conversation_id)
-
-    async def clear_up(self) -> None:
-        """End what a crash left behind, and go on with what only waited for a person.
-
-        Only the first call of a process does anything.
-        """
-        if not self.cleared_up:
-            self.cleared_up = True
-            budgets.warm_up()
-            for run in await sync_to_async(take_over)():
-                self.room(run.conversation.pk).start(run)
-            await sync_to_async(services.close_interrupted)()
-            await sync_to_async(services.close_titles)()
-            await sync_to_async(services.close_drafts)()
-
-    def open(self) -> None:
-        """Look after turns from now on, also while nobody is there; needs a running loop."""
-        self.pulse.start()
-
-    async def close(self) -> None:
-        """End all that runs, and wait until it is stored; let nothing begin.
-
-        Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
-        What can't be stored is left to the next start to clear up.
-        """
-        self.closing = True
-        for room in self.rooms.values():
-            room.stir()
-        reason = _("The server was stopped. What was written until then is kept.")
-        for job in self.jobs:
-            job.leave(reason)
-        await self._until_ended(settings.SAFE_POINT)
-        self.stop_all()
-        await self._until_ended(STORING)
-        await ahead.drop_all(_("The server was stopped."))
-        await connections().close()
-        self.pulse.stop()
-        await close_clients()
-
-    def stop_all(self) -> None:
-        """Stop all that runs; while the server is being closed, that ends the wait for it."""
-        for job in self.jobs:
-            job.stop()
-
-    async def _until_ended(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await asyncio.gather(*(job.ended() for job in self.jobs))
-
-    def close_idle(self, room: Room) -> None:
-        """Forget a room in which nothing happens."""
-        if room.idle and self.rooms.get(room.conversation_id) is room:
-            del self.rooms[room.conversation_id]
-
-
-hub = Hub()

@@ -18,7 +18,7 @@ from chatapp import services, transcript
 from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.context.spending import has_budget
-from chatapp.live import protocol
+from chatapp.live import frames
 from chatapp.live.panel import Band, Notice, panel_of, read_panel, render_panel, words_written
 from chatapp.live.streamed_text import Streaming
 from chatapp.live.watchers import Watchers
@@ -75,7 +75,7 @@ class Scene:
         self._remove_streaming()
         if unsaved:
             self._unsaved.append(unsaved.render_unsaved())
-            self.watchers.send(protocol.article_upserted(*self._unsaved[-1]))
+            self.watchers.send(frames.article_upserted(*self._unsaved[-1]))
         await self._show_row()
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
@@ -101,7 +101,7 @@ class Scene:
             rows.append((self.streaming.id, self.streaming.render()))
         return [*rows, *self._unsaved]
 
-    async def panel(self) -> protocol.Frame:
+    async def panel(self) -> frames.Frame:
         """Return the panel's frame, from what the run knows, or else from the database."""
         if self._run and self._context:
             run = self._run
@@ -110,7 +110,7 @@ class Scene:
             return panel_of(run, self._context, self.band, self.notice, spending)
         return await reading(read_panel)(self.conversation_id, self.band, self.notice)
 
-    async def _panel_or_notice(self) -> protocol.Frame:
+    async def _panel_or_notice(self) -> frames.Frame:
         """Return the panel, without the context bar where that can't be shown."""
         try:
             return await self.panel()
@@ -136,7 +136,7 @@ class Scene:
         """Show the messages that wait; what is shown last is what was read last."""
         async with self._queue_in_hand:
             if self.watchers:
-                self.watchers.send(protocol.queue_changed(await self.queue()))
+                self.watchers.send(frames.queue_changed(await self.queue()))
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""
@@ -165,7 +165,7 @@ class Scene:
         if self.streaming is None:
             self.streaming = Streaming()
             if self.watchers:
-                article = protocol.article_upserted(self.streaming.id, self.streaming.render())
+                article = frames.article_upserted(self.streaming.id, self.streaming.render())
                 self.watchers.send(article)
             self._show_status(_("Writing…"))
             await self._end_wait()
@@ -219,7 +219,7 @@ class Scene:
         started = self._tools.get(event.id)
         if isinstance(started, events.ToolStarted):
             self._tools[event.id] = replace(started, output=event.output)
-            self.watchers.send(protocol.tool_progressed(self._row_seq, event.id, event.output))
+            self.watchers.send(frames.tool_progressed(self._row_seq, event.id, event.output))
 
     @show.register
     async def _(self, event: events.MessageAppended) -> None:
@@ -269,7 +269,7 @@ class Scene:
             self._show_status(_("Condensing context…"))
             await self._end_wait()
         self.band.tokens_written = event.tokens_written
-        self.watchers.send(protocol.condensing_progressed(words_written(self.band)))
+        self.watchers.send(frames.condensing_progressed(words_written(self.band)))
 
     @show.register
     async def _(self, event: events.SummaryStreamed) -> None:
@@ -279,7 +279,7 @@ class Scene:
         if begins:
             await self._show_panel()
         else:
-            self.watchers.send(protocol.draft_streamed(event.text))
+            self.watchers.send(frames.draft_streamed(event.text))
 
     @show.register
     async def _(self, event: events.ReviewAsked) -> None:
@@ -325,23 +325,23 @@ class Scene:
 
     def _remove_streaming(self) -> None:
         if self.streaming:
-            self.watchers.send(protocol.article_removed(self.streaming.id))
+            self.watchers.send(frames.article_removed(self.streaming.id))
             self.streaming = None
 
     async def _show_row(self) -> None:
         if self._row_seq and self.watchers:
-            self.watchers.send(protocol.article_upserted(*await self._row()))
+            self.watchers.send(frames.article_upserted(*await self._row()))
 
     async def _row(self) -> tuple[str, str]:
         return await reading(_render_row)(self.conversation_id, self._row_seq, dict(self._tools))
 
     def _show_status(self, text: str) -> None:
         self.status = text
-        self.watchers.send(protocol.status_changed(text, turn=self.turn, waits=self.waits))
+        self.watchers.send(frames.status_changed(text, turn=self.turn, waits=self.waits))
 
     async def _show_transcript(self) -> None:
         revision = await reading(transcript.revision)(self.conversation_id)
-        self.watchers.send(protocol.transcript_changed(revision))
+        self.watchers.send(frames.transcript_changed(revision))
 
     async def _show_panel(self) -> None:
         if self.watchers:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.template.loader import render_to_string
 
 from chatapp.agent import pace
-from chatapp.live import protocol
+from chatapp.live import frames
 from chatapp.rendering import MarkdownStream, StreamUpdate, render_markdown
 
 # A share of the pause: what comes once in each is sent when it comes, not a moment later.
@@ -47,12 +47,12 @@ class Streaming:
             self.due = max(now, self._began + ALMOST * pace.interval())
             self._began = now
 
-    def snapshot(self) -> protocol.Frame:
+    def snapshot(self) -> frames.Frame:
         """Return the whole text, for one who has nothing of it."""
         self._read()
         return self._frame(0)
 
-    def news(self) -> protocol.Frame:
+    def news(self) -> frames.Frame:
         """Return what is new for those who got all news before; it is not due any more."""
         self.due = None
         self._read()
@@ -61,7 +61,7 @@ class Streaming:
             frame, known = self._frame(self._sent), _Length()
         else:
             text = code.lines[known.characters :] + code.line
-            frame = protocol.code_streamed(self.id, index=self._sent, at=known.units, text=text)
+            frame = frames.code_streamed(self.id, index=self._sent, at=known.units, text=text)
         self._sent, self._lines = len(self._closed), known.grown_to(code.lines) if code else None
         return frame
 
@@ -81,9 +81,9 @@ class Streaming:
         self._pending.clear()
         self._closed.extend(self._latest.closed)
 
-    def _frame(self, since: int) -> protocol.Frame:
+    def _frame(self, since: int) -> frames.Frame:
         closed = self._closed[since:]
-        return protocol.text_streamed(self.id, index=since, closed=closed, open_=self._latest.open)
+        return frames.text_streamed(self.id, index=since, closed=closed, open_=self._latest.open)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from chatapp.context.runs import Run
 from chatapp.context.wishes import Wish
 from chatapp.live import protocol
 from chatapp.live.bringing import bring
+from chatapp.live.hub import hub
 from chatapp.live.ports import Front, Work
 from chatapp.live.presenter import Hearing
-from chatapp.live.rooms import Room, hub
+from chatapp.live.rooms import Room
 from chatapp.live.runs import check_condensing, read_run
 from chatapp.live.surroundings import describe_surroundings
 from chatapp.models import Conversation, store

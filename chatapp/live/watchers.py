@@ -10,8 +10,8 @@ import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from chatapp.live import fitting, protocol
-from chatapp.live.protocol import Place
+from chatapp.live import fitting, frames
+from chatapp.live.frames import Place
 
 # Frames a watcher may be behind before it is dropped; a fast reply makes some 20 a second.
 BACKLOG = 500
@@ -55,13 +55,13 @@ class Watchers:
         """Whether anybody watches or may soon come back: nothing need be rendered for nobody."""
         return self.present or self._clock() < self._awaited_until
 
-    def send(self, frame: protocol.Frame) -> None:
+    def send(self, frame: frames.Frame) -> None:
         """Hand a frame to every watcher; one that fell behind is dropped, and told so."""
         if not self:
             return
         for part in fitting.parts(frame):
             self.change += 1
-            text = protocol.encode({**part, "change": self.change})
+            text = frames.encode({**part, "change": self.change})
             self._keep(text)
             for queue in list(self._queues):
                 if queue.qsize() < BACKLOG:
@@ -86,7 +86,7 @@ class Watchers:
 
     async def watch(
         self,
-        snapshot: Callable[[Place], Awaitable[Sequence[protocol.Frame]]],
+        snapshot: Callable[[Place], Awaitable[Sequence[frames.Frame]]],
         since: Place | None = None,
     ) -> AsyncIterator[str]:
         """Yield what brings a page up to date that has everything up to ``since``, then all frames.
@@ -102,9 +102,9 @@ class Watchers:
             if missed is None:
                 for frame in await snapshot(here):
                     for part in fitting.parts(frame):
-                        yield protocol.encode(part)
+                        yield frames.encode(part)
             else:
-                yield protocol.encode(protocol.resumed(here))
+                yield frames.encode(frames.resumed(here))
                 for text in missed:
                     yield text
             while (sent := await queue.get()) is not None:

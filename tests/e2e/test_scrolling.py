@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chatapp.live import protocol
+from chatapp.live import frames
 from chatapp.live.streamed_text import Streaming
 from chatapp.rendering import render_markdown
 from chatapp.transcript import TextPart
@@ -93,7 +93,7 @@ def write(page: Page, line: Line) -> None:
     line.show(streaming.news())
     place = page.evaluate("scroller.scrollTop")
     stored = message(TextPart(html=render_markdown(ANSWER)))
-    line.show(protocol.article_removed(Streaming.id), stored)
+    line.show(frames.article_removed(Streaming.id), stored)
     page.locator("#message-900").wait_for(state="attached")
     page.locator("#streaming, [data-finished]").wait_for(state="detached")
     # Two frames, so that the last one was painted.

@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from chatapp import services, transcript
 from chatapp.live import protocol, turns
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.models import Condensation, Conversation, Message, Profile, Turn, store
 from tests.standin.server import Standin
 

@@ -19,7 +19,7 @@ from chatapp import services, staticfiles
 from chatapp.context import budgets
 from chatapp.environment import WILDCARD_HOSTS, folder_problem, only_server_in
 from chatapp.live import protocol
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.loops import install_fastest
 from chatapp.tools.shell import hide_environment
 

@@ -13,7 +13,7 @@ from django.db import connections
 from django.test import AsyncClient, Client
 
 from chatapp import services
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
 from tests.chatapp.api.test_sending import Sender, bearer, read
 from tests.chatapp.claude import converse

@@ -14,7 +14,7 @@ from chatapp import services
 from chatapp.context import budgets
 from chatapp.context.wishes import Scope
 from chatapp.live import protocol, turns
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind, store
 from tests.chatapp.claude import converse
 from tests.chatapp.live.witness import Witness

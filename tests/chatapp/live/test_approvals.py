@@ -17,7 +17,7 @@ from pytest_django import Settings
 import condense
 from chatapp import bootstrap, services, transcript
 from chatapp.context import toolboxes
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, store
 from chatapp.network.addresses import Guard
 from chatapp.transcript import MessageRow, ToolCard

@@ -15,7 +15,7 @@ from django.urls import reverse
 from chatapp import services
 from chatapp.context import ahead
 from chatapp.live import turns
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, store
 from tests.chatapp.claude import converse
 from tests.chatapp.exchange.lives import read, write

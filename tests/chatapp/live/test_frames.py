@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import bootstrap
-from chatapp.live import fitting, protocol
+from chatapp.live import fitting, frames
 from chatapp.models import Conversation, Message
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
@@ -26,29 +26,29 @@ OWL = "🦉"
 BLOCK = "<p>" + "word " * 20_000 + "</p>"
 
 
-def encoded(frame: protocol.Frame) -> list[dict[str, Any]]:
+def encoded(frame: frames.Frame) -> list[dict[str, Any]]:
     """Return what is sent for a frame, none of it too large."""
-    texts = [protocol.encode(part) for part in fitting.parts(frame)]
+    texts = [frames.encode(part) for part in fitting.parts(frame)]
     assert all(len(text.encode()) <= fitting.LARGEST_FRAME for text in texts)
     return [json.loads(text) for text in texts]
 
 
 def test_a_frame_that_fits_is_sent_as_it_is() -> None:
     """As nearly all do."""
-    frame = protocol.article_upserted("message-1", "x" * 800_000)
+    frame = frames.article_upserted("message-1", "x" * 800_000)
     assert encoded(frame) == [frame]
 
 
 @pytest.mark.parametrize("letter", ["x", '"', OWL, "\u0001"])
 def test_a_stored_row_that_does_not_fit_is_fetched(letter: str) -> None:
     """Bytes count, not characters."""
-    frame = protocol.article_upserted("message-1", letter * 1_000_000)
+    frame = frames.article_upserted("message-1", letter * 1_000_000)
     assert encoded(frame) == [{"type": "transcript.changed", "revision": None}]
 
 
 def test_a_row_that_is_stored_nowhere_goes_whatever_its_size() -> None:
     """The words of an answer that could not be saved."""
-    frame = protocol.article_upserted("unsaved-1", "x" * 1_000_000)
+    frame = frames.article_upserted("unsaved-1", "x" * 1_000_000)
     assert [*fitting.parts(frame)] == [frame]
 
 
@@ -56,7 +56,7 @@ def test_a_row_that_is_stored_nowhere_goes_whatever_its_size() -> None:
 def test_streamed_blocks_that_do_not_fit_come_in_several_frames(letter: str) -> None:
     """Each goes on where the one before ended; what is open comes last."""
     blocks = [f"<p>{number} {letter * 100_000}</p>" for number in range(40)]
-    parts = encoded(protocol.text_streamed("streaming", index=7, closed=blocks, open_="<p>z</p>"))
+    parts = encoded(frames.text_streamed("streaming", index=7, closed=blocks, open_="<p>z</p>"))
     shown = [""] * 7
     for part in parts:
         assert part["index"] == len(shown)
@@ -69,7 +69,7 @@ def test_a_block_that_does_not_fit_alone_keeps_its_place() -> None:
     """It comes with the finished row; the blocks after it stay where they are."""
     blocks = ["<p>a</p>", "x" * 2_000_000, "<p>b</p>"]
     [part] = encoded(
-        protocol.text_streamed("streaming", index=0, closed=blocks, open_="y" * 2_000_000)
+        frames.text_streamed("streaming", index=0, closed=blocks, open_="y" * 2_000_000)
     )
     assert part["closed"] == ["<p>a</p>", "<p>…</p>", "<p>b</p>"]
     assert part["open"] == "<p>…</p>"
@@ -77,10 +77,10 @@ def test_a_block_that_does_not_fit_alone_keeps_its_place() -> None:
 
 def test_a_snapshot_that_does_not_fit_has_the_page_fetch_its_rows() -> None:
     """The rest of it arrives."""
-    panel = protocol.panel(bar="", due="", condensing="", written="", notice="", now=1.0)
+    panel = frames.panel(bar="", due="", condensing="", written="", notice="", now=1.0)
     [part] = encoded(
-        protocol.snapshot(
-            protocol.Place("a", 1),
+        frames.snapshot(
+            frames.Place("a", 1),
             revision=3,
             turn="b",
             status="Writing…",

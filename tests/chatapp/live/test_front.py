@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.live import protocol, turns
+from chatapp.live import frames, turns
 from chatapp.models import Conversation
 from tests.chatapp.sockets import open_page
 
@@ -21,13 +21,13 @@ class Elsewhere:
     closing = True
 
     async def watch(
-        self, conversation_id: uuid.UUID, since: protocol.Place | None
+        self, conversation_id: uuid.UUID, since: frames.Place | None
     ) -> AsyncIterator[str]:
         return self._frames()
 
     async def _frames(self) -> AsyncIterator[str]:
-        yield protocol.encode({"type": "snapshot"})
-        yield protocol.encode(protocol.transcript_changed(3))
+        yield frames.encode({"type": "snapshot"})
+        yield frames.encode(frames.transcript_changed(3))
         await asyncio.Event().wait()
 
     def newest(self, conversation_id: uuid.UUID) -> int:

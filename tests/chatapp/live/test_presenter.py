@@ -11,9 +11,10 @@ from django.template import Template
 from django.test.signals import template_rendered
 
 from chatapp.agent import events
-from chatapp.live import protocol
+from chatapp.live import frames
+from chatapp.live.hub import hub
 from chatapp.live.presenter import LiveView
-from chatapp.live.rooms import Room, hub
+from chatapp.live.rooms import Room
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from tests.chatapp.live.heard import Heard
@@ -33,7 +34,7 @@ class Failing(Heard):
         self.failed = asyncio.Event()
 
     @override
-    def send(self, frame: protocol.Frame) -> None:
+    def send(self, frame: frames.Frame) -> None:
         if frame["type"] == self.type and not self.failed.is_set():
             self.failed.set()
             raise IndexError("a defect")
@@ -80,7 +81,7 @@ class Unshowable(LiveView):
     """A view whose snapshot fails, as with a locked database."""
 
     @override
-    async def snapshot(self, place: protocol.Place) -> list[protocol.Frame]:
+    async def snapshot(self, place: frames.Place) -> list[frames.Frame]:
         raise OperationalError("database is locked")
 
 
@@ -88,7 +89,7 @@ async def test_a_snapshot_that_fails_closes_the_socket(
     conversation: Conversation, alice: User
 ) -> None:
     """The page comes back for another, instead of waiting for ever."""
-    room = Room(conversation.pk)
+    room = Room(conversation.pk, hub)
     room.view = Unshowable(conversation.pk, room.watchers)
     hub.rooms[conversation.pk] = room
     socket = connect(conversation, alice)
@@ -116,5 +117,5 @@ async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> Non
     view.publish(events.StreamDiscarded())
     await view.end("Done.", None)
     assert rendered == []
-    await view.snapshot(protocol.Place("a", 0))
+    await view.snapshot(frames.Place("a", 0))
     assert "chat/_context_bar.html" in rendered

@@ -16,9 +16,9 @@ from chatapp.context import sizes
 from chatapp.context.journal import StoredJournal
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
+from chatapp.live.hub import hub
 from chatapp.live.ports import Announcer
 from chatapp.live.pulse import Pulse
-from chatapp.live.rooms import hub
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse

@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.models import Conversation, store
 from chatapp.models.reading import reading
 from tests.chatapp.conftest import Say

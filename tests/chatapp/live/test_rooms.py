@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from chatapp import services
-from chatapp.live.rooms import Hub
+from chatapp.live.hub import Hub
 
 
 async def test_nothing_begins_while_the_server_stops() -> None:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from chatapp import consumers, services
 from chatapp.live import protocol, turns
-from chatapp.live.rooms import hub
+from chatapp.live.hub import hub
 from chatapp.models import Conversation, Message, Profile, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, Page, open_page

@@ -15,7 +15,8 @@ from django.urls import reverse
 from chatapp import services
 from chatapp.context import saving
 from chatapp.live import turns
-from chatapp.live.rooms import Room, hub
+from chatapp.live.hub import hub
+from chatapp.live.rooms import Room
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, open_page

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chatapp.live import fitting, protocol
+from chatapp.live import fitting, frames
 from chatapp.live.streamed_text import Streaming
 from tests.chatapp.rendering.test_streaming import pieces
 
@@ -97,7 +97,7 @@ def test_a_long_code_block_is_sent_about_once() -> None:
     for start in range(0, len(LONG_CODE), 20):
         streaming.feed(LONG_CODE[start : start + 20])
         frame = streaming.news()
-        sent += sum(len(protocol.encode(part)) for part in fitting.parts(frame))
+        sent += sum(len(frames.encode(part)) for part in fitting.parts(frame))
         if frame["type"] == "text.streamed":
             page.show(frame)
     assert sent < 10 * len(LONG_CODE)

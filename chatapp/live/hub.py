@@ -1,0 +1,136 @@
+"""All rooms of this process: opened when somebody comes, ended in order when the server stops."""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncIterator
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from chatapp import services
+from chatapp.context import ahead, budgets
+from chatapp.live import frames
+from chatapp.live.jobs import Tasks
+from chatapp.live.ports import Runner, Work
+from chatapp.live.pulse import Pulse
+from chatapp.live.rooms import Room
+from chatapp.live.runs import take_over
+from chatapp.providers.clients import close_clients
+from chatapp.tools.mcp.pool import pool as connections
+
+# Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
+STORING = 20
+
+
+class Hub:
+    """All rooms of this process."""
+
+    def __init__(self) -> None:
+        """Know no room yet."""
+        self.rooms: dict[uuid.UUID, Room] = {}
+        self.runner: Runner = Tasks()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.cleared_up = False
+        self.closing = False
+        self.pulse = Pulse(self._turns, lost=self._stop_turn, closed=self._show_change)
+
+    @property
+    def jobs(self) -> list[Work]:
+        """What runs."""
+        return [room.job for room in self.rooms.values() if room.job]
+
+    def _turns(self) -> list[uuid.UUID]:
+        return [job.run.turn.pk for job in self.jobs]
+
+    def _stop_turn(self, turn_id: uuid.UUID) -> None:
+        for job in self.jobs:
+            if job.run.turn.pk == turn_id:
+                job.stop()
+
+    def _show_change(self, conversation_id: uuid.UUID) -> None:
+        if room := self.rooms.get(conversation_id):
+            room.show_change()
+
+    def room(self, conversation_id: uuid.UUID) -> Room:
+        """Return the conversation's room, opened when it is not."""
+        self.loop = asyncio.get_running_loop()
+        return self.rooms.setdefault(conversation_id, Room(conversation_id, self))
+
+    async def watch(
+        self, conversation_id: uuid.UUID, since: frames.Place | None
+    ) -> AsyncIterator[str]:
+        """Return the frames that a page lacks which has everything up to ``since``, then all."""
+        await self.clear_up()
+        return self.room(conversation_id).watch(since)
+
+    def newest(self, conversation_id: uuid.UUID) -> int:
+        """Return the number of the last change that pages of a conversation were told of."""
+        return self.room(conversation_id).watchers.change
+
+    async def enter(self, conversation_id: uuid.UUID) -> Room:
+        """Return the conversation's room, where something is to begin.
+
+        Raises services.Refused while the server stops.
+        """
+        if self.closing:
+            raise services.Refused(_("The server is being stopped. Send it again in a moment."))
+        await self.clear_up()
+        return self.room(conversation_id)
+
+    async def clear_up(self) -> None:
+        """End what a crash left behind, and go on with what only waited for a person.
+
+        Only the first call of a process does anything.
+        """
+        if not self.cleared_up:
+            self.cleared_up = True
+            budgets.warm_up()
+            for run in await sync_to_async(take_over)():
+                self.room(run.conversation.pk).start(run)
+            await sync_to_async(services.close_interrupted)()
+            await sync_to_async(services.close_titles)()
+            await sync_to_async(services.close_drafts)()
+
+    def open(self) -> None:
+        """Look after turns from now on, also while nobody is there; needs a running loop."""
+        self.pulse.start()
+
+    async def close(self) -> None:
+        """End all that runs, and wait until it is stored; let nothing begin.
+
+        Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
+        What can't be stored is left to the next start to clear up.
+        """
+        self.closing = True
+        for room in self.rooms.values():
+            room.stir()
+        reason = _("The server was stopped. What was written until then is kept.")
+        for job in self.jobs:
+            job.leave(reason)
+        await self._until_ended(settings.SAFE_POINT)
+        self.stop_all()
+        await self._until_ended(STORING)
+        await ahead.drop_all(_("The server was stopped."))
+        await connections().close()
+        self.pulse.stop()
+        await close_clients()
+
+    def stop_all(self) -> None:
+        """Stop all that runs; while the server is being closed, that ends the wait for it."""
+        for job in self.jobs:
+            job.stop()
+
+    async def _until_ended(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(job.ended() for job in self.jobs))
+
+    def close_idle(self, room: Room) -> None:
+        """Forget a room in which nothing happens."""
+        if room.idle and self.rooms.get(room.conversation_id) is room:
+            del self.rooms[room.conversation_id]
+
+
+hub = Hub()
