@@ -57,7 +57,7 @@ def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
 def stands_for(block: condense.Block) -> str:
     """Return whether a block is a RULE or a QUOTE that was pinned, "" where it is neither."""
     kind = condense.beside_of(block).get("kind")
-    return str(kind) if kind in {RULE, QUOTE} else ""
+    return str(kind) if kind in (RULE, QUOTE) else ""
 
 
 def stands_alone(message: condense.Message) -> bool:

@@ -24,6 +24,7 @@ from chatapp.models import (
     Source,
     ToolRun,
     Turn,
+    hiding,
 )
 from tests.chatapp.context.test_receipts import finding
 from tests.chatapp.models.test_store import Twin
@@ -129,6 +130,12 @@ class Life(Twin):
         if last := made.order_by("-started_at").first():
             with suppress(services.Refused):
                 services.undo_condensation(condensation=last)
+
+    def redo(self, place: int) -> None:
+        """Take an undo back in what is stored: the memory of this life does not have all undos."""
+        made = Message.objects.filter(conversation=self.conversation).made_by_engine()
+        if there := [*made.filter(undone=True, rewind_parent=None).order_by("seq")]:
+            hiding.redo_reduction(there[-1 - place % len(there)])
 
     def fork(self, _place: int) -> None:
         """Go on in a copy: both sides are on record."""
