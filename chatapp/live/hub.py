@@ -90,8 +90,7 @@ class Hub:
             for run in await sync_to_async(take_over)():
                 self.room(run.conversation.pk).start(run)
             await sync_to_async(services.close_interrupted)()
-            await sync_to_async(services.close_titles)()
-            await sync_to_async(services.close_drafts)()
+            await sync_to_async(services.close_left)()
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""

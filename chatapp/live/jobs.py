@@ -1,6 +1,7 @@
 """Runs turns as tasks of this process, from their start to their end."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -86,7 +87,9 @@ class Job:
             parts.leave()
         if not self.run.turn.condenses:
             await parts.loop.run()
-            await parts.keeper.draft_ahead()
+            with contextlib.suppress(asyncio.CancelledError):
+                # All is answered: a stop comes too late for the turn.
+                await parts.keeper.draft_ahead()
             return None
         made = await parts.keeper.condense_now(self.run.scope)
         if made is None or made.kind != "cleared" or self.run.scope:

@@ -78,7 +78,7 @@ from chatapp.services.history import (
     undo_condensation,
     undo_rewind,
 )
-from chatapp.services.leftovers import close_drafts, close_titles, has_unfinished
+from chatapp.services.leftovers import close_left, has_unfinished
 from chatapp.services.pins import (
     LONGEST_RULE,
     pin_message,
@@ -140,9 +140,8 @@ __all__ = [
     "check_message",
     "choose_workspace",
     "clean_name",
-    "close_drafts",
     "close_interrupted",
-    "close_titles",
+    "close_left",
     "continue_turn",
     "create_api_token",
     "create_sign_in_token",

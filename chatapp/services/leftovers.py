@@ -52,7 +52,13 @@ def close_what_is_open(turn: Turn, reason: str) -> None:
         )
 
 
-def close_titles() -> None:
+def close_left() -> None:
+    """Close what a process has left beside its turns: calls for titles, and drafts."""
+    _close_titles()
+    _close_drafts()
+
+
+def _close_titles() -> None:
     """Close the calls for titles, and for what was only tried, that a process has left.
 
     What was tried is part of no turn and no draft, and nobody knows what it cost.
@@ -67,7 +73,7 @@ def close_titles() -> None:
         _account(call, profile, "", error=stopped)
 
 
-def close_drafts() -> None:
+def _close_drafts() -> None:
     """Close the drafts that a process has left: nobody can use them any more."""
     reason = _("The server stopped meanwhile.")
     status, left = ModelCall.Status.RUNNING, Condensation.objects.filter(turn=None)

@@ -99,7 +99,7 @@ class Command(BaseCommand):
         try:
             migrate_if_needed()
             services.close_interrupted()
-            services.close_titles()
+            services.close_left()
             budgets.warm_up()
             # It needs the loop, which runs only after this.
             asyncio.get_event_loop().call_soon(hub.open)

@@ -279,7 +279,7 @@ async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
     """Nobody can use it any more, whether or not it was written."""
     async with begin() as drafting:
         await drafting.finish()
-        await sync_to_async(services.close_drafts)()
+        await sync_to_async(services.close_left)()
         await drafting.ask()
         drafting.standin.then(Reply(SUMMARY))
         await drafting.ask()

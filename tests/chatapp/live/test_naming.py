@@ -135,7 +135,7 @@ def test_a_call_that_a_process_left_is_closed_with_the_next_start(
         ModelCall.objects.create(
             conversation=conversation, purpose="title", turn=made_in, tokens_estimated=1_000
         )
-    services.close_titles()
+    services.close_left()
     calls = ModelCall.objects.all()
     assert {call.status for call in calls} == {ModelCall.Status.INTERRUPTED}
     cost = profile.cost_of(condense.Usage(input=1_000))

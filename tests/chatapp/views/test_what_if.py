@@ -200,7 +200,7 @@ def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> Non
         profile_name="x",
         model="x",
     )
-    services.close_titles()
+    services.close_left()
     call = ModelCall.objects.get()
     assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, None)
 
