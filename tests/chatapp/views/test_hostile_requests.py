@@ -1,5 +1,6 @@
 """Every address, asked with what no browser sends: the answer is never an error of the server."""
 
+import re
 import uuid
 
 import pytest
@@ -85,6 +86,9 @@ BODIES = {
     "6 MB": ("application/x-www-form-urlencoded", b"prompt=" + b"x" * 6_000_000),
 }
 ADDRESSES = sorted(name for name in get_resolver().reverse_dict if isinstance(name, str))
+# What is there for everybody, and what names something by its number.
+FOR_ALL = {"/sign-in/", "/healthz", "/readyz"}
+NUMBERED = re.compile(r"/\d+/")
 # They would take away what the other addresses are about.
 LAST = {"delete", "delete_profile", "sign_out"}
 
@@ -196,3 +200,26 @@ def test_no_body_is_an_error_of_the_server(
 def test_no_address_is_an_error_of_the_server(place: str, outsider: Client) -> None:
     """It is not found, or leads on."""
     assert outsider.get(place).status_code < 500
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_strangers_get_nothing(
+    method: str, places: list[str], bob: User, conversation: Conversation
+) -> None:
+    """Somebody who is not signed in is asked to be, whoever else is finds nothing of Alice's."""
+    Conversation.objects.filter(pk=conversation.pk).update(title="What Alice asked")
+    nobody, other = Client(), Client()
+    for place in places:
+        answer = nobody.generic(method, place)
+        is_sent_on = answer.status_code == 302 and answer["Location"].startswith("/sign-in/")
+        refused = is_sent_on or answer.status_code in {401, 403, 404, 405}
+        assert refused or place in FOR_ALL, f"{place}: {answer.status_code}"
+    for place in places:
+        other.force_login(bob)
+        answer = other.generic(method, place)
+        is_hers = str(conversation.pk) in place or NUMBERED.search(place)
+        assert not is_hers or answer.status_code in {404, 405}, f"{place}: {answer.status_code}"
+        assert b"What Alice asked" not in b"".join(answer)
+    conversation.refresh_from_db()
+    assert (conversation.title, conversation.deleted_at) == ("What Alice asked", None)
+    assert conversation.profile is not None
