@@ -157,7 +157,7 @@ def measure_condensing(conversation: Conversation, profile: Profile) -> Iterator
             lambda: runner.run(condenser.fit(situation)), bare, times=3, after=log.undo
         )
     work = f"condense {LONGEST:,} messages, without the model"
-    yield Row(work, here, "ms", 6, UPDATE, least)
+    yield Row(work, here, "ms", 9, UPDATE, least)
 
     def read() -> None:
         for content in _select(conversation, hidden=False):

@@ -37,7 +37,7 @@ def measure_turns() -> Iterator[Row]:
             here = asyncio.run(_stream(server, SHORT, AT_ONCE)).cpu
         least = json.loads(printed("tests.bench.bare", url, str(AT_ONCE), SHORT))
     bare = least["cpu"] * SHORT_WORDS / 1_000
-    yield Row(f"one short turn, of {AT_ONCE} at once", here, "ms", 18, BARE, bare)
+    yield Row(f"one short turn, of {AT_ONCE} at once", here, "ms", 24, BARE, bare)
     with model() as url, _serving(url, DATA_DIR=str(settings.DATA_DIR)) as server:
         few, lots = asyncio.run(_talk(server, *map(_stored, (SEEN, LONGEST))))
     work_ = f"one short turn after {LONGEST:,}, {SEEN} of them visible"
