@@ -14,7 +14,8 @@ from django.utils import timezone
 
 import condense
 from chatapp.exchange.pieces import Unusable
-from chatapp.models import chain, fields
+from chatapp.models import fields
+from chatapp.models.audit import column_to_json
 
 type Column = "models.Field[Any, Any]"
 
@@ -43,20 +44,6 @@ _KINDS = {
 }
 
 
-def write(value: Any) -> Any:
-    """Return a column's value as JSON."""
-    match value:
-        case datetime():
-            return chain.moment(value)
-        case Decimal():
-            return format(round(value, fields.USD_PLACES).normalize(), "f")
-        case uuid.UUID():
-            return str(value)
-        case condense.Receipt():
-            return value.to_json()
-    return value
-
-
 def empty(column: Column) -> Any:
     """Return what a column holds where the file says nothing of it."""
     if column.null:
@@ -69,7 +56,7 @@ def empty(column: Column) -> Any:
         case "DateTimeField":
             return timezone.now()
         case "JSONField":
-            return write(column.get_default())
+            return column_to_json(column.get_default())
     return 0
 
 

@@ -9,6 +9,7 @@ from chatapp.exchange import columns
 from chatapp.exchange.requests import write_requests
 from chatapp.exchange.tables import FORMAT, MESSAGES, TABLES, Table, renamed
 from chatapp.models import Conversation, Source
+from chatapp.models.audit import column_to_json
 from chatapp.providers import wire
 from chatapp.upkeep import audit
 
@@ -27,11 +28,11 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
     names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES].items()}
     head = {
         "format": FORMAT,
-        "exported_at": columns.write(timezone.now()),
+        "exported_at": column_to_json(timezone.now()),
         "conversation": {
             "id": str(conversation.pk),
             "title": conversation.title,
-            "created_at": columns.write(conversation.created_at),
+            "created_at": column_to_json(conversation.created_at),
             "system_prompt": conversation.system_prompt,
         },
     }
@@ -68,7 +69,7 @@ def _item(table: Table, row: Mapping[str, Any], numbers: Numbers) -> dict[str, A
     """Return a row as it is written: without what is empty, and with numbers for keys."""
     told = {} if table.section == MESSAGES else {"number": numbers[table.section][row["pk"]]}
     for name, column in table.columns.items():
-        value = columns.write(row[name])
+        value = column_to_json(row[name])
         if value != columns.empty(column):
             told[name] = value
     for name, section in table.references.items():

@@ -169,11 +169,11 @@ class Recorded(models.Model):
 
     def facts(self) -> dict[str, Any]:
         """Return what is told in plain."""
-        return {name: _plain(getattr(self, name)) for name in self.FACTS}
+        return {name: column_to_json(getattr(self, name)) for name in self.FACTS}
 
     def contents(self) -> dict[str, Any]:
         """Return what is told by a digest."""
-        return {name: _plain(getattr(self, name)) for name in self.CONTENTS}
+        return {name: column_to_json(getattr(self, name)) for name in self.CONTENTS}
 
     def enter(self) -> None:
         """Append an entry that tells of the record as it is now."""
@@ -185,7 +185,7 @@ class Recorded(models.Model):
         )
 
 
-def _plain(value: Any) -> Any:
+def column_to_json(value: Any) -> Any:
     """Return a column as JSON, whether it comes from the database or is on its way there."""
     match value:
         case datetime():
