@@ -39,6 +39,7 @@ def test_what_waits_is_edited_removed_and_sent_by_itself(
     edit.press("Enter")
     expect(waiting(chat).get_by_role("status")).to_contain_text("There is no command /nosuch.")
     edit.press("Enter")
+    expect(edit).to_have_count(0)
     expect(waiting(chat)).to_contain_text("/nosuch")
     chat.box.press("ArrowUp")
     edit.fill("I am Grace.")
