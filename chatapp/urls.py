@@ -95,6 +95,7 @@ one_condensation = [
     path("compare/", condensations.compare_condensation, name="compare"),
     path("put-back/", condensations.put_back, name="put_back"),
     path("undo/", condensations.undo_condensation, name="undo_condensation"),
+    path("undo/preview/", condensations.preview_undo, name="undo_preview"),
     path("redo/", condensations.redo_condensation, name="redo_condensation"),
     path("rewind/", condensations.rewind_condensation, name="rewind_condensation"),
 ]

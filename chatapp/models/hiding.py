@@ -136,6 +136,22 @@ def named_by(names: Sequence[Message]) -> Q:
     return Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated)
 
 
+def hiders_of(message: Message) -> list[Message]:
+    """Return the summaries and markers in force that hide a message, and those that hide these."""
+    in_force = Message.objects.in_force().filter(conversation=message.conversation_id)
+    found, behind = list[Message](), [message]
+    while behind := [*in_force.filter(_named_in(behind))]:
+        found += behind
+    return found
+
+
+def _named_in(rows: Sequence[Message]) -> Q:
+    """Return the condition that one of these messages names a summary or marker."""
+    condensed = {row.condense_parent for row in rows}
+    truncated = {row.truncation_parent for row in rows}
+    return Q(condense_id__in=condensed) | Q(truncation_id__in=truncated)
+
+
 def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind:
     """Hide message ``to_seq`` and all written since; what was condensed since is back.
 

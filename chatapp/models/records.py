@@ -41,6 +41,15 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
             return self.newest_first()
         return self.annotate(rank=rank_by(name)).order_by("-rank", "-started_at", "-pk")
 
+    def undone(self) -> Self:
+        """Return what was undone, and not taken along by a rewind since."""
+        return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)
+
+    def undone_with(self, attempt: "Condensation") -> Self:
+        """Return what was undone at the same moment, the oldest first."""
+        undone = self.undone().filter(conversation=attempt.conversation_id)
+        return undone.filter(undone_at=attempt.undone_at).order_by("message__seq")
+
     def brief(self) -> Self:
         """Leave out the long texts of the record, which a list does not show."""
         return self.defer("prompt", "summary", "analysis", "details", "folded")

@@ -18,6 +18,7 @@
 ``shelves``        pinning, folders and the archive
 ``workspaces``     the folders that a user's conversations may read
 ``history``        going back: rewind, undo, and what a rewind would hide
+``condensations``  undo and redo of one, and a fact of it told again
 ``locks``          what all that changes a context begins with
 ``pins``           what the model keeps word for word
 ``what_if``        settings that were tried, put in force
@@ -54,6 +55,14 @@ from chatapp.services.commands import (
     own_commands,
     saved_commands,
 )
+from chatapp.services.condensations import (
+    Undo,
+    list_hidden,
+    preview_undo,
+    put_back,
+    redo_condensation,
+    undo_condensation,
+)
 from chatapp.services.conversations import (
     check_message,
     decide,
@@ -69,13 +78,9 @@ from chatapp.services.forks import fork_conversation
 from chatapp.services.history import (
     Preview,
     files_to_bring_back,
-    list_hidden,
     preview_rewind,
-    put_back,
-    redo_condensation,
     rewind_conversation,
     switch_version,
-    undo_condensation,
     undo_rewind,
 )
 from chatapp.services.leftovers import close_left, has_unfinished
@@ -129,6 +134,7 @@ __all__ = [
     "Preview",
     "Refused",
     "Unclear",
+    "Undo",
     "add_local_profile",
     "answer_question",
     "answer_review",
@@ -183,6 +189,7 @@ __all__ = [
     "preferences_of",
     "prepare_owner",
     "preview_rewind",
+    "preview_undo",
     "put_back",
     "queue_message",
     "redeem_sign_in_token",

@@ -2,7 +2,9 @@
 
 import functools
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import condense
 from chatapp.agent.beside import attached
@@ -91,6 +93,12 @@ class Builder:
     def first_fold(self) -> uuid.UUID | None:
         """The first condensation of the conversation, undone or not."""
         return queries.folds.first(conversation=self.conversation.pk)
+
+    @functools.cached_property
+    def undone_at_once(self) -> Counter[datetime | None]:
+        """How many condensations were undone at each moment, of those that can be redone."""
+        undone = Condensation.objects.undone().filter(conversation=self.conversation)
+        return Counter(undone.values_list("undone_at", flat=True))
 
     def rows(self, upper: Cursor | None, *, is_first: bool) -> list[Row]:
         """Return all rows of the page, what one rewind set aside folded into one row."""
@@ -208,7 +216,9 @@ class Builder:
         if attempt is None:
             # A summary without a record, as imports have them, is shown as the message it is.
             return self.message_row(message)
-        undoable = attempt.status == Condensation.Status.SUCCEEDED and not message.hidden
+        in_force = attempt.status == Condensation.Status.SUCCEEDED and message.rewind_parent is None
+        redoable = attempt.status == Condensation.Status.UNDONE and message.rewind_parent is None
+        undoable = in_force and not message.hidden
         return CondensationRow(
             id=f"condensation-{attempt.pk}",
             seq=message.seq,
@@ -226,7 +236,9 @@ class Builder:
             slim=attempt.status == Condensation.Status.UNDONE or attempt.kind == _CLEARED,
             undoable=undoable,
             rewritable=undoable and attempt.kind == Condensation.Kind.CONDENSED,
-            redoable=attempt.status == Condensation.Status.UNDONE and message.rewind_parent is None,
+            undoable_below=in_force and message.hidden,
+            redoable=redoable,
+            redone_with=self.undone_at_once[attempt.undone_at] - 1 if redoable else 0,
             hidden_by=self.hiders.of(message),
             nudges=undoable and attempt.pk == self.first_fold,
         )

@@ -230,6 +230,8 @@ class CondensationRow:
 
     ``words`` names its kind, ``hidden_text`` says how much it hid and ``trigger_text`` what asked
     for it; ``saved_percent`` is the share of tokens saved (0-100);
+    ``undoable_below`` is what later condensations stand on; ``redone_with`` counts what was undone
+    at the same time;
     ``facts`` is its receipt, and ``facts_kept`` says in words how many facts were kept; ``folded``
     is what became of the files that were read. What hides no messages is one ``slim`` line. A
     conversation's first one ``nudges`` to look into it.
@@ -246,7 +248,9 @@ class CondensationRow:
     trigger_text: str
     saved_percent: int | None
     undoable: bool
+    undoable_below: bool = False
     redoable: bool = False
+    redone_with: int = 0
     rewritable: bool = False
     slim: bool = False
     facts: Sequence["FactGroup"] = ()

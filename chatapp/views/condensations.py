@@ -120,11 +120,24 @@ def compare_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID)
 @require_POST
 @signed_in
 def undo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
-    """Show the model again what the condensation hid."""
+    """Show the model again what the condensation hid, and as many ``later`` ones as stand on it."""
     conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
-    services.undo_condensation(condensation=attempt)
+    later = read_number(request.POST.get("later", "")) or 0
+    services.undo_condensation(condensation=attempt, later=later)
     return announce(request, conversation)
+
+
+@require_GET
+@signed_in
+def preview_undo(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
+    """Say in advance what undoing a condensation and those that stand on it comes to."""
+    conversation = resting_conversation(request, pk)
+    attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
+    with services.saving():
+        undo = services.preview_undo(condensation=attempt)
+    context = {"conversation": conversation, "attempt": attempt, "undo": undo}
+    return render(request, "chat/_undo_dialog.html", context)
 
 
 @require_POST

@@ -34,6 +34,7 @@ STEPS: dict[str, tuple[st.SearchStrategy[object], ...]] = {
     "fork": (PLACES,),
     "shrink": (st.sampled_from(RUNGS), st.booleans()),
     "undo_condensation": (),
+    "undo_below": (PLACES,),
     "redo_condensation": (),
     "rewind": (PLACES,),
     "undo_rewind": (),
@@ -143,6 +144,13 @@ class Somebody:
         made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
         if (last := made.order_by("-started_at").first()) is not None:
             services.undo_condensation(condensation=last)
+
+    def undo_below(self, place: int) -> None:
+        made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
+        if there := list(made.order_by("started_at")):
+            chosen = there[place % len(there)]
+            later = services.preview_undo(condensation=chosen).later
+            services.undo_condensation(condensation=chosen, later=later)
 
     def redo_condensation(self) -> None:
         undone = Condensation.objects.filter(conversation=self.conversation, status="undone")

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chatapp import services
-from chatapp.models import Condensation, Conversation, store
+from chatapp.models import Condensation, Conversation, Message, store
 from tests.chatapp.audited import condense_on_record, entries, problems, talk
 
 HTMX = {"HX-Request": "true"}
@@ -116,4 +116,92 @@ def test_nobody_else_redoes_anything(bob: User, first: Condensation, browser: Cl
     press(browser, first, "undo")
     stranger = Client()
     stranger.force_login(bob)
-    assert press(stranger, first, "redo")[0] == 404
+    assert press(stranger, first, "redo")[0] == preview(stranger, first)[0] == 404
+
+
+@pytest.fixture
+def stacked(conversation: Conversation, first: Condensation) -> list[Condensation]:
+    """Three condensations, each standing on the one before it."""
+    made = [first]
+    for word in ("West?", "Where am I?"):
+        made.append(condense_on_record(conversation))
+        talk(conversation, word, "There.")
+    return made
+
+
+def preview(browser: Client, attempt: Condensation) -> tuple[int, str]:
+    """Ask what undoing it with all that stands on it comes to."""
+    address = reverse("undo_preview", args=[attempt.conversation_id, attempt.pk])
+    answer = browser.get(address, headers=HTMX)
+    return answer.status_code, answer.text
+
+
+def undo_all(browser: Client, attempt: Condensation, later: int) -> tuple[int, str]:
+    """Confirm that it is undone with so many later ones."""
+    address = reverse("undo_condensation", args=[attempt.conversation_id, attempt.pk])
+    answer = browser.post(address, {"later": later}, headers=HTMX)
+    return answer.status_code, answer.text
+
+
+def test_one_that_later_ones_stand_on_is_undone_with_them_and_redone_at_once(
+    browser: Client, conversation: Conversation, stacked: list[Condensation]
+) -> None:
+    """The numbers are said before; asking has changed nothing; each is on the chain."""
+    first, second, _third = stacked
+    before, page = visible(conversation), reverse("chat", args=[conversation.pk])
+    assert reverse("undo_preview", args=[conversation.pk, first.pk]) in browser.get(page).text
+    status, said = preview(browser, first)
+    assert (status, "the 2 later condensations" in said, "tokens, where" in said) == (
+        200,
+        True,
+        True,
+    )
+    assert 'name="later" value="2"' in said
+    assert visible(conversation) == before
+    assert {undo_all(browser, first, 2) for _twice in range(2)} == {(204, "")}
+    assert visible(conversation) == [1, 2, 3, 4, 6, 7, 9, 10, 12, 13]
+    told = [json.loads(entry.payload) for entry in entries(conversation)][-3:]
+    assert [one["about"] for one in told] == [one.audited_as for one in reversed(stacked)]
+    assert {one["facts"]["status"] for one in told} == {"undone"}
+    assert "Redo this and 2 undone with it" in browser.get(page).text
+    assert {press(browser, second, "redo") for _twice in range(2)} == {(204, "")}
+    assert visible(conversation) == before
+    assert {one.status for one in Condensation.objects.all()} == {"succeeded"}
+    assert problems(conversation) == []
+
+
+def test_no_more_is_undone_than_was_confirmed(
+    browser: Client, conversation: Conversation, stacked: list[Condensation]
+) -> None:
+    """One that came since the question was asked is not taken along unasked."""
+    condense_on_record(conversation)
+    before = visible(conversation)
+    status, said = undo_all(browser, stacked[0], 2)
+    assert (status, "Reload" in said) == (422, True)
+    assert visible(conversation) == before
+
+
+def test_what_would_not_fit_even_then_is_refused_with_the_numbers(
+    browser: Client, conversation: Conversation, stacked: list[Condensation]
+) -> None:
+    """Before the question is asked, and when it is answered; the later ones stay as well."""
+    Message.objects.filter(conversation=conversation, seq__lte=4).update(tokens=1_000_000)
+    before = visible(conversation)
+    for status, said in (preview(browser, stacked[0]), undo_all(browser, stacked[0], 2)):
+        assert (status, "don't fit: about" in said) == (422, True)
+    assert visible(conversation) == before
+    assert {one.status for one in Condensation.objects.all()} == {"succeeded"}
+
+
+def test_what_was_rewound_since_is_left_out_when_the_others_are_redone(
+    browser: Client, conversation: Conversation, stacked: list[Condensation]
+) -> None:
+    """It comes back with the rewind, and is redone then."""
+    before = visible(conversation)
+    undo_all(browser, stacked[0], 2)
+    rewind = services.rewind_conversation(conversation=conversation, to_seq=9)
+    assert press(browser, stacked[0], "redo") == (204, "")
+    assert visible(conversation) == [8]
+    services.undo_rewind(rewind=rewind)
+    assert press(browser, stacked[2], "redo") == (204, "")
+    assert visible(conversation) == before
