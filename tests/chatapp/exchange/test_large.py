@@ -1,6 +1,5 @@
 """A long conversation that was imported opens as fast as a short one."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,32 +11,9 @@ from django.urls import reverse
 
 from chatapp.models import Conversation
 from tests.chatapp.exchange.lives import read
+from tests.sessions import session
 
 PAGES = ("chat", "inspector", "audit", "source")
-
-
-def session(turns: int, compactions: int) -> bytes:
-    """Return a session of so many turns, each with a call, compacted so many times."""
-    lines = []
-    for turn in range(1, turns + 1):
-        use = {"type": "tool_use", "id": f"t{turn}", "name": "read_file", "input": {"path": "a"}}
-        result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": "x " * 50}
-        usage = {"input_tokens": turn, "output_tokens": 5}
-        said = (
-            ("user", {"content": f"Question {turn}"}),
-            ("assistant", {"id": f"a{turn}", "content": [use], "usage": usage}),
-            ("user", {"content": [result]}),
-            ("assistant", {"id": f"b{turn}", "content": f"Answer {turn}", "usage": usage}),
-        )
-        lines += [
-            {"type": role, "sessionId": "s", "uuid": "u", "message": {"role": role, **message}}
-            for role, message in said
-        ]
-        if turn % (turns // compactions) == 0:
-            summary = {"role": "user", "content": f"Summary {turn}"}
-            compact = {"isCompactSummary": True, "sessionId": "s", "uuid": "u"}
-            lines.append({"type": "user", "message": summary, **compact})
-    return b"\n".join(json.dumps(line).encode() for line in lines)
 
 
 def queries(browser: Client, conversation: Conversation, page: str) -> int:
