@@ -25,6 +25,7 @@ from starlette.routing import Route
 from tests.standin import auto, chat_door, compaction, thinking
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, Rest, ToolCall
 from tests.standin.diagnosis import Diagnosis
+from tests.standin.listening import Listening
 from tests.standin.metering import PromptCache, measure
 from tests.standin.receiving import Received, key_of, read_json, received
 from tests.standin.rules import violations
@@ -111,10 +112,8 @@ class Standin:
         """Listen, and return once requests are served."""
         listener = socket.create_server(("127.0.0.1", self.port))
         self.port = listener.getsockname()[1]
-        config = uvicorn.Config(
-            self.app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
-        )
-        self._server = uvicorn.Server(config)
+        config = uvicorn.Config(self.app, log_level="critical", lifespan="off", ws="none")
+        self._server = Listening(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [listener]}, daemon=True
         )
@@ -130,7 +129,7 @@ class Standin:
         """Open all gates and stop."""
         for gate in self._gates:
             gate.open()
-        self._server.should_exit = True
+        self._server.over.set_result(None)
         self._thread.join(PATIENCE)
 
     @property
