@@ -18,7 +18,7 @@ from chatapp.context.prediction import predicted_columns
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
-from chatapp.context.spending import check_budget, has_budget
+from chatapp.context.spending import keep_to_budget
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -88,8 +88,8 @@ class StoredLog:
         unchanged = self.scale.measured_tokens is not None
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
         # Before anything is on record: what asks no model may go on.
-        if attempt.prompt and has_budget(run):
-            check_budget(run.conversation.pk)
+        if attempt.prompt:
+            keep_to_budget(run)
         row = Condensation.objects.create(
             id=uuid.UUID(attempt.id),
             conversation=run.conversation,

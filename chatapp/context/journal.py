@@ -21,7 +21,7 @@ from chatapp.context.requests.log import RequestLog, Written
 from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale, sum_tokens
-from chatapp.context.spending import check_budget, has_budget
+from chatapp.context.spending import keep_to_budget
 from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, store
 from chatapp.models.calls import end_call
 from chatapp.models.prepared import insert
@@ -78,8 +78,7 @@ class StoredJournal:
         run, profile = self.run, self._profile(opening.purpose)
         with transaction.atomic():
             self._go_on(opening)
-            if has_budget(run):
-                check_budget(run.conversation.pk)
+            keep_to_budget(run)
             call = ModelCall(
                 conversation_id=run.conversation.pk,
                 turn=self._turn(),

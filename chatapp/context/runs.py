@@ -44,7 +44,7 @@ class Terms:
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Terms):
-    """What a turn works with; what is changed meanwhile comes too late.
+    """What a turn works with; what is changed meanwhile comes too late, but for budgets.
 
     ``focus`` is what a condensation by hand should keep above all, ``scope`` what it is of where
     that is not all; with ``reviews`` a person looks at it before it applies. Nobody asked

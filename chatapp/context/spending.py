@@ -1,6 +1,7 @@
 """Budgets in words: a warning before they are spent, and no call to a model after that."""
 
 import uuid
+from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,7 +15,21 @@ from chatapp.rendering.numbers import money, number
 
 def check_budget(conversation: uuid.UUID) -> None:
     """Raise BudgetSpent where no model may be called in a conversation any more."""
-    for one in spending.read_spending(conversation):
+    _check(spending.read_spending(conversation))
+
+
+def keep_to_budget(terms: Terms) -> None:
+    """Raise BudgetSpent where no model may be called on these terms any more.
+
+    They take over the budgets as they are set now, also where none was set before.
+    """
+    budgets = spending.read_budgets(terms.conversation.pk)
+    terms.conversation.budget, terms.preferences.month_budget = budgets
+    _check(spending_of(terms))
+
+
+def _check(spent: Iterable[Spending]) -> None:
+    for one in spent:
         if one.is_over:
             raise BudgetSpent(say(one))
 

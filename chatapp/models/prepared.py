@@ -89,6 +89,14 @@ class PreparedUpdate:
             changed: int = cursor.rowcount
         return changed
 
+    def returning(self, column: str, **values: Any) -> list[Any]:
+        """Change the rows, and return a column of each as it is then."""
+        sql, parameters = self._written
+        told = f"{sql} RETURNING {connection.ops.quote_name(column)}"
+        with connection.cursor() as cursor:
+            cursor.execute(told, _bound(parameters, _as_stored(self._fields, values)))
+            return [value for (value,) in cursor.fetchall()]
+
 
 def insert[M: Model](row: M) -> M:
     """Store a new row, and return it; as ``save`` does, but for signals and parents."""

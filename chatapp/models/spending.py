@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from django.db import models
 from django.db.models import Count, F, Q
@@ -14,6 +15,7 @@ from django.utils import timezone
 from chatapp.models.calls import ModelCall
 from chatapp.models.conversations import Conversation
 from chatapp.models.fields import UsdSum
+from chatapp.models.prepared import prepared
 
 # From this share on it is said how much of a budget is left.
 NEAR = Decimal("0.8")
@@ -56,11 +58,20 @@ class Spending:
 
 def read_spending(pk: uuid.UUID) -> list[Spending]:
     """Return what was spent of the budgets that hold in a conversation now."""
-    columns = Conversation.objects.values_list(
-        "budget", "owner", "owner__preferences__month_budget"
-    )
-    budget, owner, monthly = columns.get(pk=pk)
+    ((owner, budget, monthly),) = _budgets(pk=pk)
     return spending_of(pk, owner=owner, budget=budget, monthly=monthly)
+
+
+def read_budgets(pk: uuid.UUID) -> tuple[Decimal | None, Decimal | None]:
+    """Return what a conversation may cost, and what all of its owner's may in a month."""
+    ((_owner, budget, monthly),) = _budgets(pk=pk)
+    return budget, monthly
+
+
+@prepared(pk=models.UUIDField())
+def _budgets(pk: uuid.UUID) -> "models.QuerySet[Conversation, tuple[Any, ...]]":
+    columns = ("owner", "budget", "owner__preferences__month_budget")
+    return Conversation.objects.filter(pk=pk).values_list(*columns)
 
 
 def spending_of(

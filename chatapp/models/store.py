@@ -163,8 +163,9 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
 
 def next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
     """Hand out ``count`` numbers and return the last; the row is locked until the commit."""
-    _grow(pk=conversation_id, count=count, now=timezone.now())
-    (last,) = _last_seq(pk=conversation_id)
+    now = timezone.now()
+    last: int
+    (last,) = _grow.returning("last_seq", pk=conversation_id, count=count, now=now)
     return last
 
 
@@ -172,11 +173,6 @@ def next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
 def _grow(pk: uuid.UUID, count: int, now: datetime) -> Change:
     columns = {"last_seq": F("last_seq") + count, "revision": F("revision") + 1, "updated_at": now}
     return Conversation.objects.filter(pk=pk), columns
-
-
-@prepared(pk=models.UUIDField())
-def _last_seq(pk: uuid.UUID) -> models.QuerySet[Conversation, int]:
-    return Conversation.objects.filter(pk=pk).values_list("last_seq", flat=True)
 
 
 def remember_measurement(

@@ -1,5 +1,6 @@
 """What a user wants to spend is not gone beyond: a warning first, and then no call to a model."""
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
@@ -23,7 +24,7 @@ from chatapp.models.spending import Scope, Spending, month_start, read_spending
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns import ask, end
-from tests.standin.behaviours import Reply, ToolCall
+from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
@@ -166,6 +167,30 @@ async def test_a_turn_stops_between_its_steps(
     roles = [one.role async for one in conversation.messages.order_by("seq")]
     assert roles == ["user", "assistant", "user", "assistant"]
     assert len(anthropic_standin.requests) == 2
+
+
+@pytest.mark.parametrize("budgets_set", [("0.5", None), (None, "0.5")])
+async def test_a_budget_where_none_was_holds_from_the_next_step(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    budgets_set: tuple[str | None, str | None],
+) -> None:
+    """The turn that runs knows of it before it calls the model again, and its page shows it."""
+    gate = Gate()
+    first = Reply("Look.", tools=[ToolCall("list_files")], gate=gate)
+    anthropic_standin.then(first, Reply("Done."))
+    await sync_to_async(spend)(conversation, "1")
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await limit_later(conversation, *budgets_set)
+        gate.open()
+        await page.until_idle()
+        assert "spent" in page.frames[-1]["notice"]
+    turn = await Turn.objects.aget()
+    assert (turn.status, "is spent" in turn.error) == ("stopped", True)
+    assert len(anthropic_standin.requests) == 1
 
 
 async def test_a_raise_holds_in_the_turn_that_runs(

@@ -138,3 +138,13 @@ def test_each_thread_asks_through_its_own_connection(conversation: Conversation,
     with ThreadPoolExecutor(1) as other:
         assert other.submit(read).result() == [row]
     assert read_since(conversation=conversation.pk, seq=1) == [row]
+
+
+def test_an_update_returns_a_column_as_it_is_then(conversation: Conversation, say: Say) -> None:
+    """In the same statement, of each row that it changes."""
+    for _ in range(2):
+        say("assistant", "Hello", tokens=5)
+    with statements() as sent:
+        told = shift.returning("tokens", conversation=conversation.pk, stop_reason="end", seq=2)
+    assert (told, len(sent)) == ([7], 1)
+    assert shift.returning("tokens", conversation=uuid.uuid4(), stop_reason="", seq=1) == []
