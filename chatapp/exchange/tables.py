@@ -133,7 +133,7 @@ TABLES = (
         order=("condensation__started_at", "condensation__pk", "ordinal"),
         within="condensation__conversation",
         references={"condensation": "condensations"},
-        left_out=frozenset({"proposal"}),
+        left_out=frozenset({"proposal", "typed"}),
     ),
     Table("forks", Fork, order=("created_at", "pk")),
     Table("pins", Pin, order=("seq",), references={"message": MESSAGES}),

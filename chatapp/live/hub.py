@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import logging
 import uuid
 from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from chatapp import services
@@ -19,6 +21,8 @@ from chatapp.live.rooms import Room
 from chatapp.live.runs import take_over
 from chatapp.providers.clients import close_clients
 from chatapp.tools.mcp.pool import pool as connections
+
+log = logging.getLogger(__name__)
 
 # Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
 STORING = 20
@@ -34,7 +38,13 @@ class Hub:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
-        self.pulse = Pulse(self._turns, lost=self._stop_turn, closed=self._show_change)
+        self.pulse = Pulse(
+            self._turns,
+            lost=self._stop_turn,
+            closed=self._show_change,
+            take_over=self.take_over,
+        )
+        self._opening: asyncio.Task[None] | None = None
 
     @property
     def jobs(self) -> list[Work]:
@@ -87,14 +97,29 @@ class Hub:
         if not self.cleared_up:
             self.cleared_up = True
             budgets.warm_up()
-            for run in await sync_to_async(take_over)():
-                self.room(run.conversation.pk).start(run)
+            await self.take_over()
             await sync_to_async(services.close_interrupted)()
             await sync_to_async(services.close_left)()
+
+    async def take_over(self) -> None:
+        """Go on with turns that wait for a person, and for as long only as they said they would."""
+        if self.closing:
+            return
+        for run in await sync_to_async(take_over)():
+            # The next process takes over what this one takes too late.
+            if not self.closing:
+                self.room(run.conversation.pk).start(run)
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""
         self.pulse.start()
+        self._opening = asyncio.create_task(self._clear_up_first())
+
+    async def _clear_up_first(self) -> None:
+        try:
+            await self.clear_up()
+        except (DatabaseError, OSError) as error:
+            log.warning("what the last process left could not be cleared up: %s", error)
 
     async def close(self) -> None:
         """End all that runs, and wait until it is stored; let nothing begin.

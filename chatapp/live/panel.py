@@ -24,7 +24,7 @@ class Band:
     """The "Condensing context…" band: why, since when (Unix seconds), how far.
 
     One that is ``awaited`` says that it begins after the step. ``draft`` is what is written
-    where somebody is to review it, and ``review`` what they are shown once it is whole, as HTML.
+    where somebody is to review it; ``review`` is its key once it is whole, and ``shown`` its HTML.
     """
 
     trigger: str
@@ -32,7 +32,8 @@ class Band:
     tokens_written: int = 0
     awaited: bool = False
     draft: str | None = None
-    review: str = ""
+    review: int = 0
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def render_panel(
 
 def render_band(band: Band) -> str:
     """Return the band, or the review that it has come to."""
-    return band.review or render_to_string("chat/_condensing.html", band_context(band))
+    return band.shown or render_to_string("chat/_condensing.html", band_context(band))
 
 
 def band_context(band: Band) -> dict[str, object]:

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
@@ -27,13 +27,18 @@ class Pulse:
         *,
         lost: Callable[[uuid.UUID], None],
         closed: Callable[[uuid.UUID], None],
+        take_over: Callable[[], Awaitable[None]],
         interval: float = INTERVAL,
     ) -> None:
-        """Take what runs, whom to tell of a turn that was ended elsewhere, and of conversations."""
+        """Take what runs, whom to tell of a turn that was ended elsewhere, and of conversations.
+
+        What only waits for a person outlives its process: that is what ``take_over`` is for.
+        """
         self.interval = interval
         self._turns = turns
         self._lost = lost
         self._closed = closed
+        self._take_over = take_over
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -54,6 +59,7 @@ class Pulse:
                     for turn in await sync_to_async(services.keep_alive)(turns):
                         self._lost(turn)
                 if number % 2:
+                    await self._take_over()
                     for conversation in await sync_to_async(services.close_interrupted)():
                         self._closed(conversation)
             except (DatabaseError, OSError) as error:

@@ -22,6 +22,7 @@ from chatapp.live import frames
 from chatapp.live.panel import Band, Notice, panel_of, read_panel, render_panel, words_written
 from chatapp.live.streamed_text import Streaming
 from chatapp.live.watchers import Watchers
+from chatapp.models import Condensation
 from chatapp.models.reading import reading
 from chatapp.models.spending import read_spending
 
@@ -103,6 +104,9 @@ class Scene:
 
     async def panel(self) -> frames.Frame:
         """Return the panel's frame, from what the run knows, or else from the database."""
+        if self.band and self.band.review:
+            # With what somebody has typed since.
+            self.band.shown = await reading(_render_review)(self.band.review)
         if self._run and self._context:
             run = self._run
             limited = has_budget(run)
@@ -283,16 +287,15 @@ class Scene:
 
     @show.register
     async def _(self, event: events.ReviewAsked) -> None:
-        trigger, html = await reading(_render_review)(event.id)
         # After a restart no attempt has begun here.
-        self.band = self.band or Band(trigger)
-        self.band.review = html
+        self.band = self.band or Band(await reading(_trigger_of)(event.id))
+        self.band.review = event.id
         await self._wait_for_person(_("Waiting for you."), waits=True)
 
     @show.register
     async def _(self, _event: events.ReviewAnswered) -> None:
         if self.band:
-            self.band.review, self.band.draft, self.band.tokens_written = "", None, 0
+            self.band = Band(self.band.trigger, self.band.started)
         await self._wait_for_person(_("Condensing context…"), waits=False)
 
     async def _wait_for_person(self, status: str, *, waits: bool) -> None:
@@ -354,8 +357,9 @@ def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tupl
     return row.id, html
 
 
-def _render_review(review_pk: int) -> tuple[str, str]:
-    """Return what asked for the condensation, and the review as HTML."""
-    shown = transcript.read_review(review_pk)
-    html = render_to_string("chat/_review.html", {"shown": shown})
-    return shown.review.condensation.trigger, html
+def _render_review(review_pk: int) -> str:
+    return render_to_string("chat/_review.html", {"shown": transcript.read_review(review_pk)})
+
+
+def _trigger_of(review_pk: int) -> str:
+    return Condensation.objects.values_list("trigger", flat=True).get(reviews=review_pk)

@@ -200,8 +200,12 @@ class MessageQuerySet(models.QuerySet["Message"]):
         )
 
     def with_condensed(self) -> Self:
-        """Add ``condensed``: whether a summary in force stands for the message."""
-        return self.annotate(condensed=_stands_for("condense_id", "condense_parent"))
+        """Add ``condensed``: whether a summary in force stands for the message.
+
+        That of a part which was condensed by itself is in a marker.
+        """
+        part = _stands_for("truncation_id", "truncation_parent", condensation__kind="condensed")
+        return self.annotate(condensed=_stands_for("condense_id", "condense_parent") | part)
 
     def shown_by_tags(self) -> Self:
         """Return what the model sees by the tags, whatever ``hidden`` says as yet."""
@@ -218,9 +222,9 @@ def _is_hidden() -> Q:
     return Q(undone=True) | Q(rewind_parent__isnull=False) | condensed | truncated
 
 
-def _stands_for(name: str, parent: str) -> Exists:
+def _stands_for(name: str, parent: str, **record: str) -> Exists:
     """Return the condition that what a message's tag names is in force."""
-    same = Message.objects.in_force().filter(conversation=OuterRef("conversation"))
+    same = Message.objects.in_force().filter(conversation=OuterRef("conversation"), **record)
     return Exists(same.filter(**{name: OuterRef(parent)}))
 
 

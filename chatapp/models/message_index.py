@@ -66,6 +66,13 @@ _SPAN = """
     SELECT (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq LIMIT 1),
     (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq DESC LIMIT 1)
 """
+# Nobody sees the text of a marker, but where it has the summary of a part.
+_FIND_UNKNOWN = """
+    SELECT m.id FROM chatapp_message m
+    LEFT JOIN chatapp_message_index_docsize d ON d.id = m.id
+    WHERE d.id IS NULL AND m.clear_id IS NULL
+    AND (m.truncation_id IS NULL OR instr(m.content, '"## Conversation Summary\\n')) LIMIT %s
+"""
 
 
 @receiver(connection_created)
@@ -109,6 +116,13 @@ def find_hidden(conversation_id: uuid.UUID, question: Question, *, limit: int) -
             return []
         parameters = [" OR ".join(chosen), first, last, conversation_id.hex, 2 * COMPARED, limit]
         cursor.execute(_FIND_HIDDEN, parameters)
+        return [number for (number,) in cursor.fetchall()]
+
+
+def find_unknown(*, limit: int) -> list[int]:
+    """Return messages that should be in the index and are not."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND_UNKNOWN, [limit])
         return [number for (number,) in cursor.fetchall()]
 
 

@@ -24,7 +24,7 @@ class ReviewQuerySet(RecordedQuerySet["Review"]):
     def withdraw(self, attempt_id: uuid.UUID) -> None:
         """Close the one of an attempt that was taken back."""
         self.filter(condensation=attempt_id, status=Review.Status.PENDING).change(
-            status=Review.Status.WITHDRAWN, answered_at=timezone.now()
+            status=Review.Status.WITHDRAWN, answered_at=timezone.now(), typed=None
         )
 
 
@@ -33,7 +33,8 @@ class Review(Recorded):
 
     ``text`` is what they put in the place of what was ``shown``, and ``focus`` what the next draft
     is to keep where it is written again. It is applied at ``applies_at``, where there is such a
-    moment and nobody has said anything. The ``proposal`` is all that the engine needs to go on.
+    moment and nobody has said anything. The ``proposal`` is all that the engine needs to go on, and
+    ``typed`` what somebody was at when it was seen last: a ``summary`` and a ``focus``.
     """
 
     KIND = AuditEntry.Kind.REVIEW
@@ -67,6 +68,7 @@ class Review(Recorded):
     text = fields.TextField(blank=True)
     focus = fields.TextField(blank=True)
     proposal = fields.JSONField(default=dict)
+    typed = fields.JSONField(null=True)
     answered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )

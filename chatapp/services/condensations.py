@@ -6,7 +6,6 @@ Asked again for what is done already, each changes nothing, and is no refusal.
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -36,12 +35,14 @@ class Undo:
 
 
 def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
-    """Return the messages a condensation hid, or whose results it cleared, in reading order."""
+    """Return the messages a condensation hid, or whose results it cleared, in reading order.
+
+    They are the same when it was undone, and when another one hides them by now.
+    """
     made = condensation.message
-    messages = Message.objects.filter(conversation=condensation.conversation_id)
     if made is None:
-        return messages.none()
-    return messages.filter(hiding.named_by([made]) | Q(pk__in=made.cleared)).in_reading_order()
+        return Message.objects.none()
+    return Message.objects.hid_by(made).in_reading_order()
 
 
 def undo_condensation(*, condensation: Condensation, later: int = 0) -> None:

@@ -39,7 +39,8 @@ def answer_review(
         said = _again(review, focus)
     with transaction.atomic():
         asked = Review.objects.pending().filter(pk=review.pk)
-        changed = asked.change(**said, answered_by=user, answered_at=timezone.now())
+        answered = {"answered_by": user, "answered_at": timezone.now(), "typed": None}
+        changed = asked.change(**said, **answered)
         if changed and decision == AGAIN:
             attempt = Condensation.objects.filter(pk=review.condensation_id)
             attempt.change(focus=said["focus"])
@@ -48,10 +49,15 @@ def answer_review(
         _refuse_unless_same(review, decision)
 
 
-def hold_review(*, review: Review) -> bool:
-    """Have a summary wait for a person who is at work on it, however long; False where it does."""
-    timed = Review.objects.pending().filter(pk=review.pk, applies_at__isnull=False)
-    return bool(timed.change(applies_at=None))
+def hold_review(*, review: Review, summary: str, focus: str) -> bool:
+    """Have a summary wait for a person who is at work on it, however long; False where it does.
+
+    What they have typed so far is kept for when they come back.
+    """
+    asked = Review.objects.pending().filter(pk=review.pk)
+    typed = {"summary": plain_text(summary)[:LONGEST_SUMMARY], "focus": focus[:LONGEST_FOCUS]}
+    asked.update(typed=typed)
+    return bool(asked.exclude(applies_at=None).change(applies_at=None))
 
 
 def edited_reduction(review: Review, summary: str) -> condense.Reduction:

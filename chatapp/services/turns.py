@@ -223,6 +223,7 @@ def close_interrupted(
 def take_over_waiting() -> list[Turn]:
     """Make turns this process's that wait for a person, and whose own process is gone."""
     turns = Turn.objects.unfinished().filter(status=Turn.Status.WAITING)
+    turns = turns.exclude(owner=this_process())
     taken = [turn for turn in turns.select_related("conversation") if turn.is_abandoned]
     here = {"owner": this_process(), "heartbeat_at": timezone.now()}
     Turn.objects.filter(pk__in=[turn.pk for turn in taken]).update(**here)

@@ -79,7 +79,8 @@ def _hit(message: Message, query: Query) -> Hit:
 
 
 def _speaker(message: Message) -> str:
-    if message.is_summary:
+    # The markers that can be found are those with a summary of a part.
+    if message.is_summary or message.is_marker:
         return _("Summary")
     if message.holds_results:
         return _("Tool")

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-import uuid
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -120,30 +120,37 @@ def _facts_by_source(attempt: Condensation) -> defaultdict[str, list[Fact]]:
 def read_descent(attempt: Condensation) -> Descent:
     """Return how deep a summary is, and how it differs from the newest one that it hides."""
     made = attempt.message
-    if made is None or made.condense_id is None:
+    if made is None or attempt.kind != Condensation.Kind.CONDENSED:
         return Descent(0, None)
-    hidden = attempt.conversation.condensations.filter(message__condense_parent=made.condense_id)
-    before = hidden.order_by("-message__seq").first()
+    hidden = Message.objects.hid_by(made)
+    behind = Condensation.objects.filter(message__in=hidden, kind=attempt.kind)
+    before = behind.order_by("-message__seq").first()
     lines, cut = _differ(before.summary, attempt.summary) if before else ((), False)
-    return Descent(_generation(made, made.condense_id), before, lines, cut)
+    return Descent(_generation(made), before, lines, cut)
 
 
-def _generation(made: Message, condense_id: uuid.UUID) -> int:
+def _generation(made: Message) -> int:
     """Return how many summaries stand behind one another, this one included.
 
-    One that was written again from all originals begins anew.
+    One that was written again from all originals begins anew. A part that was condensed by itself
+    has its summary in a marker.
     """
-    summaries = Message.objects.filter(
-        conversation=made.conversation_id, seq__lte=made.seq, condense_id__isnull=False
-    )
-    below: defaultdict[uuid.UUID | None, int] = defaultdict(int)
-    # What hides a summary was written after it.
-    names = ("condense_id", "condense_parent", "condensation__strategy")
-    for name, parent, strategy in summaries.order_by("seq").values_list(*names):
-        if strategy == labels.FROM_ORIGINALS:
-            below[name] = 0
-        below[parent] = max(below[parent], below[name] + 1)
-    return below[condense_id] + 1
+    there = Message.objects.filter(conversation=made.conversation_id, seq__lte=made.seq)
+    summaries = there.filter(Q(condense_id__isnull=False) | Q(condensation__kind="condensed"))
+    depths: dict[int, int] = {}
+    # What hides a summary was written after it, so these ascend.
+    seqs: list[int] = []
+    names = ("seq", "hides", "condensation__strategy")
+    for seq, hides, strategy in summaries.order_by("seq").values_list(*names):
+        behind = (
+            depths[one]
+            for first, last in hides or ()
+            for one in seqs[bisect_left(seqs, first) : bisect_right(seqs, last)]
+        )
+        from_originals = strategy == labels.FROM_ORIGINALS
+        depths[seq] = 1 if from_originals else 1 + max(behind, default=0)
+        seqs.append(seq)
+    return depths[made.seq]
 
 
 def _differ(before: str, after: str) -> tuple[Sequence[tuple[str, str]], bool]:

@@ -29,9 +29,14 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class ShownReview:
-    """A review as the page shows it; what was paid for all drafts so far is its ``cost``."""
+    """A review as the page shows it; what was paid for all drafts so far is its ``cost``.
+
+    ``summary`` and ``focus`` are what somebody has typed, or else what they would begin with.
+    """
 
     review: Review
+    summary: str
+    focus: str
     trigger_text: str
     can_be_edited: bool
     by_model: bool
@@ -47,13 +52,16 @@ def read_review(review_pk: int) -> ShownReview:
     review = reviews.get(pk=review_pk)
     attempt, proposal = review.condensation, review.read_proposal()
     spent = ModelCall.objects.filter(condensation=attempt).spent()
+    typed = review.typed or {"summary": review.shown, "focus": attempt.focus}
     return ShownReview(
         review=review,
+        summary=typed["summary"],
+        focus=typed["focus"],
         trigger_text=labels.trigger_text(attempt),
         can_be_edited=proposal.can_be_edited,
         by_model=proposal.by_model,
         notes=proposal.reduction.notes,
-        figures=read_figures(review, review.shown),
+        figures=read_figures(review, typed["summary"]),
         **spent,
     )
 

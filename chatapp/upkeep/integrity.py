@@ -7,7 +7,16 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 import condense
-from chatapp.models import Condensation, Conversation, McpServer, Message, Profile, Rewind, store
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    McpServer,
+    Message,
+    Profile,
+    Rewind,
+    message_index,
+    store,
+)
 from chatapp.models.crypto import DecryptionFailed
 from chatapp.models.fields import UsdSum
 from chatapp.upkeep import audit
@@ -59,13 +68,7 @@ def _index_of_words() -> Iterator[str]:
     """Compare the messages with the index that search looks in."""
     if connection.vendor != "sqlite":
         return
-    with connection.cursor() as cursor:
-        rows = cursor.execute(
-            "SELECT m.id FROM chatapp_message m "
-            "LEFT JOIN chatapp_message_index_docsize d ON d.id = m.id "
-            "WHERE d.id IS NULL AND m.truncation_id IS NULL AND m.clear_id IS NULL LIMIT 100"
-        ).fetchall()
-    yield from _named("Search does not know message {}", (row[0] for row in rows))
+    yield from _named("Search does not know message {}", message_index.find_unknown(limit=100))
 
 
 def _hidden() -> Iterator[str]:

@@ -36,14 +36,16 @@ def answer_review(request: Request, pk: uuid.UUID, review_pk: int) -> HttpRespon
 def show_figures(request: Request, pk: uuid.UUID, review_pk: int) -> HttpResponse:
     """Say how large the context would be with a summary as it is now, and what that keeps.
 
-    Who asks is at work on it, so it does not apply by itself any more.
+    Who asks is at work on it, so it does not apply by itself any more, and what they type is kept.
     """
     review = _own_review(request, pk, review_pk)
     if review.status != Review.Status.PENDING:
         return refuse(request, _("This was decided already."))
-    if services.hold_review(review=review):
+    summary, focus = (request.POST.get(name, "") for name in ("summary", "focus"))
+    if services.hold_review(review=review, summary=summary, focus=focus):
         turns.announce_answer(pk)
-    figures = transcript.read_figures(review, request.POST.get("summary", ""))
+        turns.announce_change(pk)
+    figures = transcript.read_figures(review, summary)
     context = {"figures": figures, "is_held": True}
     return render(request, "chat/_review_figures.html", context)
 

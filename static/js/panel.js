@@ -43,7 +43,17 @@ function isCondensing() {
   return condensing.querySelector("[data-elapsed]") !== null;
 }
 
+/** What somebody types stays where it is, whatever else is new of the same review. */
+function keepsReview(html) {
+  const shown = condensing.querySelector("[data-review]");
+  const made = document.createRange().createContextualFragment(html);
+  if (!shown || shown.dataset.review !== made.querySelector("[data-review]")?.dataset.review) return false;
+  shown.querySelector("#review-applies").replaceWith(made.querySelector("#review-applies"));
+  return true;
+}
+
 function showCondensing(html) {
+  if (keepsReview(html)) return;
   const focused = condensing.contains(document.activeElement);
   condensing.innerHTML = html;
   window.htmx.process(condensing);

@@ -22,6 +22,8 @@ async def test_a_server_keeps_its_folder_until_it_ends(
 ) -> None:
     """Another one is refused in the meantime, and welcome afterwards; nothing begins any more."""
     monkeypatch.setattr(hub, "closing", False)
+    # What a start clears up is in a database, and here is none.
+    monkeypatch.setattr(hub, "cleared_up", True)
     server = ApplicationCommunicator(application, {"type": "lifespan"})
     await server.send_input({"type": "lifespan.startup"})
     assert await server.receive_output() == {"type": "lifespan.startup.complete"}

@@ -42,12 +42,17 @@ class Heard:
     def __init__(self, *turns: uuid.UUID) -> None:
         self.lost: asyncio.Queue[uuid.UUID] = asyncio.Queue()
         self.closed: asyncio.Queue[uuid.UUID] = asyncio.Queue()
+        self.looked = asyncio.Event()
         self.pulse = Pulse(
             lambda: turns,
             lost=self.lost.put_nowait,
             closed=self.closed.put_nowait,
+            take_over=self.take_over,
             interval=0,
         )
+
+    async def take_over(self) -> None:
+        self.looked.set()
 
 
 async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversation) -> None:

@@ -13,6 +13,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp import services, transcript
+from chatapp.live.hub import hub
+from chatapp.live.pulse import Pulse
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -228,7 +230,7 @@ async def test_the_summary_streams_to_every_page_without_the_analysis(
 async def test_figures_follow_what_is_typed(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
-    """Size and receipt of the text as it is now; nothing is stored."""
+    """Size and receipt of the text as it is now; nothing of it counts as said."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
         short = await answer(browser, review, "", "figures/", summary="x")
@@ -352,6 +354,91 @@ async def test_it_does_not_apply_by_itself_while_somebody_changes_it(
         await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert not await sync_to_async(problems)(conversation)
+
+
+async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """On every page that opens, with its figures; what was said in the end is no draft any more."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        typed = {"summary": "Own words, half", "focus": "the vault"}
+        before = await answer(browser, review, "", "figures/", **typed)
+    for again in range(2):
+        if again:
+            await restart()
+        async with open_page(conversation, alice) as page:
+            if not page.frames[-1]["waits"]:
+                await page.until("panel.changed")
+            shown = page.frames[-1].get("panel", page.frames[-1])["condensing"]
+            assert "Own words, half</textarea>" in shown
+            assert 'value="the vault"' in shown
+            assert before.content.decode().split("</p>")[0] in shown
+    await answer(browser, review, "accept", summary="Own words.")
+    async with open_page(conversation, alice) as page:
+        await page.until_idle()
+    assert (await Review.objects.aget()).typed is None
+    assert not await sync_to_async(problems)(conversation)
+
+
+async def test_other_tabs_hear_that_it_waits_for_whoever_changes_it(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """Their clock stops, and a page that opens later has none."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+        assert "data-applies" in page.frames[-1]["condensing"]
+        await answer(browser, review, "", "figures/", summary="Own w")
+        shown = (await page.until("panel.changed"))["condensing"]
+        assert "data-applies" not in shown
+        assert f'data-review="{review.pk}"' in shown
+        await page.send("turn.stop")
+        await page.until_idle()
+
+
+async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_nobody_visits(
+    conversation: Conversation, alice: User, standin: Standin, automatic: object
+) -> None:
+    """Its time was over while nothing ran; the turn goes on and answers."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+    await restart()
+    await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
+    hearing = hub.room(conversation.pk).view.hear()
+    hub.open()
+    while await hearing.get() is not None:
+        pass
+    hub.pulse.stop()
+    await review.arefresh_from_db()
+    assert review.status == Status.EXPIRED
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
+    assert "8123" in str(standin.requests[-1].body["messages"])
+
+
+async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
+    conversation: Conversation, alice: User, standin: Standin, automatic: object
+) -> None:
+    """Its process was not known to be gone when this one began."""
+    await hub.clear_up()
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+    await restart()
+    hub.cleared_up = True
+    await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
+    hearing = hub.room(conversation.pk).view.hear()
+    pulse = Pulse(list, lost=print, closed=print, take_over=hub.take_over, interval=0)
+    pulse.start()
+    while await hearing.get() is not None:
+        pass
+    pulse.stop()
+    await review.arefresh_from_db()
+    assert review.status == Status.EXPIRED
 
 
 async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(

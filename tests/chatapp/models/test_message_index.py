@@ -160,6 +160,22 @@ def test_summaries_are_found_and_markers_are_not(
     assert found(alice, "cut") == []
 
 
+def test_the_summary_of_a_part_is_found_although_it_is_a_marker(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """People read it as any other; and it is known to be in the index."""
+    for number in range(3):
+        say("user", f"message {number}")
+    visible = store.read_effective(conversation.pk)
+    text = (condense.TextBlock("## Conversation Summary\nThe sextant is in the attic."),)
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message(role="user", content=text, tags=tags)
+    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    assert found(alice, "sextant") == [made.seq]
+    made.delete()
+    assert found(alice, "sextant") == []
+
+
 def test_the_index_follows_every_change(conversation: Conversation, alice: User, say: Say) -> None:
     """Whoever makes it, in bulk or alone; hiding changes nothing of it."""
     say("user", "the first compass")

@@ -105,6 +105,26 @@ def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> Non
     assert problems() == [f"Search does not know message {row.pk}."]
 
 
+def test_the_summary_of_a_part_has_to_be_known_to_search_too(talk: Conversation) -> None:
+    """It is in a marker; other markers have no words for people."""
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER chatapp_message_index_insert")
+    rows = [
+        Message.objects.create(
+            conversation=talk,
+            seq=seq,
+            position=seq,
+            role="user",
+            tokens=1,
+            truncation_id=uuid.uuid4(),
+            content=condense.content_to_api((condense.TextBlock(text),)),
+        )
+        for seq, text in ((9, "## Conversation Summary\nWhat was said."), (10, "2 were cut."))
+    ]
+    Conversation.objects.update(last_seq=10)
+    assert problems() == [f"Search does not know message {rows[0].pk}."]
+
+
 def test_costs_are_added_up_to_the_last_place(talk: Conversation) -> None:
     """Although the database adds up floats, by which 0.1 and 0.2 make something else than 0.3."""
     record = put_on_record(talk, at_seq=1, cost=Decimal("0.3"), status="failed")

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import transcript
+from chatapp import services, transcript
 from chatapp.models import Condensation, Conversation, Message, hiding, store
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.queries import statements
@@ -89,6 +89,38 @@ def test_a_summary_written_again_from_all_originals_begins_anew(
     Condensation.objects.filter(pk=attempts[1].pk).change(strategy="from_originals")
     depths = [transcript.read_descent(one).generation for one in attempts]
     assert depths == [1, 1, 2]
+
+
+def test_what_was_undone_keeps_its_generation_and_its_originals(
+    conversation: Conversation, say: Say, browser: Client
+) -> None:
+    """Also where another one has hidden the same messages since."""
+    attempts = []
+    for number in range(3):
+        said = say("user", f"Question {number}")
+        attempts.append(condensed(conversation, f"Part {number} is done."))
+    services.undo_condensation(condensation=attempts[2])
+    again = condensed(conversation, "Part 2 is done anew.")
+    assert transcript.read_descent(attempts[2]).generation == 3
+    assert transcript.read_descent(attempts[2]).before == attempts[1]
+    assert transcript.read_descent(again).generation == 3
+    shown = transcript.compare(attempts[2], None).originals.shown
+    assert [one.message.pk for one in shown][-1] == said.pk
+
+
+def test_the_summary_of_a_part_is_a_generation_for_what_hides_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """It is in a marker, and is retold all the same."""
+    hidden = [say("user", f"Question {number}") for number in range(3)][1]
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message("user", "## Conversation Summary\nA part.", tags=tags)
+    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (str(hidden.pk),)))
+    part = put_on_record(conversation, message=made, at_seq=3, summary="A part.")
+    whole = condensed(conversation, "All of it.")
+    assert transcript.read_descent(part).generation == 1
+    descent = transcript.read_descent(whole)
+    assert (descent.generation, descent.before) == (2, part)
 
 
 def test_a_truncation_has_no_generation(

@@ -17,6 +17,7 @@ from chatapp.models import Conversation, Rewind, hiding, store
 from chatapp.transcript.hits import BEST, PER_CONVERSATION
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.models.test_message_index import HOSTILE
+from tests.records import put_on_record
 
 FACTS = re.compile(r'class="hit-facts">(.*?) · <time', re.DOTALL)
 
@@ -83,6 +84,22 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     hiding.undo_reduction(summary)
     assert "You" in facts(search(browser, "compass one"))
     assert facts(search(browser, "what was said")) == ["Summary · undone"]
+
+
+def test_the_summary_of_a_part_is_a_summary_and_hides_as_one(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """Whatever the tag is called that it hides by."""
+    for words in ("compass one", "compass two", "compass three"):
+        say("user", words)
+    visible = store.read_effective(conversation.pk)
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    text = (condense.TextBlock("## Conversation Summary\nA sextant."),)
+    marker = condense.Message(role="user", content=text, tags=tags)
+    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    put_on_record(conversation, at_seq=3, message=made, kind="condensed")
+    assert facts(search(browser, "sextant")) == ["Summary"]
+    assert facts(search(browser, "compass two")) == ["You · hidden by a condensation"]
 
 
 @pytest.mark.parametrize(
