@@ -11,6 +11,7 @@ from django.db import connections
 from pytest_django import Settings
 
 from chatapp.providers import provider_specs
+from tests.first_start import FirstStart
 
 # What a shell starts in the background ignores Ctrl+C, and so would the servers of the tests.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -59,6 +60,14 @@ def chromium() -> str:
     if path is None:
         pytest.fail("There is no chromium: run .ci/browser.")
     return path
+
+
+@pytest.fixture(scope="session")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
+    """What a server finds in its folder when it is not started there for the first time."""
+    place = tmp_path_factory.getbasetemp()
+    # The workers of a run have a folder each, beside each other.
+    return FirstStart(place.parent if "PYTEST_XDIST_WORKER" in os.environ else place)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from chatapp.management.commands.serve import address
+from tests.first_start import FirstStart
 
 ROOT = Path(__file__).parents[2]
 SECONDS_TO_START = 5.0  # of the processor
@@ -54,6 +55,12 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def remove_database(data: Path) -> None:
+    """Remove its file, and what SQLite keeps beside it."""
+    for file in data.glob("palimpsest.sqlite3*"):
+        file.unlink()
+
+
 def refusal(data: Path, **environment: str) -> str:
     """Return the sentence of a start that must fail, without its line end."""
     stdout, stderr = start(data, **environment).communicate(timeout=PATIENCE)
@@ -90,8 +97,11 @@ def test_a_second_start_is_quick(tmp_path: Path) -> None:
     assert second < min(first, SECONDS_TO_START), spent
 
 
-def test_a_second_server_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+def test_a_second_server_on_the_same_folder_is_refused(
+    tmp_path: Path, first_start: FirstStart
+) -> None:
     """It would end the first one's turns; other commands go on working."""
+    first_start.copy(tmp_path)
     with serving(tmp_path) as (_, url):
         sentence = refusal(tmp_path)
         done = subprocess.run(
@@ -112,18 +122,23 @@ def test_a_second_server_on_the_same_folder_is_refused(tmp_path: Path) -> None:
         assert SIGN_IN.match(url), url
 
 
-def test_a_server_without_its_database_is_not_healthy(tmp_path: Path) -> None:
+def test_a_server_without_its_database_is_not_healthy(
+    tmp_path: Path, first_start: FirstStart
+) -> None:
     """Whoever watches over it is told so."""
+    first_start.copy(tmp_path)
     with serving(tmp_path) as (_, url):
-        for file in tmp_path.glob("palimpsest.sqlite3*"):
-            file.unlink()
+        remove_database(tmp_path)
         with pytest.raises(urllib.error.HTTPError, match="503") as told:
             urllib.request.urlopen(url.partition("/sign-in/")[0] + "/healthz")
         assert told.value.read() == b"The database can't be read."
 
 
-def test_a_port_in_use_is_said_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_port_in_use_is_said_before_anything_is_written(
+    tmp_path: Path, first_start: FirstStart
+) -> None:
     """A second start must not migrate the database under the first."""
+    remove_database(first_start.copy(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         sentence = refusal(tmp_path, PORT=str(port))
@@ -155,8 +170,9 @@ def test_a_read_only_folder_is_one_sentence() -> None:
     assert sentence == "CommandError: DATA_DIR /proc is not writable: No such file or directory."
 
 
-def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
+def test_a_damaged_database_is_one_sentence(tmp_path: Path, first_start: FirstStart) -> None:
     """The file is named, and left as it is."""
+    remove_database(first_start.copy(tmp_path))
     database = tmp_path / "palimpsest.sqlite3"
     database.write_text("no database, but long enough to be taken for one at first" * 100)
     sentence = refusal(tmp_path)

@@ -5,10 +5,12 @@ import json
 import re
 import signal
 import sqlite3
+import subprocess
 import urllib.parse
 import urllib.request
 import uuid
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from tests.chatapp.test_serve import PATIENCE, serving
+from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -71,23 +74,45 @@ def until(socket: ClientConnection, type_: str) -> dict[str, Any]:
     return dict(frame)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
-    tmp_path: Path, how: signal.Signals
-) -> None:
-    """Without time for a safe point all that was shown is stored, and the turn interrupted."""
-    with serving(tmp_path, SAFE_POINT="0") as (server, link):
+@pytest.fixture
+def data(tmp_path: Path, first_start: FirstStart) -> Path:
+    """A folder in which a server was started before."""
+    return first_start.copy(tmp_path / "data")
+
+
+@pytest.fixture
+def standin() -> Iterator[Standin]:
+    """What answers in it."""
+    with Standin() as standin:
+        yield standin
+
+
+@contextmanager
+def answering(
+    data: Path, standin: Standin, safe_point: int
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """Yield a server in the middle of an answer, and what its page was shown of that."""
+    account = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url}
+    with serving(data, SAFE_POINT=str(safe_point), **account) as (server, link):
         visitor = Visitor(link.strip())
         visitor.post("/c/new/")
         with visitor.open_socket() as socket:
             nonce = str(uuid.uuid4())
-            text = "Write 400 words about condensing."
-            socket.send(json.dumps({"type": "message.send", "text": text, "nonce": nonce}))
-            shown = until(socket, "text.streamed")
-            server.send_signal(how)
-            _rest, stderr = server.communicate(timeout=PATIENCE)
+            socket.send(json.dumps({"type": "message.send", "text": "Count.", "nonce": nonce}))
+            yield server, until(socket, "text.streamed")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
+    data: Path, standin: Standin, how: signal.Signals
+) -> None:
+    """Without time for a safe point all that was shown is stored, and the turn interrupted."""
+    standin.then(Reply("One two three four five six.", gate=Gate()))
+    with answering(data, standin, 0) as (server, shown):
+        server.send_signal(how)
+        _rest, stderr = server.communicate(timeout=PATIENCE)
     assert stderr == ""
-    with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
+    with closing(sqlite3.connect(data / "palimpsest.sqlite3")) as database:
         ((content, reason),) = database.execute(
             "SELECT content, stop_reason FROM chatapp_message WHERE role = 'assistant'"
         )
@@ -100,19 +125,18 @@ def test_an_orderly_stop_keeps_the_answer_that_was_being_written(
     assert "The server was stopped" in error
 
 
-def test_an_orderly_stop_lets_an_answer_come_to_its_end(tmp_path: Path) -> None:
+def test_an_orderly_stop_lets_an_answer_come_to_its_end(data: Path, standin: Standin) -> None:
     """Where that takes no longer than the operator allows, nothing is interrupted."""
-    with serving(tmp_path) as (server, link):
-        visitor = Visitor(link.strip())
-        visitor.post("/c/new/")
-        with visitor.open_socket() as socket:
-            text, nonce = "Write 400 words about condensing.", str(uuid.uuid4())
-            socket.send(json.dumps({"type": "message.send", "text": text, "nonce": nonce}))
-            until(socket, "text.streamed")
-            server.send_signal(signal.SIGTERM)
-            rest, stderr = server.communicate(timeout=PATIENCE)
-    assert (rest, stderr) == (STOPPING.format(20), "")
-    with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
+    gate = Gate()
+    standin.then(Reply("One two three four five six.", gate=gate))
+    with answering(data, standin, 3_600) as (server, _shown):
+        server.send_signal(signal.SIGTERM)
+        assert server.stdout
+        assert server.stdout.readline() == STOPPING.format(3_600)
+        gate.open()
+        rest, stderr = server.communicate(timeout=PATIENCE)
+    assert (rest, stderr) == ("", "")
+    with closing(sqlite3.connect(data / "palimpsest.sqlite3")) as database:
         ((status, reason),) = database.execute(
             "SELECT t.status, m.stop_reason FROM chatapp_turn t "
             "JOIN chatapp_message m ON m.turn_id = t.id WHERE m.role = 'assistant'"
@@ -120,27 +144,19 @@ def test_an_orderly_stop_lets_an_answer_come_to_its_end(tmp_path: Path) -> None:
     assert (status, reason) == ("succeeded", "end_turn")
 
 
-def test_whoever_presses_ctrl_c_again_does_not_wait_for_a_safe_point(tmp_path: Path) -> None:
+def test_whoever_presses_ctrl_c_again_does_not_wait_for_a_safe_point(
+    data: Path, standin: Standin
+) -> None:
     """What runs is stored as interrupted at once, in the middle of its answer."""
-    gate = Gate()
-    with Standin() as standin:
-        standin.then(Reply("One two three four five six.", gate=gate))
-        account = {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": standin.url}
-        with serving(tmp_path, SAFE_POINT="3600", **account) as (server, link):
-            visitor = Visitor(link.strip())
-            visitor.post("/c/new/")
-            with visitor.open_socket() as socket:
-                nonce = str(uuid.uuid4())
-                socket.send(json.dumps({"type": "message.send", "text": "Count.", "nonce": nonce}))
-                until(socket, "text.streamed")
-                server.send_signal(signal.SIGINT)
-                assert server.stdout
-                assert server.stdout.readline() == STOPPING.format(3600)
-                server.send_signal(signal.SIGINT)
-                rest, stderr = server.communicate(timeout=PATIENCE)
-        gate.open()
+    standin.then(Reply("One two three four five six.", gate=Gate()))
+    with answering(data, standin, 3_600) as (server, _shown):
+        server.send_signal(signal.SIGINT)
+        assert server.stdout
+        assert server.stdout.readline() == STOPPING.format(3_600)
+        server.send_signal(signal.SIGINT)
+        rest, stderr = server.communicate(timeout=PATIENCE)
     assert (rest, stderr) == ("Stopping now: what was written so far is kept.\n", "")
-    with closing(sqlite3.connect(tmp_path / "palimpsest.sqlite3")) as database:
+    with closing(sqlite3.connect(data / "palimpsest.sqlite3")) as database:
         ((content, status),) = database.execute(
             "SELECT m.content, t.status FROM chatapp_turn t "
             "JOIN chatapp_message m ON m.turn_id = t.id WHERE m.role = 'assistant'"

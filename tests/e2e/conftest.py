@@ -23,6 +23,7 @@ from playwright.sync_api import (
 )
 
 from chatapp.providers import provider_specs
+from tests.first_start import FirstStart
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ADDRESS = re.compile(r"(http://\S+?)(/sign-in/\S+)")
@@ -53,9 +54,9 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Server]:
     """`manage.py serve` on a free port, over a folder of its own."""
-    folder = tmp_path_factory.mktemp("data")
+    folder = first_start.copy(tmp_path_factory.mktemp("data"))
     environment = {**os.environ, "DATA_DIR": str(folder), "HOST": "127.0.0.1", "PORT": "0"}
     keys = {spec.key_variable for spec in provider_specs().values()}
     urls = {spec.url_variable for spec in provider_specs().values()}

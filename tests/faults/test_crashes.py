@@ -12,6 +12,7 @@ from tests.chatapp.test_shutdown import Visitor
 from tests.faults import scenarios
 from tests.faults.harness import GRACE, WORD, Server, Talk
 from tests.faults.scenarios import Scenario
+from tests.first_start import FirstStart
 from tests.standin.server import Standin
 
 # How often a moment is chosen at random, in every run of the tests and in the long one.
@@ -89,9 +90,10 @@ def go_on(talk: Talk) -> None:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Stage]:
     """One folder and one provider for all lives of the server."""
-    with Standin() as standin, Server(tmp_path_factory.mktemp("data"), standin) as server:
+    data = first_start.copy(tmp_path_factory.mktemp("data"))
+    with Standin() as standin, Server(data, standin) as server:
         stage = Stage(server)
         try:
             yield stage

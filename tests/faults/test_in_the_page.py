@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
@@ -10,10 +11,17 @@ from tests.e2e.conftest import PATIENCE
 from tests.e2e.flows.chat import Chat
 from tests.e2e.flows.conftest import FLAGS
 from tests.faults.harness import WORD, Server, words
+from tests.first_start import FirstStart
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.server import Standin
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def data(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Path:
+    """A folder in which a server was started before."""
+    return first_start.copy(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture
@@ -27,14 +35,12 @@ def page(chromium: str) -> Iterator[Page]:
         browser.close()
 
 
-def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(
-    page: Page, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(page: Page, data: Path) -> None:
     """It comes back by itself; Continue asks the model to go on from the last stored word."""
     gate = Gate()
     with Standin() as standin:
         standin.then(Reply(words(30), gate=gate), Reply(words(5)))
-        with Server(tmp_path_factory.mktemp("data"), standin) as server:
+        with Server(data, standin) as server:
             page.goto(server.start())
             page.get_by_role("button", name="Sign in").click()
             page.get_by_role("textbox", name="Message").fill("Count.")
@@ -62,10 +68,9 @@ def test_a_page_that_is_open_meanwhile_shows_it_and_goes_on(
 
 
 def test_a_question_is_still_there_after_a_kill_and_its_answer_has_the_turn_go_on(
-    page: Page, tmp_path_factory: pytest.TempPathFactory
+    page: Page, data: Path
 ) -> None:
     """Nothing was written meanwhile, and nothing is asked of the model twice."""
-    data = tmp_path_factory.mktemp("data")
     write = ToolCall("write_file", {"path": "a.txt", "content": "new\n"})
     with Standin() as standin:
         standin.then(Reply("I write.", tools=(write,)), Reply("Written."))

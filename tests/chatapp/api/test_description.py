@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.e2e.flows.serving import ROOT, serving
+from tests.first_start import FirstStart
 
 CHECKS = [
     not_a_server_error,
@@ -82,9 +83,10 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def asked(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Asked]:
     """A server with a conversation, and a program that may do everything."""
     folder = tmp_path_factory.mktemp("asked")
+    first_start.copy(folder / "data")
     with serving(folder) as server:
         command = [sys.executable, "manage.py", "shell", "-v0", "-c", SEED]
         environment = os.environ | {"DATA_DIR": str(folder / "data")}

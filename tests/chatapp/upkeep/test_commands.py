@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatapp.test_serve import ROOT, serving
+from tests.first_start import FirstStart
 
 
 def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -24,9 +25,9 @@ def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedP
 
 
 @pytest.fixture(scope="module")
-def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def backup(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Path:
     """A backup of a running server with one conversation, which lies in that server's folder."""
-    data = tmp_path_factory.mktemp("server")
+    data = first_start.copy(tmp_path_factory.mktemp("server"))
     session = data / "session.json"
     session.write_text(
         json.dumps(
@@ -58,9 +59,11 @@ def test_a_backup_becomes_the_same_server_elsewhere(backup: Path, tmp_path: Path
         assert url.startswith("http://")
 
 
-def test_what_is_there_is_replaced_only_when_asked(backup: Path, tmp_path: Path) -> None:
+def test_what_is_there_is_replaced_only_when_asked(
+    backup: Path, tmp_path: Path, first_start: FirstStart
+) -> None:
     """And is kept even then."""
-    assert manage(tmp_path, "migrate", "-v0").returncode == 0
+    first_start.copy(tmp_path)
     refused = manage(tmp_path, "restore", str(backup))
     assert refused.returncode == 1
     assert "is there already" in refused.stderr
@@ -83,9 +86,9 @@ def test_a_damaged_backup_changes_nothing(backup: Path, tmp_path: Path) -> None:
     assert sorted(one.name for one in data.iterdir()) == ["secret-key", "server.lock"]
 
 
-def test_a_key_that_is_in_no_file_is_not_promised(tmp_path: Path) -> None:
+def test_a_key_that_is_in_no_file_is_not_promised(tmp_path: Path, first_start: FirstStart) -> None:
     """Where SECRET_KEY sets it, a key that lies in the folder reads nothing of what is stored."""
-    assert manage(tmp_path, "migrate", "-v0").returncode == 0
+    first_start.copy(tmp_path)
     file = tmp_path / "backup.tar.gz"
     refused = manage(tmp_path, "backup", str(file), "--with-key", SECRET_KEY="another " * 8)
     assert refused.returncode == 1

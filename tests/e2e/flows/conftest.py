@@ -18,6 +18,7 @@ from tests.chatapp.providers.doors import DOORS, Door
 from tests.e2e.conftest import PATIENCE
 from tests.e2e.flows.chat import Chat
 from tests.e2e.flows.serving import Desk, Server, serving
+from tests.first_start import FirstStart
 from tests.standin.server import Standin
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
@@ -34,9 +35,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> Iterator[Server]:
     """One server for all tests; its settings are put back by whoever changes them."""
-    with serving(tmp_path_factory.mktemp("server"), ALLOW_COMMANDS="true") as running:
+    folder = tmp_path_factory.mktemp("server")
+    first_start.copy(folder / "data")
+    with serving(folder, ALLOW_COMMANDS="true") as running:
         yield running
 
 
