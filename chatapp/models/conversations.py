@@ -173,6 +173,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return what the user, the model or a tool said."""
         return self.exclude(_MADE_BY_ENGINE)
 
+    def said(self) -> Self:
+        """Leave out rules and passages that were pinned: they are no part of the talk."""
+        return self.exclude(pin__isnull=False, role=Message.Role.USER, turn=None)
+
     def count_seen(self) -> dict[str, int]:
         """Count these messages as people see them, in the columns of ``Hiding``.
 

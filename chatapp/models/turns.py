@@ -4,7 +4,7 @@ import uuid
 from typing import Self
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +13,7 @@ from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
 from chatapp.models.accounts import Profile
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
-from chatapp.models.conversations import Conversation
+from chatapp.models.conversations import Conversation, Message
 from chatapp.models.owners import SILENCE, has_ended
 from chatapp.models.prepared import Change, prepared_update
 
@@ -181,13 +181,16 @@ class RewindQuerySet(RecordedQuerySet["Rewind"]):
     """Rewinds by whether they can be taken back."""
 
     def undoable(self) -> Self:
-        """Return the rewind that can be undone: in force, and nothing new was written since."""
-        return self.filter(
-            root_seq=None,
-            undone_at=None,
-            rewind_parent=None,
-            last_seq=F("conversation__last_seq"),
+        """Return the rewind that can be undone: in force, and nothing new was said since."""
+        return self.with_undoable().filter(is_undoable=True)
+
+    def with_undoable(self) -> Self:
+        """Add ``is_undoable``: whether it is one of those."""
+        later = Message.objects.filter(
+            conversation=OuterRef("conversation"), seq__gt=OuterRef("last_seq")
         )
+        in_force = Q(root_seq=None, undone_at=None, rewind_parent=None)
+        return self.annotate(is_undoable=Q(in_force & ~Exists(later.said())))
 
 
 class Rewind(Recorded, Hiding):

@@ -110,9 +110,7 @@ def _latest_turns(conversation: uuid.UUID) -> TurnQuerySet:
 @prepared(conversation=models.UUIDField())
 def _latest_messages(conversation: uuid.UUID) -> MessageQuerySet:
     messages = Message.objects.filter(conversation=conversation).in_force().written()
-    # Rules and passages that were pinned are no part of the talk.
-    said = messages.exclude(pin__isnull=False, role=Message.Role.USER, turn=None)
-    return said.order_by("-seq")[:1]
+    return messages.said().order_by("-seq")[:1]
 
 
 @prepared(conversation=models.UUIDField())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import condense
-from chatapp.agent.beside import attached
+from chatapp.agent.beside import attached, stands_alone
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Question, Rewind, store
 from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
@@ -123,7 +123,8 @@ class Builder:
         """Return the message of this page, the last one, that the model goes on from."""
         present = (row for row in self.messages if row.rewind_parent is None)
         said = (row for row in present if not (row.is_summary or row.is_marker))
-        return max(said, key=lambda row: row.seq, default=None)
+        talk = (row for row in said if not stands_alone(self.engine[row.pk]))
+        return max(talk, key=lambda row: row.seq, default=None)
 
     def _row(self, message: Message, *, is_newest: bool) -> Row | None:
         if message.is_summary or message.is_marker:
@@ -160,7 +161,7 @@ class Builder:
             pinnable=present
             and not message.hidden
             and not (message.is_summary or message.is_marker),
-            editable=by_user and present and _has_words(engine),
+            editable=by_user and present and (bool(engine.words) or any(attached(engine))),
             continuable=is_answer and message.is_cut and is_newest,
             repeatable=is_answer and not engine.tool_uses,
         )
@@ -242,11 +243,6 @@ class Builder:
             hidden_by=self.hiders.of(message),
             nudges=undoable and attempt.pk == self.first_fold,
         )
-
-
-def _has_words(message: condense.Message) -> bool:
-    """Whether somebody wrote or attached something, which an edit may begin with."""
-    return bool(message.words) or any(attached(message))
 
 
 def _choice_of(versions: Versions) -> VersionChoice:

@@ -66,7 +66,7 @@ def _rewind_row(
         rewind=rewind,
         name=_name(rewind, known),
         words=labels.seen_words(rewind),
-        undoable=is_undoable(rewind) and not rest,
+        undoable=getattr(rewind, "is_undoable", False) and not rest,
         shown=known is not None and rewind.rewind_parent is None and not rest,
         rest=rest,
         slim=rewind.cause != Rewind.Cause.REWOUND,
@@ -85,12 +85,6 @@ def undone_row(rewind: Rewind) -> RewindRow:
         words=labels.seen_words(rewind),
         slim=True,
     )
-
-
-def is_undoable(rewind: Rewind) -> bool:
-    """Whether a rewind in force can be taken back: see ``RewindQuerySet.undoable``."""
-    is_last = rewind.last_seq == rewind.conversation.last_seq
-    return rewind.root_seq is None and rewind.rewind_parent is None and is_last
 
 
 def _name(rewind: Rewind, known: Versions | None) -> str:

@@ -51,9 +51,9 @@ def _sum(turn: uuid.UUID) -> "models.QuerySet[ModelCall, tuple[Any, ...]]":
 
 @prepared(conversation=models.UUIDField())
 def rewinds(conversation: uuid.UUID) -> models.QuerySet[Rewind]:
-    """Return all rewinds, oldest first."""
+    """Return all rewinds with ``is_undoable``, oldest first."""
     rows = Rewind.objects.filter(conversation=conversation)
-    return rows.select_related("conversation").order_by("created_at")
+    return rows.with_undoable().order_by("created_at")
 
 
 @prepared(conversation=models.UUIDField())

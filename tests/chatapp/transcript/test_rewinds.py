@@ -47,6 +47,20 @@ def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say
     assert not rewound.undoable
 
 
+def test_a_rewind_can_be_undone_after_a_rule_was_pinned(
+    conversation: Conversation, say: Say
+) -> None:
+    """What is pinned is no part of the talk, so nothing new was said."""
+    talk(say, 4)
+    rewind = services.rewind_conversation(conversation=conversation, to_seq=3)
+    services.pin_rule(conversation=conversation, text="Answer in French.")
+    (row,) = rewinds(conversation)
+    assert row.undoable
+    services.undo_rewind(rewind=rewind)
+    shown = [row.seq for row in rows(conversation) if isinstance(row, MessageRow)]
+    assert shown == [1, 2, 3, 4, 5]
+
+
 def test_a_rewind_past_another_one_holds_it(conversation: Conversation, say: Say) -> None:
     """Each says once what it hid, and the inner one is undone after the outer one."""
     talk(say, 6)

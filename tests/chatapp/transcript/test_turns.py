@@ -1,5 +1,7 @@
 """Turns that failed or were cut, as rows of the transcript."""
 
+import uuid
+
 import pytest
 
 from chatapp import services, transcript
@@ -72,6 +74,18 @@ def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
     services.undo_rewind(rewind=record)
     (row,) = turn_rows(conversation)
     assert row.commands == ("turn.retry",)
+
+
+def test_an_answer_that_was_stopped_can_be_continued_after_a_rule_was_pinned(
+    conversation: Conversation,
+) -> None:
+    """What is pinned is no part of the talk."""
+    end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
+    services.pin_rule(conversation=conversation, text="Answer in French.")
+    (answer,) = answers(conversation)
+    assert answer.continuable
+    turn = services.continue_turn(conversation=conversation, nonce=uuid.uuid4())
+    assert turn is not None
 
 
 def test_a_turn_that_was_stopped_before_its_answer_says_so(conversation: Conversation) -> None:
