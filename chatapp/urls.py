@@ -45,6 +45,7 @@ one_conversation = [
     path("messages/<int:seq>/condense/", ranges.show_range, name="range"),
     path("messages/<int:seq>/fork/", conversations.fork_conversation, name="fork"),
     path("pins/", pins.show_pins, name="pins"),
+    path("pins/adopt/", pins.adopt_rules, name="adopt_rules"),
     path("pins/rule/", pins.pin_rule, name="pin_rule"),
     path("messages/<int:seq>/call/", whole.show_call_text, name="call_text"),
     path("messages/<int:seq>/blocks/<int:index>/", attachments.show_block, name="message_block"),

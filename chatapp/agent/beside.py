@@ -54,6 +54,29 @@ def quote_block(text: str, role: str, seq: int) -> condense.TextBlock:
     return condense.TextBlock(written, {condense.BESIDE: said})
 
 
+def has_rules(content: condense.Content) -> bool:
+    """Whether something in it says that it is a rule of the user's own."""
+    return not isinstance(content, str) and any(stands_for(block) == RULE for block in content)
+
+
+def as_claimed(content: condense.Content) -> condense.Content:
+    """Return it with its rules as those that only a file says are the user's own."""
+    if isinstance(content, str):
+        return content
+    said = {condense.BESIDE: {"kind": RULE, "claimed": True}}
+    return tuple(
+        condense.TextBlock(block.text, said)
+        if isinstance(block, condense.TextBlock) and stands_for(block) == RULE
+        else block
+        for block in content
+    )
+
+
+def is_claimed(block: condense.Block) -> bool:
+    """Whether only a file says that this is a rule of the user's own."""
+    return condense.beside_of(block).get("claimed") is True
+
+
 def stands_for(block: condense.Block) -> str:
     """Return whether a block is a RULE or a QUOTE that was pinned, "" where it is neither."""
     kind = condense.beside_of(block).get("kind")

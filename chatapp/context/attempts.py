@@ -19,6 +19,7 @@ from chatapp.context.runs import Run
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.context.spending import keep_to_budget
+from chatapp.context.wishes import Scope
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -59,6 +60,8 @@ class StoredLog:
         self.audience = audience
         self.on_disk = on_disk
         self.focus = run.focus
+        # What the next attempts are of, where that is a part.
+        self.scope: Scope | None = None
         self.asked_in_vain = False
         self.condensed_at = condensed_at
         self._told_at = 0.0
@@ -105,6 +108,7 @@ class StoredLog:
             **self._writer(attempt),
             prompt=attempt.prompt,
             focus=self.focus,
+            scope=self.scope.to_json() if self.scope else None,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
             **predicted_columns(run, attempt.expected, unchanged=unchanged),
@@ -217,7 +221,8 @@ class StoredLog:
         """Complete the record of an attempt that came to nothing, its cost included."""
         self.asked_in_vain = self.asked_in_vain or error.calls > 0
         said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
-        declined = isinstance(error, condense.NothingToCondense) or attempt.kind == "cleared"
+        unasked = attempt.kind == "cleared" and self.scope is None
+        declined = isinstance(error, condense.NothingToCondense) or unasked
         status = Condensation.Status.DECLINED if declined else Condensation.Status.FAILED
         await finish(self.saver.save(self._give_up, attempt, status, **said))
         if fell_back_to:

@@ -114,10 +114,13 @@ class Keeper:
         situation = await self._situation(history, condense.Trigger.MANUAL)
         find = sync_to_async(find_chosen)
         chosen = await find(self.run.conversation.pk, history, scope) if scope else None
+        self.log.scope = scope
         try:
             return await self._reduce(replace(situation, chosen=chosen))
         except _Declined:
             return None
+        finally:
+            self.log.scope = None
 
     async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
         """Condense as the user asked, and return what is left; the record says what came of it."""

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,13 @@ class Scope:
     last: int = 0
     call: str = ""
     again: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a page asks for it."""
+        if self.again:
+            return {"first": self.first, "again": True}
+        rest = {"call": self.call} if self.call else {"last": self.last}
+        return {"first": self.first, **rest}
 
 
 @dataclass(frozen=True, slots=True)

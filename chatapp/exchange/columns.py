@@ -174,6 +174,16 @@ def _runs(_column: Column, value: Any) -> list[list[int]]:
     return found
 
 
+def _scope(_column: Column, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    numbers = [value["first"], value.get("last", 0)]
+    known = {"first", "last", "call", "again"}
+    if not (value.keys() <= known and all(type(n) is int and 0 <= n <= _LARGEST for n in numbers)):
+        raise ValueError(value)
+    if not isinstance(value.get("call", ""), str) or value.get("again", True) is not True:
+        raise TypeError(value)
+    return value
+
+
 def _draft(_column: Column, value: str) -> str:
     blocks = json.loads(value or "[]")
     if not all(isinstance(one["type"], str) and isinstance(one["text"], str) for one in blocks):
@@ -184,6 +194,7 @@ def _draft(_column: Column, value: str) -> str:
 # Of these, pages read what is in them, and a file may hold anything.
 _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "draft": _draft,
+    "scope": _scope,
     "hides": _runs,
     "content": _content,
     "notes": _texts,

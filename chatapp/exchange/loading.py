@@ -162,6 +162,7 @@ def _describe(conversation: Conversation, found: _Found, title: str) -> None:
 def _begin_record(conversation: Conversation, source: Source, found: _Found) -> None:
     """Begin the conversation's own chain with where it came from, and all that is on record."""
     source.conversation = conversation
+    source.messages = conversation.messages.count()
     source.chains = found.besides["chains"]
     source.save(force_insert=True)
     told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
@@ -178,9 +179,6 @@ def _close_unfinished(conversation: Conversation) -> None:
     reason = _("This was running when the conversation was exported.")
     for turn in conversation.turns.unfinished():
         services.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
-    reviews = Review.objects.filter(condensation__conversation=conversation)
-    pending = reviews.filter(status=Review.Status.PENDING)
-    pending.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
     calls = conversation.calls.filter(status=ModelCall.Status.RUNNING)
     calls.update(status=ModelCall.Status.INTERRUPTED, error=reason)
     attempts = conversation.condensations.filter(status=Condensation.Status.RUNNING)

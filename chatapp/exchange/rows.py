@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models
 
 import condense
+from chatapp.agent.beside import has_rules
 from chatapp.context import budgets
 from chatapp.exchange import columns
 from chatapp.exchange.pieces import Unusable
@@ -16,6 +17,8 @@ from chatapp.models import Conversation, Message, store
 
 # Of the random keys of one file's rows, in bits: the rest of each is the row's number.
 _NUMBERED = 32
+# The highest number that a message may have: what is said here needs some as well.
+_HIGHEST = 10**9
 _BY_SECTION = {table.section: table for table in TABLES}
 
 
@@ -49,11 +52,11 @@ class Rows:
         seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item, "cleared": {}}
         values = self._values(_BY_SECTION[MESSAGES], told, f"Message {seq}", {})
-        if values["seq"] < least or not 1 <= values["position"] <= values["seq"]:
+        if not least <= values["seq"] <= _HIGHEST or not 1 <= values["position"] <= values["seq"]:
             raise Unusable(f"Message {seq} stands where it can't.")
         self.last_seq = values["seq"]
         said = condense.Message.from_api({"role": values["role"], "content": values["content"]})
-        values |= store.columns_of(said)
+        values |= store.columns_of(said) | {"claimed": has_rules(said.content) or None}
         if not {"seq", "tokens"} & item.keys():
             values["tokens"] = condense.count_message(said, budgets.COUNTER)
         return Message(conversation=self.conversation, **values)

@@ -98,7 +98,7 @@ TABLES = (
         Message,
         order=("seq",),
         references={"turn": "turns", "rewind_parent": "rewinds"},
-        left_out=frozenset({"results", "holds_results"}),
+        left_out=frozenset({"results", "holds_results", "claimed"}),
     ),
     Table(
         "turns",

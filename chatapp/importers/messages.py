@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import condense
 from chatapp.exchange import Piece, Problem
 from chatapp.exchange.samples import Sample
 from chatapp.exchange.streams import read_items
@@ -76,7 +77,8 @@ def _check_block(block: Any) -> dict[str, Any]:
     is_usable = _SHAPES.get(block["type"])
     if is_usable is not None and not is_usable(block):
         raise _Unusable(f"A {block['type']} block does not have the form the API gives it.")
-    return block
+    # Only what was written here says what stands beside somebody's words.
+    return {name: value for name, value in block.items() if name != condense.BESIDE}
 
 
 def _is_tool_use(block: dict[str, Any]) -> bool:

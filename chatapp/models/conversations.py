@@ -247,7 +247,8 @@ class Message(models.Model):
     calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
     tool result. ``hides`` has, on whatever hid or cleared messages, the first and the last number
     of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
-    more, ``pinned`` that the model keeps it word for word.
+    more, ``pinned`` that the model keeps it word for word, and ``claimed`` that the rules in it are
+    only those of a file that was imported, until its owner says that they are theirs.
     """
 
     class Role(models.TextChoices):
@@ -281,6 +282,7 @@ class Message(models.Model):
     # Empty for no: a column with a default would have the table, and its triggers, made anew.
     unbound = models.BooleanField(null=True)
     pinned = models.BooleanField(null=True)
+    claimed = models.BooleanField(null=True)
 
     objects = MessageQuerySet.as_manager()
 

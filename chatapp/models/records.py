@@ -114,7 +114,8 @@ class Condensation(Recorded, Hiding):
     The profile that wrote the summary is the ``writer``, where it was another one. What its calls
     were ``predicted`` to take, in tokens and USD, was written down before the first of them.
     A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
-    ``read_folded``. ``rewind_parent`` is the rewind that took an attempt along which left no
+    ``read_folded``. The ``scope`` of one that was of a part only is as the page asks for it, to be
+    tried again. ``rewind_parent`` is the rewind that took an attempt along which left no
     message.
     """
 
@@ -235,6 +236,7 @@ class Condensation(Recorded, Hiding):
     writer_model = models.CharField(max_length=100, blank=True)
     prompt = fields.TextField(blank=True)
     focus = fields.TextField(blank=True)
+    scope = fields.JSONField(null=True)
     tokens_before = models.PositiveIntegerField()
     tokens_before_measured = models.BooleanField()
     tokens_after = models.PositiveIntegerField(null=True)

@@ -12,6 +12,7 @@ class Source(models.Model):
 
     ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
     its own since. ``problems`` say in sentences what could not be used, ``unused`` of how much.
+    ``messages`` were in it, where that was counted.
     """
 
     conversation = models.OneToOneField(
@@ -23,8 +24,14 @@ class Source(models.Model):
     chains = fields.JSONField(default=list)
     problems = fields.JSONField(default=list)
     unused = models.PositiveIntegerField(default=0)
+    messages = models.PositiveIntegerField(null=True)
     imported_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
         """Name the file."""
         return self.name or self.form
+
+    @property
+    def left_out(self) -> int:
+        """How many problems there were beside those that are kept."""
+        return max(0, self.unused - len(self.problems))

@@ -16,6 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 import condense
+from chatapp.agent.beside import as_claimed
 from chatapp.models import Conversation, Message, Turn
 from chatapp.models.conversations import MessageQuerySet
 from chatapp.models.prepared import Change, insert, prepared, prepared_update
@@ -40,9 +41,10 @@ def to_engine(row: Message) -> condense.Message:
         pinned=bool(row.pinned),
         unbound=bool(row.unbound),
     )
+    content = condense.content_from_api(row.content)
     return condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
-        content=condense.content_from_api(row.content),
+        content=as_claimed(content) if row.claimed else content,
         id=str(row.pk),
         seq=row.seq,
         position=row.position,

@@ -86,6 +86,7 @@ from chatapp.services.history import (
 from chatapp.services.leftovers import close_left, has_unfinished
 from chatapp.services.pins import (
     LONGEST_RULE,
+    adopt_rules,
     pin_message,
     pin_rule,
     pin_selection,
@@ -136,6 +137,7 @@ __all__ = [
     "Unclear",
     "Undo",
     "add_local_profile",
+    "adopt_rules",
     "answer_question",
     "answer_review",
     "attach_file",

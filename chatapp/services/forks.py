@@ -32,7 +32,7 @@ _ALIKE = ("owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt
 _SAID = (
     "seq", "position", "role", "content", "tokens", "results", "holds_results", "stop_reason",
     "created_at", "condense_id", "condense_parent", "truncation_id", "truncation_parent",
-    "clear_id", "cleared", "hides", "undone", "unbound",
+    "clear_id", "cleared", "hides", "undone", "unbound", "claimed",
 )  # fmt: skip
 
 

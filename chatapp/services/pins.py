@@ -98,6 +98,14 @@ def unpin_message(*, conversation: Conversation, seq: int) -> None:
         store.note_record(own.pk)
 
 
+def adopt_rules(*, conversation: Conversation) -> None:
+    """Have the model told the rules of an imported file as the user's own."""
+    with lock(conversation) as own:
+        refuse_while_running(own)
+        if own.messages.filter(claimed=True).update(claimed=None):
+            store.mark_changed(own.pk)
+
+
 def mark(message: Message) -> None:
     """Pin a message, with an entry in the conversation's chain."""
     Message.objects.filter(pk=message.pk).update(pinned=True)

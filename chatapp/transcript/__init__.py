@@ -41,7 +41,7 @@ from chatapp.transcript.page import (
     revision,
 )
 from chatapp.transcript.parts import input_text, kind_of_line, main_argument, result_text
-from chatapp.transcript.pinned import PinLine, pin_lines
+from chatapp.transcript.pinned import PinLine, claimed_rules, pin_lines
 from chatapp.transcript.proposals import read_figures, read_review
 from chatapp.transcript.record import Record, read_record
 from chatapp.transcript.reviews import ReviewLine, review_lines
@@ -107,6 +107,7 @@ __all__ = [
     "attempts_as_json",
     "audit_lines",
     "call_text",
+    "claimed_rules",
     "cleared_words",
     "compare",
     "facts_kept",

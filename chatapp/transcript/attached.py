@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.agent.beside import COMMAND, is_file, stands_for, text_of
+from chatapp.agent.beside import COMMAND, is_claimed, is_file, stands_for, text_of
 from chatapp.tools.media import is_image
 
 # Characters of a file on the page; the rest is fetched on request.
@@ -58,11 +58,15 @@ class CommandPart:
 
 @dataclass(frozen=True, slots=True)
 class PinnedPart:
-    """A rule of the user's own, or a quote from message ``seq`` of somebody with this ``role``."""
+    """A rule of the user's own, or a quote from message ``seq`` of somebody with this ``role``.
+
+    It may also be a rule that an imported file ``claimed`` to be the user's.
+    """
 
     text: str
     seq: int = 0
     role: str = ""
+    claimed: bool = False
     kind: ClassVar[str] = "pinned"
 
 
@@ -74,7 +78,8 @@ def attached_part(index: int, block: condense.Block) -> BesidePart | None:
     said = condense.beside_of(block)
     if isinstance(block, condense.TextBlock) and stands_for(block):
         role = said.get("role")
-        return PinnedPart(text_of(block), _number(said, "seq") or 0, str(role or ""))
+        seq = _number(said, "seq") or 0
+        return PinnedPart(text_of(block), seq, str(role or ""), is_claimed(block))
     if isinstance(block, condense.TextBlock) and said.get("kind") == COMMAND:
         return CommandPart(_name(said, _("Command")), text_of(block))
     if isinstance(block, condense.TextBlock) and is_file(block):

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-import condense
 from chatapp.agent.beside import attached, stands_alone
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Question, Rewind, store
 from chatapp.models.versions import Place, Versions, versions_of

@@ -1,5 +1,6 @@
 """What happened between messages: attempts without a message, turns that failed, undone rewinds."""
 
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -108,7 +109,8 @@ def _failure_row(attempt: Condensation, later: list[Condensation]) -> FailureRow
         trigger_text=labels.trigger_text(attempt),
         failed=failed,
         instead=labels.instead_text(other) if failed or other else "",
-        repeatable=attempt.strategy not in labels.OF_A_PART,
+        repeatable=attempt.scope is not None or attempt.strategy not in labels.OF_A_PART,
+        scope=json.dumps(attempt.scope or {}),
     )
 
 

@@ -101,7 +101,8 @@ def is_unremarkable(attempt: Condensation) -> bool:
         return True
     unasked = attempt.trigger != Condensation.Trigger.MANUAL
     declined = attempt.status == Condensation.Status.DECLINED
-    return attempt.kind == Condensation.Kind.CLEARED or (declined and unasked)
+    clears = attempt.kind == Condensation.Kind.CLEARED and attempt.scope is None
+    return clears or (declined and unasked)
 
 
 def strategy_name(strategy: str) -> str:

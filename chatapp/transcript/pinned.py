@@ -29,6 +29,17 @@ def pin_lines(conversation: Conversation) -> Sequence[PinLine]:
     return [_line(pin, store.to_engine(pin.message)) for pin in pins]
 
 
+def claimed_rules(conversation: Conversation) -> list[str]:
+    """Return the rules that only an imported file says are the user's, none once they are."""
+    rows = conversation.messages.filter(claimed=True, rewind_parent=None).in_reading_order()
+    parts = (
+        attached_part(index, block)
+        for row in rows
+        for index, block in enumerate(store.to_engine(row).blocks)
+    )
+    return [part.text for part in parts if isinstance(part, PinnedPart) and part.claimed]
+
+
 def _line(pin: Pin, message: condense.Message) -> PinLine:
     parts = (attached_part(index, block) for index, block in enumerate(message.blocks))
     alone = next((part for part in parts if isinstance(part, PinnedPart)), None)
@@ -36,5 +47,11 @@ def _line(pin: Pin, message: condense.Message) -> PinLine:
         label = _("You") if message.role == "user" else _("Agent")
         text = message.words or condense.tools_to_text(message).text
     else:
-        label, text = (_("Passage") if alone.seq else _("Your rule")), alone.text
+        label, text = _label(alone), alone.text
     return PinLine(pin.seq, label, text[:SHOWN], pin.tokens)
+
+
+def _label(part: PinnedPart) -> str:
+    if part.claimed:
+        return _("Rule of the imported file")
+    return _("Passage") if part.seq else _("Your rule")

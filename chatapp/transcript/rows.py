@@ -266,7 +266,7 @@ class FailureRow:
     """An attempt that came to nothing; ``instead`` says what happened in its place.
 
     ``failed`` tells a failure from what was cancelled, or had nothing to do. It is ``repeatable``
-    where the button that condenses does the same.
+    unless it is not known what it was of: the ``scope`` says that as JSON, empty for all.
     """
 
     id: str
@@ -278,6 +278,7 @@ class FailureRow:
     failed: bool
     instead: str = ""
     repeatable: bool = True
+    scope: str = "{}"
     template: ClassVar[str] = "chat/rows/failure.html"
 
 

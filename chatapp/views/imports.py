@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from chatapp import importers, services
+from chatapp import importers, services, transcript
 from chatapp.exchange.files import digest_of
 from chatapp.exchange.jobs import Job, find_import, remove, start_import
 from chatapp.models import Source
@@ -49,7 +49,7 @@ def _begin(request: Request) -> Job:
     try:
         form = importers.recognise(path)
         if form is None:
-            raise services.Refused(_("This is no file of a form that is known here."))
+            raise services.Refused(_unknown(path))
         name = services.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
         read = importers.load_importer(form).read_transcript
@@ -59,12 +59,20 @@ def _begin(request: Request) -> Job:
         raise
 
 
+def _unknown(path: Path) -> str:
+    if path.is_dir():
+        return _("These files are not those of one task's folder. Import them one by one.")
+    return _("This is no file of a form that is known here.")
+
+
 def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
     """Write what was sent to a folder of its own, and return that, or the one file in it."""
     folder = Path(settings.DATA_DIR) / "imports" / uuid.uuid4().hex
     folder.mkdir(parents=True)
-    for file in sent:
+    for place, file in enumerate(sent):
         name = services.clean_name(file.name or "").lstrip(".") or "file"
+        # Two of the same name are no files of one folder, and both are kept apart to say so.
+        name = f"{place}-{name}" if (folder / name).exists() else name
         with (folder / name).open("wb") as kept:
             shutil.copyfileobj(file, kept)
     files = list(folder.iterdir())
@@ -96,7 +104,6 @@ def show_source(request: Request, pk: uuid.UUID) -> HttpResponse:
         "conversation": conversation,
         "source": source,
         "label": importers.load_importer(source.form).LABEL,
-        "count": conversation.last_seq,
-        "left_out": max(0, source.unused - len(source.problems)),
+        "claimed": transcript.claimed_rules(conversation),
     }
     return render(request, "imports/source.html", context)

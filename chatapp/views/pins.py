@@ -21,6 +21,7 @@ def show_pins(request: Request, pk: uuid.UUID) -> HttpResponse:
         "pins": transcript.pin_lines(conversation),
         "longest": services.LONGEST_RULE,
         "take": services.what_pins_take(conversation),
+        "claimed": transcript.claimed_rules(conversation),
     }
     return render(request, "chat/_pins_dialog.html", context)
 
@@ -31,6 +32,15 @@ def pin_rule(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Have the model keep a rule of the user's own."""
     conversation = resting_conversation(request, pk)
     services.pin_rule(conversation=conversation, text=request.POST.get("rule", ""))
+    return announce(request, conversation)
+
+
+@require_POST
+@signed_in
+def adopt_rules(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Have the model told the rules of an imported file as the user's own."""
+    conversation = resting_conversation(request, pk)
+    services.adopt_rules(conversation=conversation)
     return announce(request, conversation)
 
 

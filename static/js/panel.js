@@ -202,7 +202,7 @@ export function startPanel(socket, running) {
     if (event.target.closest("[data-put-off]")) socket.send({ type: "condense.put_off" });
     if (event.target.closest("[data-cancel-condensing]")) socket.send({ type: "condense.cancel", turn: running() });
     const retry = event.target.closest("[data-retry]");
-    if (retry) ask(socket, retry.dataset.focus ?? "");
+    if (retry) ask(socket, retry.dataset.focus ?? "", JSON.parse(retry.dataset.scope ?? "{}"));
     const details = bar.querySelector("details[open]");
     if (details && !details.contains(event.target)) details.open = false;
   });

@@ -7,11 +7,11 @@ from typing import Any, override
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp import services
+from chatapp import services, transcript
 from chatapp.exchange import load_conversation
 from chatapp.exchange.files import digest_of
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
-from chatapp.models import Source
+from chatapp.models import Conversation, Source
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
 PROBLEMS_SHOWN = 20
@@ -62,6 +62,14 @@ class Command(BaseCommand):
             f"Imported {imported.messages} messages as conversation {imported.conversation.pk}, "
             f"answered by the profile {imported.profile}."
         )
+        self._warn(imported.conversation)
+
+    def _warn(self, conversation: Conversation) -> None:
+        """Say what the file would have the model told with authority."""
+        if conversation.system_prompt:
+            self.stdout.write(f"Its system prompt: {conversation.system_prompt}")
+        for rule in transcript.claimed_rules(conversation):
+            self.stdout.write(f"A rule that its owner has not made theirs: {rule}")
 
     def _owner(self, name: str | None) -> Any:
         if name is None:

@@ -1,14 +1,15 @@
 """Rules that people pinned in mid-conversation, as system messages where the model takes those.
 
 Such a message stands behind one of the user's, and nothing before it changes. What a rule quotes
-is not one: nobody else's words are told with a system prompt's authority.
+is not one, nor is what only an imported file says to be one: nobody else's words are told with a
+system prompt's authority.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 import condense
-from chatapp.agent.beside import RULE, stands_for
+from chatapp.agent.beside import RULE, is_claimed, stands_for
 
 # Until it is written out, a rule is a block of its own in the user's message.
 _APART = "late_system"
@@ -16,7 +17,8 @@ _APART = "late_system"
 
 def split(message: condense.Message) -> tuple[condense.Message, tuple[condense.Block, ...]]:
     """Return a message and the rules in it, none where it is nothing else."""
-    rules = tuple(one for one in message.blocks if stands_for(one) == RULE)
+    stated = (one for one in message.blocks if stands_for(one) == RULE)
+    rules = tuple(one for one in stated if not is_claimed(one))
     rest = tuple(one for one in message.blocks if one not in rules)
     return (message.with_content(rest), rules) if rules and rest else (message, ())
 

@@ -93,6 +93,7 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
         ("messages", {"turn": 7}, "Item 7 of turns is named, and missing."),
         ("messages", {"position": 9}, "Message 1 stands where it can't."),
         ("messages", {"seq": 2}, "Message 2 stands where it can't."),
+        ("messages", {"seq": 2**31 - 1}, "Message 2147483647 stands where it can't."),
         ("messages", {"role": "system"}, "role is none of the values"),
         ("messages", {"surprise": 1}, None),
         ("pins", {"digest": "0" * 64}, "pins are not on the messages"),

@@ -1,6 +1,8 @@
 """A person condenses a range of messages, or one tool's output, and nothing else."""
 
+import json
 import uuid
+from html import escape
 from typing import Any
 
 import pytest
@@ -10,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
+from chatapp import services, transcript
 from chatapp.models import Condensation, Conversation, Message, store
+from chatapp.transcript import FailureRow
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
 from tests.chatapp.sockets import open_page
@@ -220,3 +223,25 @@ async def test_a_summary_is_written_again_from_all_originals(
     assert (attempt.strategy, attempt.condensations_hidden) == ("from_originals", 1)
     await sync_to_async(services.undo_condensation)(condensation=attempt)
     assert await visible(conversation) == before
+
+
+@pytest.mark.parametrize(
+    "scope", [{"first": 3, "last": 4}, {"first": 6, "call": "call_1"}, {"first": 9, "again": True}]
+)
+async def test_a_part_that_could_not_be_condensed_can_be_tried_again_from_its_row(
+    conversation: Conversation, alice: User, anthropic_standin: Standin, scope: dict[str, Any]
+) -> None:
+    """The row says what it was of, as the page asks for it."""
+    if "again" in scope:
+        anthropic_standin.then(Reply(SUMMARY))
+        await start(conversation, alice)
+        await sync_to_async(say)(conversation, "user", condense.TextBlock("Go on."))
+        await sync_to_async(say)(conversation, "assistant", condense.TextBlock("Yes."))
+    anthropic_standin.then(*[Reply("")] * 9)
+    await start(conversation, alice, **scope)
+    page = await sync_to_async(transcript.page)(conversation)
+    *_, failed = (row for row in page.rows if isinstance(row, FailureRow))
+    assert failed.repeatable
+    assert json.loads(failed.scope) == scope
+    shown_page = await sync_to_async(shown)(alice, conversation)
+    assert f'data-scope="{escape(failed.scope)}"' in shown_page

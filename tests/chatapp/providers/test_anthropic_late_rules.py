@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp.agent.beside import quote_block, rule_block
+from chatapp.agent.beside import as_claimed, quote_block, rule_block
 from chatapp.agent.provider import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.formats import MessagesFormat
@@ -114,3 +114,13 @@ def test_what_was_sent_is_read_again() -> None:
     """For the inspector, as something that was told, and no reply."""
     said = {"role": "system", "content": [{"type": "text", "text": RULE.text}]}
     assert MessagesFormat().message(said).role == "user"
+
+
+async def test_what_only_a_file_says_to_be_a_rule_has_no_system_s_voice(
+    anthropic_standin: Standin,
+) -> None:
+    """It stands in the user's message, as on models that know no other place for it."""
+    (claimed,) = as_claimed((RULE,))
+    said = await told(anthropic_standin, "claude-opus-5-5", *BEFORE, user(claimed), user("Why?"))
+    assert [role for role, _text in said] == ["user", "assistant", "user"]
+    assert "Never use port 80." in said[-1][1]

@@ -10,8 +10,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.exchange import jobs
-from chatapp.models import Conversation
+import condense
+from chatapp import services
+from chatapp.agent.beside import is_claimed
+from chatapp.exchange import jobs, write_record
+from chatapp.models import Conversation, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -115,3 +118,56 @@ def test_too_much_is_refused_before_it_is_read(browser: Client) -> None:
     answer = send(browser, *((f"{number}.json", TALK) for number in range(21)))
     assert "That is too much" in browser.get(answer["Location"]).text
     assert "Choose a file first." in browser.get(send(browser)["Location"]).text
+
+
+def test_a_refused_file_s_report_says_what_is_wrong_with_each_item(browser: Client) -> None:
+    """Not only that nothing of it can be used."""
+    answer = send(browser, ("x.json", [{"role": "user", "content": 5}]))
+    page = browser.get(answer["Location"], follow=True).text
+    assert "The file holds no message that can be used." in page
+    assert "Content is text or a list of blocks, not a number." in page
+
+
+@pytest.mark.parametrize("names", [("a.json", "a.json"), ("a.json", "b.json")])
+def test_files_of_no_task_are_refused_together(browser: Client, names: tuple[str, ...]) -> None:
+    """None takes another's place, also where they have one name."""
+    answer = send(browser, *((name, TALK) for name in names))
+    page = browser.get(answer["Location"], follow=True).text
+    assert "Import them one by one." in page
+    assert not Conversation.objects.exists()
+
+
+def test_the_report_counts_what_was_in_the_file(browser: Client, alice: User) -> None:
+    """Not what is said later, nor numbers that a file leaves out."""
+    head = {"format": "palimpsest conversation 1", "conversation": {}}
+    said = {"seq": 900, "role": "user", "content": "Hello.", "tokens": 2}
+    send(browser, ("talk.json", json.dumps({**head, "messages": [said]}).encode()))
+    made = Conversation.objects.get(owner=alice)
+    store.append_message(made.pk, condense.Message("user", "And now?"), tokens=3)
+    page = browser.get(reverse("source", args=[made.pk])).text
+    assert "1 message from “talk.json”." in page
+
+
+def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice: User) -> None:
+    """The report and the dialog of pins ask, and both say what the system prompt is."""
+    made = services.start_conversation(owner=alice)
+    services.pin_rule(conversation=made, text="Obey the file.")
+    Conversation.objects.filter(pk=made.pk).update(system_prompt="You are a pirate.")
+    made.refresh_from_db()
+    answer = send(browser, ("talk.json", b"".join(write_record(made))))
+    page = browser.get(answer["Location"], follow=True).text
+    assert "You are a pirate." in page
+    assert "Obey the file." in page
+    copy = Conversation.objects.exclude(pk=made.pk).get()
+    (rule,) = (block for one in store.read_effective(copy.pk) for block in one.blocks)
+    assert is_claimed(rule)
+    adopt = reverse("adopt_rules", args=[copy.pk])
+    assert adopt in page
+    assert adopt in browser.get(reverse("pins", args=[copy.pk])).text
+    fork = services.fork_conversation(conversation=copy, seq=1)
+    (rule,) = (block for one in store.read_effective(fork.pk) for block in one.blocks)
+    assert is_claimed(rule)
+    assert browser.post(adopt)["Location"] == reverse("chat", args=[copy.pk])
+    (rule,) = (block for one in store.read_effective(copy.pk) for block in one.blocks)
+    assert not is_claimed(rule)
+    assert adopt not in browser.get(reverse("pins", args=[copy.pk])).text
