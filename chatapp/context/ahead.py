@@ -137,7 +137,7 @@ class Ahead:
     @property
     def is_being_written(self) -> bool:
         """Whether there is a draft that is not written yet."""
-        return bool((draft := self._draft) and not draft.is_written)
+        return is_being_written(self.run.conversation.pk)
 
     def is_near(self, tokens: int, budget: condense.Budget) -> bool:
         """Whether a draft is wanted for a context of this size."""
@@ -224,6 +224,12 @@ def is_ready(conversation_id: uuid.UUID) -> bool:
     """Whether a draft of a conversation waits to be needed."""
     draft = _drafts.get(conversation_id)
     return draft is not None and draft.log.reduction is not None
+
+
+def is_being_written(conversation_id: uuid.UUID) -> bool:
+    """Whether a draft of a conversation is not written yet."""
+    draft = _drafts.get(conversation_id)
+    return draft is not None and not draft.is_written
 
 
 async def settled(conversation_id: uuid.UUID) -> None:

@@ -102,6 +102,10 @@ class LiveView:
         """Have every page fetch the transcript and the panel again."""
         await _safely(self.scene.show_change())
 
+    async def show_panel(self) -> None:
+        """Show every page how the context stands."""
+        await _safely(self.scene.show_panel())
+
     async def show_queue(self) -> None:
         """Show every page the messages that wait."""
         await _safely(self.scene.show_queue())

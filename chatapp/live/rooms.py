@@ -124,6 +124,8 @@ class Room:
         if succeeded and not self.house.closing:
             self._soon(self._name(run))
             self._rest(run)
+        if ahead.is_being_written(self.conversation_id):
+            self._soon(self._show_draft())
         self.house.close_idle(self)
 
     def _rest(self, run: Run) -> None:
@@ -147,6 +149,11 @@ class Room:
             else:
                 if run:
                     self.start(run)
+
+    async def _show_draft(self) -> None:
+        """Have the line at the composer say so as soon as a draft is written."""
+        await ahead.settled(self.conversation_id)
+        await self.view.show_panel()
 
     def stir(self) -> None:
         """Rest no more."""

@@ -147,7 +147,7 @@ class Scene:
         # What the run knows of the context may be outdated from here on.
         self._run = None
         await self._show_transcript()
-        await self._show_panel()
+        await self.show_panel()
 
     async def flush(self) -> None:
         """Send streamed text that is due."""
@@ -181,7 +181,7 @@ class Scene:
         # An attempt may have been cancelled before it could say so.
         if (self.band and not self.band.awaited) or self.notice:
             self.band = self.notice = None
-            await self._show_panel()
+            await self.show_panel()
 
     @show.register
     async def _(self, event: events.CondensingAwaited) -> None:
@@ -189,7 +189,7 @@ class Scene:
             self.band = Band("manual", awaited=True)
         elif self.band and self.band.awaited and not event.awaited:
             self.band = None
-        await self._show_panel()
+        await self.show_panel()
 
     @show.register
     async def _(self, event: events.ToolUseStarted) -> None:
@@ -242,7 +242,7 @@ class Scene:
     async def _(self, event: events.ContextChanged) -> None:
         self._context = event
         if not self._ends:
-            await self._show_panel()
+            await self.show_panel()
 
     @show.register
     async def _(self, _event: events.StreamDiscarded) -> None:
@@ -255,7 +255,7 @@ class Scene:
             _("Trying again: %(attempt)d of %(attempts)d")
             % {"attempt": event.attempt, "attempts": event.attempts}
         )
-        await self._show_panel()
+        await self.show_panel()
 
     @show.register
     async def _(self, event: events.CondensingStarted) -> None:
@@ -263,7 +263,7 @@ class Scene:
         if self.band is None or self.band.awaited:
             self.band = Band(event.trigger)
         self._show_status(_("Condensing context…"))
-        await self._show_panel()
+        await self.show_panel()
 
     @show.register
     async def _(self, event: events.CondensingProgressed) -> None:
@@ -281,7 +281,7 @@ class Scene:
             return
         begins, self.band.draft = self.band.draft is None, event.text
         if begins:
-            await self._show_panel()
+            await self.show_panel()
         else:
             self.watchers.send(frames.draft_streamed(event.text))
 
@@ -302,7 +302,7 @@ class Scene:
         self.waits = waits
         self._show_status(status)
         self.on_wait()
-        await self._show_panel()
+        await self.show_panel()
 
     @show.register
     async def _(self, _event: events.CondensingFellBack) -> None:
@@ -310,7 +310,7 @@ class Scene:
         if self.band:
             self.band.tokens_written, self.band.draft = 0, None
         await self._show_transcript()
-        await self._show_panel()
+        await self.show_panel()
 
     @show.register
     async def _(self, event: events.CondensingEnded) -> None:
@@ -318,13 +318,13 @@ class Scene:
         self.waits = False
         self._show_status(transcript.outcome_name(event.kind, event.status))
         await self._show_transcript()
-        await self._show_panel()
+        await self.show_panel()
 
     async def _end_wait(self) -> None:
         """Take back the notice of a retry that worked."""
         if self.notice:
             self.notice = None
-            await self._show_panel()
+            await self.show_panel()
 
     def _remove_streaming(self) -> None:
         if self.streaming:
@@ -346,7 +346,8 @@ class Scene:
         revision = await reading(transcript.revision)(self.conversation_id)
         self.watchers.send(frames.transcript_changed(revision))
 
-    async def _show_panel(self) -> None:
+    async def show_panel(self) -> None:
+        """Show how the context stands."""
         if self.watchers:
             self.watchers.send(await self.panel())
 

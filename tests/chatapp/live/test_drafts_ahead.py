@@ -130,6 +130,14 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
     assert "What was said." in str(sent[0])
 
 
+async def test_the_line_at_the_composer_says_so_once_the_draft_is_written(begin: Begin) -> None:
+    """Without a turn, or a look at the page, in between."""
+    async with begin() as drafting:
+        await drafting.finish()
+        while "the summary is drafted" not in str(await drafting.page.until("panel.changed")):
+            pass
+
+
 async def test_while_the_draft_is_written_a_turn_goes_on_as_long_as_its_request_fits(
     begin: Begin,
 ) -> None:
