@@ -5,7 +5,8 @@
 ``conversations``  conversations, their messages, what the model sees
 ``attachments``    files that go with a message
 ``turns``          what runs: stopped, asked for, answered
-``history``        going back, and taking that back
+``history``        going back, and taking that back; forks
+``pins``           what the model keeps word for word
 ``records``        condensations and model calls
 ``own``            profiles and settings
 ``wishes``         what may be asked to be done or changed

@@ -4,14 +4,15 @@ import uuid
 from typing import Annotated, Any
 
 from django.db.models import QuerySet
+from django.forms import model_to_dict
 from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Router
+from ninja import PatchDict, Router
 from pydantic import Field
 
 import condense
 from chatapp import services
-from chatapp.api.door import Call
+from chatapp.api.door import Call, keepers, refuse
 from chatapp.api.paging import LONGEST_PAGE, by_moment, by_number
 from chatapp.api.shapes import (
     ConversationShape,
@@ -20,8 +21,9 @@ from chatapp.api.shapes import (
     Page,
 )
 from chatapp.api.streaming import stream_turn
-from chatapp.api.wishes import NewConversation, NewMessage
-from chatapp.live import protocol
+from chatapp.api.wishes import ConversationChange, NewConversation, NewMessage
+from chatapp.forms import BudgetForm
+from chatapp.live import protocol, turns
 from chatapp.models import Conversation, Profile, store
 
 router = Router(tags=["Conversations"])
@@ -58,6 +60,32 @@ def create_conversation(request: Call, new: NewConversation) -> Conversation:
 def show_conversation(request: Call, pk: uuid.UUID) -> Conversation:
     """Show one conversation, without its messages."""
     return own_conversation(request, pk)
+
+
+@router.patch(
+    "/conversations/{uuid:pk}",
+    response=ConversationShape,
+    summary="Change a conversation",
+    auth=keepers,
+)
+def change_conversation(
+    request: Call, pk: uuid.UUID, change: PatchDict[ConversationChange]
+) -> Conversation:
+    """Change what is named of a conversation; a budget holds from its next call on."""
+    conversation = own_conversation(request, pk)
+    form = BudgetForm({**model_to_dict(conversation, BudgetForm.Meta.fields), **change})
+    if not form.is_valid():
+        raise refuse(form)
+    with services.saving():
+        services.decide(
+            conversation=conversation,
+            policies=conversation.tool_policies,
+            system=conversation.system_prompt,
+            budget=form.cleaned_data["budget"],
+        )
+    turns.announce_change(pk)
+    conversation.refresh_from_db()
+    return conversation
 
 
 @router.get(

@@ -124,6 +124,55 @@ class QuestionShape(Schema):
     answered_at: datetime | None = None
 
 
+class ReviewShape(Schema):
+    """A summary that waits for a word on it, or what was said to it.
+
+    It is the draft that an attempt wrote first, second … (``ordinal``). ``text`` is what was
+    accepted in place of what was ``shown``, and ``focus`` what the next draft was to keep. At
+    ``applies_at``, where there is such a moment, it applies by itself.
+    """
+
+    id: int
+    condensation: uuid.UUID = Field(alias="condensation_id")
+    ordinal: int
+    status: str
+    shown: str
+    text: str
+    focus: str
+    shown_at: datetime
+    applies_at: datetime | None = None
+    answered_at: datetime | None = None
+
+
+class PinShape(Schema):
+    """What the model keeps word for word: message ``seq``, of which ``text`` is the beginning."""
+
+    seq: int
+    label: str
+    text: str
+    tokens: int
+
+
+class PinsShape(Schema):
+    """All pins, the ``tokens`` that they take, and how many they may take at ``most``."""
+
+    tokens: int
+    most: int
+    pins: list[PinShape]
+
+
+class UndoShape(Schema):
+    """What an undo comes to: how many ``later`` condensations go with it, and the size after it.
+
+    ``allowed`` is what fits; without a profile, both are unknown.
+    """
+
+    later: int
+    tokens: int | None = Field(None, alias="tokens.value")
+    measured: bool | None = Field(None, alias="tokens.measured")
+    allowed: int | None = None
+
+
 class RewindShape(Schema):
     """The conversation went back to before message ``to_seq``; ``last_seq`` was the newest then."""
 
@@ -250,6 +299,8 @@ class SettingsShape(Schema):
     messages_kept: int
     keep_first: bool
     clear_tool_output: bool
+    review_automatic: bool
+    review_seconds: int
     draft_ahead: str
     draft_share: int
     condense_idle: bool

@@ -16,10 +16,10 @@ from chatapp import services
 from chatapp.api.conversations import Limit, own_conversation
 from chatapp.api.door import Call
 from chatapp.api.paging import by_moment
-from chatapp.api.shapes import Page, QuestionShape, TurnShape
-from chatapp.api.wishes import Answer, Condensing
+from chatapp.api.shapes import Page, QuestionShape, ReviewShape, TurnShape
+from chatapp.api.wishes import Answer, Condensing, ReviewAnswer
 from chatapp.live import protocol, turns
-from chatapp.models import Question, Turn
+from chatapp.models import Question, Review, Turn
 
 router = Router(tags=["Turns"])
 
@@ -49,7 +49,9 @@ def stop_turn(request: Call, pk: uuid.UUID, turn_pk: uuid.UUID) -> Turn:
 def condense_now(request: Call, pk: uuid.UUID, wanted: Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
-    command = protocol.StartCondensing(wanted.nonce, condense.well_formed_json(wanted.focus))
+    command = protocol.StartCondensing(
+        wanted.nonce, condense.well_formed_json(wanted.focus), review=wanted.review
+    )
     with services.saving():
         _wait_for(turns.condense_now(conversation, command))
     return conversation.turns.filter(nonce=wanted.nonce).first()
@@ -85,3 +87,36 @@ def answer_question(request: Call, pk: uuid.UUID, question_pk: int, said: Answer
     turns.announce_answer(pk)
     question.refresh_from_db()
     return question
+
+
+@router.get("/conversations/{uuid:pk}/reviews", response=list[ReviewShape], summary="List reviews")
+def list_reviews(request: Call, pk: uuid.UUID) -> QuerySet[Review]:
+    """List the summary that waits for a word on it before it applies, if one does."""
+    shown = Review.objects.filter(condensation__conversation=own_conversation(request, pk))
+    return shown.pending().order_by("pk")
+
+
+@router.post(
+    "/conversations/{uuid:pk}/reviews/{int:review_pk}/answer",
+    response=ReviewShape,
+    summary="Answer a review",
+)
+def answer_review(request: Call, pk: uuid.UUID, review_pk: int, said: ReviewAnswer) -> Review:
+    """Apply a summary, as it is or changed, have it written again, or discard it.
+
+    The same once more does no harm.
+    """
+    reviews = Review.objects.select_related("condensation__conversation")
+    shown = reviews.filter(condensation__conversation=own_conversation(request, pk))
+    review = get_object_or_404(shown, pk=review_pk)
+    with services.saving():
+        services.answer_review(
+            review=review,
+            user=request.auth,
+            decision=said.decision,
+            summary=review.shown if said.summary is None else said.summary,
+            focus=said.focus,
+        )
+    turns.announce_answer(pk)
+    review.refresh_from_db()
+    return review

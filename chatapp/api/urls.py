@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from chatapp.api import attachments, conversations, history, own, records, turns
+from chatapp.api import attachments, conversations, history, own, pins, records, turns
 from chatapp.api.door import api
 
 PREFIX = "/api/"
@@ -25,7 +25,7 @@ PROBLEM = {
     },
 }
 
-for part in (conversations, attachments, turns, history, records, own):
+for part in (conversations, attachments, turns, history, pins, records, own):
     api.add_router("", part.router)
 
 

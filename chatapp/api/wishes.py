@@ -33,11 +33,39 @@ class NewMessage(Schema):
 class Condensing(Schema):
     """A condensation by hand; the same ``nonce`` once more begins nothing.
 
-    ``focus`` is what it should keep above all.
+    ``focus`` is what it should keep above all. With ``review`` it waits for a word on its summary
+    before it applies.
     """
 
     nonce: uuid.UUID = Field(default_factory=uuid.uuid4)
     focus: str = Field("", max_length=2_000)
+    review: bool = False
+
+
+class ReviewAnswer(Schema):
+    """What is said to a summary: "accept" it, have it written "again", or "discard" it.
+
+    A ``summary`` is accepted in the place of the one that was shown, and ``focus`` is what a new
+    one should keep above all.
+    """
+
+    decision: Literal["accept", "again", "discard"]
+    summary: str | None = None
+    focus: str = ""
+
+
+class NewPin(Schema):
+    """A ``rule`` of one's own, or message ``seq``, or a passage ``selected`` of its text."""
+
+    rule: str | None = None
+    seq: int | None = Field(None, ge=1, le=LARGEST)
+    selected: str | None = None
+
+
+class ConversationChange(Schema):
+    """What to change of a conversation: what all its calls may cost, in USD, null for no limit."""
+
+    budget: Decimal | None = None
 
 
 class Answer(Schema):
@@ -71,6 +99,8 @@ class SettingsChange(Schema):
     messages_kept: int = 0
     keep_first: bool = False
     clear_tool_output: bool = False
+    review_automatic: bool = False
+    review_seconds: int = 0
     draft_ahead: str = ""
     draft_share: int = 0
     condense_idle: bool = False

@@ -5,6 +5,7 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -19,7 +20,8 @@ class ReviewQuerySet(RecordedQuerySet["Review"]):
 
     def pending(self) -> Self:
         """Return reviews that a turn waits for."""
-        return self.filter(status=Review.Status.PENDING, condensation__turn__finished_at=None)
+        runs = Q(condensation__turn__isnull=False, condensation__turn__finished_at=None)
+        return self.filter(runs, status=Review.Status.PENDING)
 
     def withdraw(self, attempt_id: uuid.UUID) -> None:
         """Close the one of an attempt that was taken back."""

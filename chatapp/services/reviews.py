@@ -29,7 +29,8 @@ def answer_review(
     """
     if decision not in {ACCEPT, AGAIN, DISCARD}:
         raise Refused(_("This is no answer to a review. Reload the page."))
-    if review.status != Review.Status.PENDING:
+    asked = Review.objects.pending().filter(pk=review.pk)
+    if not asked.exists():
         _refuse_unless_same(review, decision)
         return
     said: dict[str, str] = {"status": Review.Status.DISCARDED}
@@ -38,14 +39,12 @@ def answer_review(
     elif decision == AGAIN:
         said = _again(review, focus)
     with transaction.atomic():
-        asked = Review.objects.pending().filter(pk=review.pk)
         answered = {"answered_by": user, "answered_at": timezone.now(), "typed": None}
         changed = asked.change(**said, **answered)
         if changed and decision == AGAIN:
             attempt = Condensation.objects.filter(pk=review.condensation_id)
             attempt.change(focus=said["focus"])
     if not changed:
-        review.refresh_from_db(fields=["status"])
         _refuse_unless_same(review, decision)
 
 
@@ -108,6 +107,7 @@ _SAME = {
 
 
 def _refuse_unless_same(review: Review, decision: str) -> None:
+    review.refresh_from_db(fields=["status"])
     if review.status in {Review.Status.PENDING, Review.Status.WITHDRAWN}:
         raise Refused(_("Nobody waits for this any more: the condensation was stopped."))
     if review.status not in _SAME[decision]:

@@ -200,6 +200,7 @@ def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
     """What is not named stays; what the page would not take is refused with its reason."""
     before = manager.client.get("/api/settings").json()
     changed = {"threshold": 70, "month_budget": "12.50", "strategy": "ledger"}
+    changed |= {"review_automatic": True, "review_seconds": 60}
     changed |= {"draft_ahead": "always", "draft_share": 60, "condense_idle": True}
     answer = manager.patch("settings", **changed)
     assert answer.json() == before | changed
@@ -211,6 +212,7 @@ def test_settings_are_changed_one_by_one(manager: Manager, alice: User) -> None:
         {"month_budget": "NaN"},
         {"strategy": "os.system"},
         {"draft_share": 99},
+        {"review_seconds": 5},
         {"draft_ahead": "sometimes"},
         {"step_limit": 0},
     ]

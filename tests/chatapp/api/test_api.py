@@ -22,6 +22,7 @@ from chatapp.models import (
     ModelCall,
     Profile,
     Question,
+    Review,
     Rewind,
     Turn,
 )
@@ -123,6 +124,8 @@ def addresses(call: ModelCall, attempt: Condensation) -> list[tuple[str, str]]:
         "pk": conversation.pk,
         "turn_pk": asked.pk,
         "question_pk": Question.objects.create(turn=asked, seq=1, place=0, text="Begin?").pk,
+        "review_pk": Review.objects.create(condensation=attempt, ordinal=1, shown="Begin").pk,
+        "seq": 1,
         "rewind_pk": Rewind.objects.create(conversation=conversation, to_seq=9, last_seq=9).pk,
         "profile_pk": Profile.objects.get(owner=conversation.owner).pk,
         "attachment_pk": services.attach_file(

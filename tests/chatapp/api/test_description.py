@@ -34,14 +34,14 @@ CHECKS = [
     response_schema_conformance,
 ]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-FEW, MANY = 6, 100
+FEW, MANY = 10, 100
 
 # Prints a token, and the names of what its owner has.
 SEED = """
 import json
 from django.contrib.auth.models import User
 from chatapp import services
-from chatapp.models import Condensation, ModelCall, Profile, Question
+from chatapp.models import Condensation, ModelCall, Profile, Question, Review
 from tests.chatapp.turns import ask, end
 
 owner = User.objects.get()
@@ -66,6 +66,8 @@ print(json.dumps({
     "turn_pk": str(turn.pk),
     "rewind_pk": str(rewind.pk),
     "question_pk": question.pk,
+    "review_pk": Review.objects.create(condensation=attempt, ordinal=1).pk,
+    "seq": 2,
     "profile_pk": Profile.objects.filter(owner=owner).first().pk,
     "attachment_pk": str(services.attach_file(owner=owner, name="a.txt", data=b"A").pk),
 }))
