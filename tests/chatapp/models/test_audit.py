@@ -55,6 +55,24 @@ def test_each_thing_that_is_done_to_a_context_is_an_entry(conversation: Conversa
     assert problems(conversation) == []
 
 
+@pytest.mark.parametrize(
+    ("cost", "told"),
+    [
+        ("0", "0"),
+        ("0.0120000000", "0.012"),
+        ("10", "10"),
+        ("1E+2", "100"),
+        ("1E-10", "0.0000000001"),
+    ],
+)
+def test_a_cost_is_told_as_plain_digits(conversation: Conversation, cost: str, told: str) -> None:
+    """As docs/audit.md has it, and as older entries did: otherwise they would not fit any more."""
+    talk(conversation, "Where is north?", "Up.")
+    condense_on_record(conversation, cost=Decimal(cost))
+    assert Condensation.objects.get().facts()["cost"] == told
+    assert json.loads(entries(conversation)[-1].payload)["facts"]["cost"] == told
+
+
 def test_every_message_is_on_one_entry(conversation: Conversation) -> None:
     """The first that is written after it."""
     live_through(conversation)

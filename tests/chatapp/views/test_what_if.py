@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import pytest_django
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -12,7 +13,7 @@ import condense
 from chatapp import services
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn, store
 from chatapp.rendering.numbers import money
-from tests.chatapp.claude import converse
+from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements
 from tests.standin.fixtures import anthropic_standin
@@ -23,6 +24,8 @@ __all__ = ["anthropic_standin"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7 }} %s"
+HEARD: list[condense.Event] = []
+LISTENING = condense.Hooks(listeners=(HEARD.append,))
 FREE = ["clear", "ledger", "sliding_window", "last_messages", "newest_exchange"]
 
 
@@ -111,6 +114,21 @@ def test_a_profile_with_a_threshold_of_its_own_gets_the_new_one(
     assert Preferences.objects.get(owner=alice).threshold == 100
 
 
+def test_nobody_elses_settings_change_with_ones_own(
+    conversation: Conversation, bob: User, browser: Client
+) -> None:
+    """Neither another user's, nor a profile that answers elsewhere."""
+    theirs = services.start_conversation(owner=bob).profile
+    assert theirs is not None
+    Profile.objects.update(threshold=90)
+    wanted = services.preferences_of(bob)
+    compare(browser, conversation, use="ledger|60|")
+    assert Profile.objects.get(pk=theirs.pk).threshold == 90
+    compare(browser, conversation, use="clear|60|", prompt="In one line.")
+    assert services.preferences_of(bob).strategy == wanted.strategy == ""
+    assert not services.preferences_of(bob).clear_tool_output
+
+
 def test_a_prompt_and_a_writer_are_used_where_they_were_tried(
     conversation: Conversation, alice: User, browser: Client
 ) -> None:
@@ -175,6 +193,35 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert as_stored(claude) == before
     assert not Turn.objects.exists()
     assert money(call.cost) in browser.get(reverse("costs")).content.decode()
+
+
+def test_a_writer_of_its_own_is_not_sent_what_the_conversation_begins_with(
+    claude: Conversation, alice: User, browser: Client, anthropic_standin: Standin
+) -> None:
+    """So its system prompt makes a summary dearer only where its own model writes that."""
+    other = answered_by(alice, "anthropic", "claude-opus-5", anthropic_standin.url)
+    predicted: dict[str, list[int]] = {"": [], str(other.pk): []}
+    for prompt in ("", "Speak as a pirate would. " * 200):
+        Conversation.objects.filter(pk=claude.pk).update(system_prompt=prompt)
+        for writer, found in predicted.items():
+            answer = compare(browser, claude, strategies=["fresh_start"], writer=writer)
+            found.append(answer.context["cards"][0].tried.predicted.total)
+    grown = {writer: long - short for writer, (short, long) in predicted.items()}
+    # How long a summary should be goes by the size of the whole.
+    assert grown[""] > 800
+    assert abs(grown[str(other.pk)]) < 200
+
+
+def test_nobody_is_told_of_what_is_only_tried(
+    conversation: Conversation, browser: Client, settings: pytest_django.Settings
+) -> None:
+    """The server's listeners hear of what happens, and nothing does."""
+    talk(conversation)
+    settings.CONDENSE_HOOKS = f"{__name__}.LISTENING"
+    HEARD.clear()
+    cards = compare(browser, conversation, strategies=["ledger"]).context["cards"]
+    assert cards[0].tried.reduction is not None
+    assert HEARD == []
 
 
 def test_a_spent_budget_stops_it_as_well(
