@@ -24,7 +24,8 @@ def find_sources(root: Path) -> list[Path]:
 
 def measure() -> Iterator[Row]:
     """Yield every row."""
-    from tests.bench.facts import measure_facts  # noqa: PLC0415 - Django must be set up
+    from tests.bench.attempts import measure_attempts  # noqa: PLC0415 - Django must be set up
+    from tests.bench.facts import measure_facts  # noqa: PLC0415 - likewise
     from tests.bench.folding import measure_folding  # noqa: PLC0415 - likewise
     from tests.bench.pages import measure_pages  # noqa: PLC0415 - likewise
     from tests.bench.storage import measure_storage  # noqa: PLC0415 - likewise
@@ -38,6 +39,7 @@ def measure() -> Iterator[Row]:
     yield from measure_facts(sources)
     yield from measure_storage()
     yield from measure_pages()
+    yield from measure_attempts()
     yield from measure_turns()
     yield from measure_streaming()
 

@@ -1,41 +1,101 @@
-"""How soon a conversation's page can be used, as far as the server has a part in it."""
+"""How soon pages can be used, as far as the server has a part in it."""
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from django.conf import settings
 
 from chatapp import services
+from chatapp.models import Condensation, Conversation, ModelCall
 from tests.bench.conversations import make_conversation
+from tests.bench.long import CONDENSATIONS, TURNS, make_long
 from tests.bench.server import Server, open_page, serving
 from tests.bench.table import Row
-from tests.bench.timing import beside
+from tests.bench.timing import Work, beside
 
 STORED, SEEN = 1_000, 100
 # 300 ms where the smallest answer takes 5.
 AT_MOST = 60
+# The pages of a long conversation, each with some twice what it takes: 300 times the smallest
+# answer is a second.
+OPENED = {
+    "": ("", 60),
+    "what the model sees": ("inspector/", 40),
+    "a call": ("calls/{call}/", 30),
+    "a condensation": ("condensations/{condensation}/", 30),
+    "the same beside what it stands for": ("condensations/{condensation}/compare/", 30),
+    "its condensations": ("/condensations/?conversation={conversation}", 45),
+    "its costs": ("costs/", 30),
+    "its audit record": ("audit/", 45),
+    "where it came from": ("source/", 20),
+    "what-if": ("what-if/", 20),
+    "its whole record as JSON": ("export/", 100),
+    "a copy as Markdown": ("export/markdown/", 80),
+    "a copy as HTML": ("export/html/", 160),
+}
+COMPARING = {"strategies": ("clear", "ledger", "sliding_window"), "thresholds": "60, 100"}
 
 
 def measure_pages() -> Iterator[Row]:
-    """Yield the row of opening a page, beside the server's smallest answer."""
+    """Yield the rows of opening pages, beside the server's smallest answer."""
     with serving(DATA_DIR=str(settings.DATA_DIR)) as server:
         owner = services.prepare_owner()
         profile = services.preferences_of(owner).default_profile
         assert profile
         conversation = str(make_conversation(owner, profile, STORED, visible=SEEN).pk)
+        work = f"open one of {STORED:,} messages, until the page is up to date"
+        yield _beside_least(server, work, lambda: _show(server, conversation), AT_MOST)
+        yield from _measure_long(server)
 
-        def show() -> None:
-            server.ask("GET", f"/c/{conversation}/")
-            asyncio.run(_connect(server, conversation))
 
-        def answer() -> None:
-            server.ask("GET", "/healthz")
+def _measure_long(server: Server) -> Iterator[Row]:
+    """Yield the rows of the pages of an imported conversation that went on here."""
+    conversation = make_long(server)
+    names, base = _names(conversation), f"/c/{conversation.pk}/"
+    work = f"open an imported one of {TURNS} turns, condensed here {CONDENSATIONS} times"
+    for said, (page, bound) in OPENED.items():
+        address = page.format(**names)
+        path = address if address.startswith("/") else base + address
 
-        show()
-        here, least = beside(show, answer, times=20, clock=time.perf_counter)
-    work = f"open one of {STORED:,} messages, until the page is up to date"
-    yield Row(work, here, "ms", AT_MOST, "GET /healthz", least)
+        def show(path: str = path) -> None:
+            assert server.ask("GET", path).status == 200, path
+
+        yield _beside_least(server, f"… {said}" if said else work, show, bound)
+
+    def compare() -> None:
+        token = server.jar["csrftoken"]
+        answer = server.ask("POST", f"{base}what-if/", csrfmiddlewaretoken=token, **COMPARING)
+        assert answer.status == 200
+
+    yield _beside_least(server, "… what-if, six trials of all its turns", compare, 400, times=3)
+
+
+def _names(conversation: Conversation) -> Mapping[str, object]:
+    """Return what addresses name: the newest call and condensation, and the conversation."""
+    here = {"conversation": conversation, "status": "succeeded"}
+    calls = ModelCall.objects.filter(**here, purpose="chat", manifest__isnull=False)
+    made = Condensation.objects.filter(**here, calls__isnull=False)
+    return {
+        "conversation": conversation.pk,
+        "call": calls.latest("pk").pk,
+        "condensation": made.latest("started_at").pk,
+    }
+
+
+def _beside_least(server: Server, work: str, show: Work, bound: float, times: int = 20) -> Row:
+    def answer() -> None:
+        server.ask("GET", "/healthz")
+
+    show()
+    here, least = beside(show, answer, times, clock=time.perf_counter)
+    return Row(work, here, "ms", bound, "GET /healthz", least)
+
+
+def _show(server: Server, conversation: str) -> None:
+    """Open a conversation, until its socket has brought the page up to date."""
+    server.ask("GET", f"/c/{conversation}/")
+    asyncio.run(_connect(server, conversation))
 
 
 async def _connect(server: Server, conversation: str) -> None:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,13 +44,13 @@ class Server:
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
-    def ask(self, method: str, path: str, **form: str) -> http.client.HTTPResponse:
+    def ask(self, method: str, path: str, **form: str | Sequence[str]) -> http.client.HTTPResponse:
         """Make a request as the browser does, and take its cookies."""
         connection = http.client.HTTPConnection(self.netloc, timeout=60)
         headers = {"Cookie": self.cookies, "Origin": f"http://{self.netloc}"}
         if form:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-        connection.request(method, path, urlencode(form), headers)
+        connection.request(method, path, urlencode(form, doseq=True), headers)
         answer = connection.getresponse()
         for cookie in answer.headers.get_all("Set-Cookie") or []:
             name, _, value = cookie.partition(";")[0].partition("=")

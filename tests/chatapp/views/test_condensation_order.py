@@ -127,10 +127,28 @@ def test_what_runs_over_all_attempts_reads_an_index_alone(
     with CaptureQueriesContext(connection) as queries:
         browser.get(reverse("condensations"), {"sort": sort})
     table = Condensation._meta.db_table
-    whole = [one["sql"] for one in queries if f'FROM "{table}" INNER' in one["sql"]]
-    plans = [plan_of(sql) for sql in whole if f'"{table}"."id" IN' not in sql]
+    sent = [one["sql"] for one in queries if f'FROM "{table}"' in one["sql"]]
+    plans = [plan_of(sql) for sql in sent if f'"{table}"."id" IN' not in sql]
     assert len(plans) == 3
     assert all(f"{table} USING COVERING INDEX condensation_figures" in plan for plan in plans)
+
+
+@pytest.mark.parametrize("query", [{}, {"sort": "cost"}, {"text": "north"}])
+def test_the_rows_that_are_shown_are_read_by_their_keys(
+    browser: Client, conversation: Conversation, query: dict[str, str]
+) -> None:
+    """And not looked for among all that their owner has; the summaries are looked through once."""
+    for _ in range(PAGE):
+        attempt(conversation, summary="To the north.")
+    with CaptureQueriesContext(connection) as queries:
+        assert len(ids(browser.get(reverse("condensations"), query).text)) == PAGE
+    table = Condensation._meta.db_table
+    named = [one["sql"] for one in queries if f'"{table}"."id" IN' in one["sql"]]
+    # A list of a text has its totals and its order from those few as well.
+    assert len(named) == (3 if "text" in query else 1)
+    keys = f"SEARCH {table} USING INDEX sqlite_autoindex_{table}_1 (id=?)"
+    assert all(keys in plan_of(sql) for sql in named)
+    assert len([one for one in queries if "LIKE" in one["sql"]]) == len(query.keys() & {"text"})
 
 
 def plan_of(sql: str) -> str:
