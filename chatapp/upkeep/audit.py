@@ -8,22 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from chatapp.models import (
-    AuditEntry,
-    Condensation,
-    Conversation,
-    Fork,
-    Message,
-    Pin,
-    Question,
-    Review,
-    Rewind,
-    audit,
-    chain,
-)
+from chatapp.models import AuditEntry, Conversation, Message, audit, chain
 from chatapp.models.audit import Recorded, RecordedQuerySet
-
-_RECORDS: tuple[type[Recorded], ...] = (Condensation, Rewind, Question, Pin, Fork, Review)
 
 
 @dataclass(slots=True)
@@ -200,7 +186,7 @@ def _changed_records(verdict: Verdict, told: _Told) -> Iterator[str]:
 
 def _records(conversation: Conversation) -> dict[str, Recorded]:
     rows: dict[str, Recorded] = {}
-    for model in _RECORDS:
+    for model in Recorded.__subclasses__():
         found: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
         rows |= {row.audited_as: row for row in found}
     return rows

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 import condense
 from chatapp.models import (
@@ -12,8 +12,11 @@ from chatapp.models import (
     Conversation,
     McpServer,
     Message,
+    Pin,
     Profile,
+    Review,
     Rewind,
+    hiding,
     message_index,
     store,
 )
@@ -96,13 +99,58 @@ def _tags() -> Iterator[str]:
 
 def _records() -> Iterator[str]:
     """Compare each condensation with its message, and its cost with that of its calls."""
-    done = Condensation.objects.filter(status=Condensation.Status.SUCCEEDED, message=None)
-    yield from _named("Condensation {} has no summary", done.values_list("pk", flat=True))
+    succeeded, undone = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
+    done = Condensation.objects.filter(status__in=(succeeded, undone))
+    bare = done.filter(message=None)
+    yield from _named("Condensation {} has no summary", bare.values_list("pk", flat=True))
+    in_vain = Condensation.objects.exclude(pk__in=done).exclude(message=None)
+    yield from _named(
+        "Condensation {} came to nothing, and has a summary", in_vain.values_list("pk", flat=True)
+    )
+    torn = done.exclude(message=None).exclude(
+        Q(status=succeeded, message__undone=False) | Q(status=undone, message__undone=True)
+    )
+    yield from _named(
+        "Condensation {} is undone in its record or in its message, and not in both",
+        torn.values_list("pk", flat=True),
+    )
     ended = Condensation.objects.exclude(status=Condensation.Status.RUNNING)
     priced = ended.exclude(cost=None).annotate(spent=UsdSum("calls__cost"))
     costs = priced.values_list("pk", "cost", "spent").iterator()
     wrong = (pk for pk, cost, spent in costs if cost != spent)
     yield from _named("Condensation {} costs something else than its calls", wrong)
+
+
+def _hides() -> Iterator[str]:
+    """Compare what summaries and markers in force say that they hide with what names them."""
+
+    def wrong() -> Iterator[object]:
+        made = Message.objects.in_force().made_by_engine().filter(clear_id=None)
+        for one in made.filter(hides__isnull=False).iterator(chunk_size=200):
+            named = hiding.hidden_by(one.conversation_id, [one])
+            hid = Message.objects.hid_by(one)
+            if {*named.values_list("pk")} != {*hid.values_list("pk")}:
+                yield one.pk
+
+    yield from _named("Message {} hides something else than it says", wrong())
+
+
+def _pins() -> Iterator[str]:
+    """Compare the pins with the messages that they are on."""
+    on = Pin.objects.filter(unpinned_at=None)
+    pinned = Message.objects.filter(pinned=True)
+    loose = pinned.exclude(pk__in=on.values("message"))
+    yield from _named_messages("is pinned, and no pin is on record", loose)
+    off = Message.objects.filter(pk__in=on.values("message")).exclude(pk__in=pinned)
+    yield from _named_messages("is not pinned, and a pin on it is on record", off)
+    changed = (pin.message_id for pin in on.select_related("message").iterator() if not pin.holds)
+    yield from _named("Message {} is not what it was when it was pinned", changed)
+
+
+def _reviews() -> Iterator[str]:
+    waiting = Review.objects.filter(status=Review.Status.PENDING)
+    alone = waiting.exclude(pk__in=Review.objects.pending())
+    yield from _named("Review {} waits, and no turn for it", alone.values_list("pk", flat=True))
 
 
 def _contents() -> Iterator[str]:
@@ -159,6 +207,9 @@ _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
     _hidden,
     _tags,
     _records,
+    _hides,
+    _pins,
+    _reviews,
     _contents,
     _keys,
     _chains,

@@ -131,6 +131,15 @@ class Life(Twin):
             with suppress(services.Refused):
                 services.undo_condensation(condensation=last)
 
+    def undo_below(self, place: int) -> None:
+        """Take a condensation back with all that stand on it."""
+        made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
+        if there := list(made.order_by("started_at")):
+            chosen = there[place % len(there)]
+            with suppress(services.Refused):
+                later = services.preview_undo(condensation=chosen).later
+                services.undo_condensation(condensation=chosen, later=later)
+
     def redo(self, place: int) -> None:
         """Take an undo back in what is stored: the memory of this life does not have all undos."""
         made = Message.objects.filter(conversation=self.conversation).made_by_engine()

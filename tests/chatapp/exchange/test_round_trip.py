@@ -15,7 +15,8 @@ from chatapp import services
 from chatapp.models import Conversation, store
 from chatapp.models.spending import spending_of
 from chatapp.upkeep import audit
-from tests.chatapp.audited import live_through, problems
+from chatapp.upkeep.integrity import find_problems
+from tests.chatapp.audited import condense_on_record, live_through, problems, talk
 from tests.chatapp.exchange.lives import Life, read, said, write
 from tests.chatapp.models.test_store import seen
 from tests.records import put_on_record
@@ -23,7 +24,17 @@ from tests.records import put_on_record
 PLACES = st.integers(0, 30)
 NAMES = (
     *("say", "talk", "use_huge", "record", "truncate", "clear", "rewind", "undo_rewind", "undo"),
-    *("undo_on_record", "redo", "fork", "edit", "regenerate", "switch", "pin", "condense"),
+    *(
+        "undo_on_record",
+        "undo_below",
+        "redo",
+        "fork",
+        "edit",
+        "regenerate",
+        "switch",
+        "pin",
+        "condense",
+    ),
 )
 LIVES = st.lists(
     st.one_of(
@@ -82,6 +93,24 @@ def test_everything_that_goes_on_record_is_there(
     records = ("condensations", "rewinds", "questions", "reviews", "pins")
     assert (verdict.problems, verdict.waiting) == ([], 0)
     assert verdict.entries == 1 + sum(len(told[name]) for name in records)
+
+
+def test_what_was_undone_at_once_is_redone_at_once_where_it_is_imported(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """Which these were is in their moments."""
+    talk(conversation, "Where is north?", "Up.")
+    first = condense_on_record(conversation)
+    talk(conversation, "And south?", "Down.")
+    condense_on_record(conversation)
+    before = as_sent(conversation)
+    services.undo_condensation(condensation=first, later=1)
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    undone = made.condensations.filter(status="undone").order_by("started_at")
+    assert undone.count() == 2
+    services.redo_condensation(condensation=undone[0])
+    assert as_sent(made) == before
+    assert problems(made) == [*find_problems()] == []
 
 
 def test_the_chain_that_a_conversation_came_with_is_kept_as_evidence(

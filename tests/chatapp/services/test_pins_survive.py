@@ -14,6 +14,7 @@ import condense
 from chatapp import services
 from chatapp.context.pins import find_broken, with_unpinned
 from chatapp.models import Condensation, Conversation, Message, Profile, Rewind, Turn, hiding, store
+from chatapp.upkeep import integrity
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.chatapp.conftest import use_tools
 from tests.records import put_on_record
@@ -227,6 +228,7 @@ def survive(owner: User, sequence: list[tuple[str, tuple[object, ...]]]) -> Conv
     for name, details in sequence:
         somebody.take(name, details)
         somebody.check()
+    assert [*integrity.find_problems()] == []
     return somebody.conversation
 
 

@@ -2,16 +2,29 @@
 
 import uuid
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 
 import condense
-from chatapp.models import Conversation, Message, ModelCall, Profile
+from chatapp import services
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Pin,
+    Profile,
+    Review,
+    Turn,
+)
 from chatapp.services import prepare_owner
 from chatapp.upkeep.integrity import find_problems
+from tests.chatapp.audited import raw
 from tests.chatapp.conftest import Say, summarise
 from tests.records import put_on_record
 
@@ -145,6 +158,56 @@ def test_a_record_that_disagrees_with_its_calls_is_found(talk: Conversation) -> 
         f"Condensation {record.pk} has no summary.",
         f"Condensation {record.pk} costs something else than its calls.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"status": "undone"}, "is undone in its record or in its message, and not in both"),
+        ({"status": "failed"}, "came to nothing, and has a summary"),
+        ({"status": "drafted"}, "came to nothing, and has a summary"),
+        ({"status": "undone", "message": None}, "has no summary"),
+    ],
+)
+def test_a_record_that_disagrees_with_its_message_is_found(
+    talk: Conversation, columns: dict[str, Any], said: str
+) -> None:
+    """What was undone is so in both, and what came to nothing left nothing."""
+    record = put_on_record(talk, at_seq=1, message=Message.objects.made_by_engine().get())
+    assert problems() == []
+    raw(Condensation).filter(pk=record.pk).update(**columns)
+    assert problems() == [f"Condensation {record.pk} {said}."]
+
+
+def test_what_a_summary_says_that_it_hides_is_compared(talk: Conversation) -> None:
+    """It is what a redo hides again."""
+    made = Message.objects.made_by_engine().get()
+    Message.objects.filter(pk=made.pk).update(hides=[[1, 1]])
+    assert problems() == [f"Message {made.pk} hides something else than it says."]
+
+
+def test_pins_are_compared_with_their_messages(talk: Conversation) -> None:
+    """On record and in force are the same, and so is every byte."""
+    services.pin_message(conversation=talk, seq=3)
+    row = Message.objects.get(seq=3)
+    assert problems() == []
+    Message.objects.filter(pk=row.pk).update(pinned=None)
+    assert problems() == [f"Message {row.pk} is not pinned, and a pin on it is on record."]
+    Message.objects.filter(pk=row.pk).update(pinned=True)
+    Pin.objects.all().change(unpinned_at=timezone.now())
+    assert problems() == [f"Message {row.pk} is pinned, and no pin is on record."]
+    Pin.objects.all().change(unpinned_at=None, digest="0" * 64)
+    assert problems() == [f"Message {row.pk} is not what it was when it was pinned."]
+
+
+def test_a_review_that_no_turn_waits_for_is_found(talk: Conversation) -> None:
+    """It could never be answered."""
+    turn = Turn.objects.create(conversation=talk, origin="condensed")
+    record = put_on_record(talk, at_seq=1, status="running", turn=turn)
+    review = Review.objects.create(condensation=record, ordinal=1)
+    assert problems() == []
+    Turn.objects.update(finished_at=timezone.now())
+    assert problems() == [f"Review {review.pk} waits, and no turn for it."]
 
 
 def test_a_key_of_another_server_is_found(talk: Conversation) -> None:
