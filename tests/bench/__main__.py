@@ -25,6 +25,7 @@ def find_sources(root: Path) -> list[Path]:
 def measure() -> Iterator[Row]:
     """Yield every row."""
     from tests.bench.attempts import measure_attempts  # noqa: PLC0415 - Django must be set up
+    from tests.bench.drafts import measure_drafts  # noqa: PLC0415 - likewise
     from tests.bench.facts import measure_facts  # noqa: PLC0415 - likewise
     from tests.bench.folding import measure_folding  # noqa: PLC0415 - likewise
     from tests.bench.pages import measure_pages  # noqa: PLC0415 - likewise
@@ -40,6 +41,7 @@ def measure() -> Iterator[Row]:
     yield from measure_storage()
     yield from measure_pages()
     yield from measure_attempts()
+    yield from measure_drafts()
     yield from measure_turns()
     yield from measure_streaming()
 
