@@ -63,8 +63,7 @@ def empty(column: Column) -> Any:
 def missing(column: Column) -> Any:
     """Return what a column holds of which a file says nothing; raise Unusable where it has to."""
     value = empty(column)
-    has_to = value not in dict(column.flatchoices) and not column.blank if column.choices else False
-    if has_to or (value is None and not column.null):
+    if _is_no_choice(column, value) or (value is None and not column.null):
         raise Unusable(f"{column.name} is missing.")
     return value
 
@@ -82,13 +81,14 @@ def read(column: Column, value: Any) -> Any:
         found = reader(column, value)
     except WRONG as error:
         raise Unusable(f"{column.name} is not what it has to be.") from error
-    if (
-        column.choices
-        and found not in dict(column.flatchoices)
-        and not (column.blank and not found)
-    ):
+    if _is_no_choice(column, found):
         raise Unusable(f"{column.name} is none of the values that it can have.")
     return found
+
+
+def _is_no_choice(column: Column, value: Any) -> bool:
+    """Whether a column has to hold one of some values, and this is none of them."""
+    return bool(column.choices) and value not in dict(column.flatchoices)
 
 
 def _read_text(column: Column, text: str) -> str:

@@ -242,16 +242,22 @@ def test_no_value_is_an_error_of_the_server(
                 answer = program.client.generic(method, quote(place, safe="/%"))
                 assert answer.status_code < 500, (place, answer.text)
                 assert answer["Content-Type"].startswith(("application/json", "text/plain")), place
-            assert program.client.get(path, asked).status_code < 500, (path, value)
+            for name in asked:
+                answer = program.client.get(path, {name: value})
+                assert answer.status_code < 500, (path, name, value)
 
 
-def test_a_mistake_is_told_in_a_sentence(program: Program) -> None:
+def test_a_mistake_is_told_in_a_sentence(program: Program, conversation: Conversation) -> None:
     """It names the value."""
     answer = program.client.get("/api/conversations", {"limit": 1_000})
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith("A value can't be read. limit: Input should be less")
     answer = program.client.get("/api/conversations", {"after": "here"})
     assert (answer.status_code, "last page" in answer.text) == (422, True)
+    messages = f"/api/conversations/{conversation.pk}/messages"
+    for after in ("here", "-1", "1" * 10):
+        answer = program.client.get(messages, {"after": after})
+        assert (answer.status_code, "last page" in answer.text) == (422, True)
 
 
 def test_a_failure_of_the_server_tells_nothing_of_it(

@@ -17,6 +17,7 @@ from chatapp import services
 from chatapp.models import Condensation, Conversation, Message, Review
 from tests.chatapp.audited import problems
 from tests.chatapp.exchange.lives import Life, read, write
+from tests.chatapp.turns import ask, end
 
 VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 1.5, 2**80, 10**400, 1e300, "", "x", "\0\ud800", "9" * 5_000),
@@ -144,3 +145,14 @@ def test_a_review_that_no_turn_waits_for_is_withdrawn(
     address = reverse("answer_review", args=[made.pk, review.pk])
     assert browser.post(address, {"decision": "accept", "summary": "x"}).status_code < 500
     assert not problems(made)
+
+
+@pytest.mark.django_db
+def test_what_is_named_has_to_be_there(alice: User, tmp_path: Path) -> None:
+    """The first row behind the last one of its section is none."""
+    conversation = services.start_conversation(owner=alice)
+    end(ask(conversation), "Because.")
+    record = json.loads(write(conversation))
+    record["messages"][1]["turn"] = 2
+    with pytest.raises(services.Refused, match=r"Item 2 of turns is named, and missing\."):
+        read(json.dumps(record).encode(), alice, tmp_path)

@@ -146,6 +146,7 @@ def said(conversation: Conversation) -> list[tuple[str, str]]:
     [
         ("a.json", json.dumps(CHAT).encode(), "chat_completions"),
         ("a.json", json.dumps({"model": "m", "messages": CHAT}).encode(), "chat_completions"),
+        ("a.json", json.dumps(CHAT[1:2]).encode(), "chat_completions"),
         ("a.jsonl", lines(SESSION), "claude_code"),
         ("a.jsonl.gz", gzip.compress(lines(SESSION)), "claude_code"),
         ("a.jsonl", lines(ROLLOUT), "codex"),
@@ -182,6 +183,7 @@ def test_chat_messages_become_blocks(alice: User, tmp_path: Path) -> None:
         ("assistant", ["text"]),
     ]
     assert rows[1].content[0]["input"] == {"path": "a"}
+    assert [one["content"] for one in rows[2].content] == ["a.py", "b.py"]
     assert made.conversation.system_prompt == "Be brief."
     assert made.source.problems == []
 
@@ -194,12 +196,26 @@ def test_a_session_has_its_summary_and_its_calls_on_record(alice: User, tmp_path
     assert talk.title == "Looking around"
     reply = talk.messages.get(seq=2)
     assert [one["type"] for one in reply.content] == ["text", "tool_use"]
+    assert talk.messages.get(seq=3).content[0]["content"] == "a.py"
     assert reply.created_at.isoformat() == "2026-01-02T03:04:05.678000+00:00"
     call = talk.calls.get()
     assert (call.message, call.tokens_prompt, call.tokens_output, call.cost) == (reply, 16, 7, None)
     attempt = talk.condensations.get()
     assert (attempt.message, attempt.tokens_before) == (talk.messages.get(seq=4), 155_000)
     assert [one["index"] for one in made.source.problems] == [6]
+
+
+@pytest.mark.parametrize("usage", [None, [], "much", {"output_tokens": "7"}])
+def test_a_reply_of_which_nothing_was_counted_is_a_reply(
+    alice: User, tmp_path: Path, usage: Any
+) -> None:
+    """What a call took is unknown then."""
+    reply = replied(2, {"type": "text", "text": "Let me look."})
+    reply["message"]["usage"] = usage
+    made = load(write(tmp_path, "a.jsonl", lines([*SESSION[:2], reply])), alice)
+    assert said(made.conversation)[1:] == [("assistant", "Let me look.")]
+    assert [call.tokens_output for call in made.conversation.calls.all()] in ([], [0])
+    assert made.source.problems == []
 
 
 def test_a_rollout_has_its_summary_and_its_usage_on_record(alice: User, tmp_path: Path) -> None:
@@ -209,6 +225,7 @@ def test_a_rollout_has_its_summary_and_its_usage_on_record(alice: User, tmp_path
     assert said(talk) == [("user", "It was a.py."), ("user", "Thanks.")]
     kinds = [[one["type"] for one in row.content] for row in talk.messages.order_by("seq")]
     assert kinds == [["text"], ["text", "tool_use"], ["tool_result"], ["text"], ["text"], ["text"]]
+    assert talk.messages.get(seq=3).content[0]["content"] == "a.py"
     call = talk.calls.get()
     assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (5, 11, 7)
     assert made.source.problems == []

@@ -64,6 +64,8 @@ async def test_after_a_rest_a_conversation_is_condensed_where_that_is_cheaper(
         ({}, {}, True),
         # An output so dear that the summary costs more than the prompt.
         ({"price_output": 100}, {}, False),
+        # One that pays only as long as nobody counts the system prompt and tools of the next call.
+        ({"price_output": 60}, {}, False),
         # Nothing is saved where the cache is as dear as the rest, or nothing has a price.
         ({"price_cache_read": 6.25}, {}, False),
         (dict.fromkeys(PAID, 0), {}, False),

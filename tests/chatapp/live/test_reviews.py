@@ -138,7 +138,9 @@ async def test_a_page_that_opens_later_shows_the_summary_that_waits(
         await page.send("turn.stop")
         await page.until_idle()
     assert (await attempt_of(conversation)).status == "cancelled"
-    assert (await Review.objects.aget()).status == Status.WITHDRAWN
+    review = await Review.objects.aget()
+    assert (review.status, review.answered_by_id) == (Status.WITHDRAWN, None)
+    assert review.answered_at is not None
 
 
 async def test_a_persons_words_apply_and_are_on_record_as_theirs(

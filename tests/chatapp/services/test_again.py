@@ -44,6 +44,27 @@ def test_nothing_is_tried_again_that_did_not_fail(conversation: Conversation) ->
     assert Turn.objects.count() == 1
 
 
+def test_an_answer_asked_for_anew_is_no_rewind_that_can_be_undone(
+    conversation: Conversation,
+) -> None:
+    """Also where nothing came instead: whoever wants the first one back goes to that version."""
+    end(ask(conversation, "Why?"), "Because.")
+    end(regenerate(conversation, 2), status=FAILED)
+    aside = Rewind.objects.get()
+    with pytest.raises(services.Refused):
+        services.undo_rewind(rewind=aside)
+    services.switch_version(rewind=aside)
+    assert seen(conversation) == ["Why?", "Because."]
+
+
+def test_what_was_set_aside_is_not_tried_again(conversation: Conversation) -> None:
+    """A turn that failed and went with a rewind is no part of the talk."""
+    failed = end(ask(conversation, "Why?"), status=FAILED)
+    services.rewind_conversation(conversation=conversation, to_seq=failed.question_seq)
+    with pytest.raises(services.Refused, match="nothing to try again"):
+        retry(conversation)
+
+
 @pytest.mark.parametrize("reason", ["stopped", "error", "max_tokens"])
 def test_a_cut_answer_is_continued_from_its_last_word(
     conversation: Conversation, reason: str

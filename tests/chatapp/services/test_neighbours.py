@@ -1,7 +1,9 @@
 """What is done in one conversation changes nothing that another one has on record."""
 
 from datetime import timedelta
+from pathlib import Path
 
+import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -9,6 +11,7 @@ from django.utils import timezone
 from chatapp import services
 from chatapp.models import Condensation, Conversation, Review, Turn
 from tests.chatapp.audited import condense_on_record, live_through, talk
+from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.turns import ask, end, regenerate, retry
 from tests.records import put_on_record
 
@@ -44,11 +47,14 @@ def go_back_and_forth(conversation: Conversation) -> None:
 
 
 def answer_drafts(conversation: Conversation, user: User) -> None:
-    """Have two drafts wait, keep one waiting longer, and discard the other."""
+    """Have two drafts wait, keep one waiting longer, and discard the other, once and for all."""
     turn = Turn.objects.create(conversation=conversation)
     kept, discarded = (draft(conversation, turn) for _ in range(2))
     services.hold_review(review=kept, summary="Yes, but", focus="")
+    another_tab = Review.objects.get(pk=discarded.pk)
     services.answer_review(review=discarded, user=user, decision="discard")
+    with pytest.raises(services.Refused, match="decided already"):
+        services.answer_review(review=another_tab, user=user, decision="accept")
 
 
 def draft(conversation: Conversation, turn: Turn) -> Review:
@@ -58,7 +64,9 @@ def draft(conversation: Conversation, turn: Turn) -> Review:
     return Review.objects.create(condensation=attempt, ordinal=1, shown="Yes.", applies_at=soon)
 
 
-def test_what_is_done_in_one_conversation_leaves_all_others_as_they_were(alice: User) -> None:
+def test_what_is_done_in_one_conversation_leaves_all_others_as_they_were(
+    alice: User, tmp_path: Path
+) -> None:
     """Every row that was there is there, and says what it said; also where the same was done."""
     for _ in range(2):
         other = services.start_conversation(owner=alice)
@@ -66,6 +74,7 @@ def test_what_is_done_in_one_conversation_leaves_all_others_as_they_were(alice: 
         live_through(other)
         go_back_and_forth(other)
         answer_drafts(other, alice)
+        read(write(other), alice, tmp_path)
         own = ("chatapp.Conversation", other.pk)
         assert {key: row for key, row in before.items() if key != own}.items() <= (
             everything().items()

@@ -310,6 +310,25 @@ def verify(*words: str, **options: Any) -> str:
     return said.getvalue()
 
 
+def test_what_an_older_version_told_and_nobody_stores_any_more_is_no_problem(
+    record: Conversation,
+) -> None:
+    """A fact or a text that a record had then; what it has still is compared."""
+    attempt = record.condensations.latest("started_at")
+    texts = attempt.contents()
+    told = {
+        "about": attempt.audited_as,
+        "facts": {**attempt.facts(), "mood": "calm"},
+        "texts": [*texts, "tune"],
+    }
+    kind = AuditEntry.Kind.CONDENSATION
+    audit.append(record.pk, kind, told=told, contents={attempt.audited_as: texts})
+    assert problems(record) == []
+    with taken_back():
+        audit.append(record.pk, kind, told={**told, "facts": {"status": "failed"}})
+        assert len(problems(record)) == 1
+
+
 def test_the_command_says_that_all_chains_hold(record: Conversation) -> None:
     """All of them, or one."""
     services.start_conversation(owner=record.owner)

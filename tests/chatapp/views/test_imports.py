@@ -1,6 +1,9 @@
 """Importing a conversation from the page."""
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +16,8 @@ from django.urls import reverse
 import condense
 from chatapp import services
 from chatapp.agent.beside import is_claimed
-from chatapp.exchange import jobs, write_record
-from chatapp.models import Conversation, store
+from chatapp.exchange import Piece, jobs, write_record
+from chatapp.models import Conversation, Source, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -91,6 +94,31 @@ def test_a_file_that_turns_out_damaged_is_refused_when_it_is_read(browser: Clien
     assert not Conversation.objects.exists()
 
 
+def test_an_import_that_breaks_off_is_over(browser: Client, alice: User, tmp_path: Path) -> None:
+    """The page says so, and does not look again for ever; nothing is left of the file."""
+
+    def read(_path: Path) -> Iterator[Piece]:
+        yield TALK[0]
+        raise MemoryError
+
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    source = Source(form="messages", name="talk.json")
+    job = jobs.start_import(owner=alice, path=folder, source=source, read=read)
+    assert job.future
+    with suppress(MemoryError):
+        job.future.result()
+    assert job.is_over
+    address = reverse("import_job", args=[job.pk])
+    for headers in ({}, {"HX-Request": "true"}):
+        page = browser.get(address, headers=headers).text
+        assert "The import failed." in page
+        assert f'hx-get="{address}"' not in page
+    del jobs._JOBS[job.pk]
+    assert not folder.exists()
+    assert not Conversation.objects.exists()
+
+
 def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> None:
     """Under their names, without a way out of their folder."""
     history = [{"role": "user", "content": "Hi", "ts": 1}]
@@ -101,6 +129,14 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
         ("ui_messages.json", shown),
     )
     assert Conversation.objects.get(owner=alice).title == "A task"
+
+
+def test_an_import_that_is_over_is_known_while_others_run(browser: Client, alice: User) -> None:
+    """Each page leads to its own conversation."""
+    answers = [send(browser, (f"{name}.json", TALK)) for name in ("first", "second")]
+    for answer, name in zip(answers, ("first", "second"), strict=True):
+        made = Conversation.objects.get(owner=alice, title=name)
+        assert browser.get(answer["Location"])["Location"] == reverse("source", args=[made.pk])
 
 
 def test_an_import_is_its_owners(browser: Client, bob: User) -> None:

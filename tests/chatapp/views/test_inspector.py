@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import inspector
+from chatapp import inspector, services
 from chatapp.models import Condensation, Conversation, Message, ModelCall, hiding, store
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
@@ -118,6 +118,18 @@ def test_what_is_hidden_is_named_with_the_record_that_hides_it(
     page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
     assert "1 message hidden" in page
     assert f"#condensation-{attempt.pk}" in page
+
+
+def test_only_rewinds_in_force_are_counted(session: Session) -> None:
+    """One that a later one has taken along was part of what that one set aside."""
+    for number in range(6):
+        session.say("user" if number % 2 == 0 else "assistant", condense.TextBlock("Go on"))
+    conversation = session.conversation
+    for to_seq in (5, 3):
+        services.rewind_conversation(conversation=conversation, to_seq=to_seq)
+    seen = inspector.read_upcoming(Conversation.objects.get(pk=conversation.pk))
+    assert seen is not None
+    assert seen.rewound == "2 messages"
 
 
 def test_words_that_begin_like_a_summary_are_words(session: Session) -> None:
@@ -347,6 +359,16 @@ def test_the_panel_gets_what_the_page_has_without_the_page(
     part = browser.get(address, headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in part
     assert "The next request" in part
+
+
+@pytest.mark.parametrize("name", ["inspector", "condensations", "audits"])
+def test_a_link_that_htmx_follows_leads_to_a_whole_page(
+    session: Session, browser: Client, name: str
+) -> None:
+    """It takes the place of the one before."""
+    own = [session.conversation.pk] if name == "inspector" else []
+    boosted = {"HX-Request": "true", "HX-Boosted": "true"}
+    assert "<html" in browser.get(reverse(name, args=own), headers=boosted).content.decode()
 
 
 @pytest.mark.parametrize("provider", FORMATS)

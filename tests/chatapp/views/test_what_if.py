@@ -195,6 +195,26 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert money(call.cost) in browser.get(reverse("costs")).content.decode()
 
 
+def test_a_model_that_costs_nothing_is_asked_for_nothing(
+    conversation: Conversation, browser: Client
+) -> None:
+    """What is confirmed is that it is free."""
+    talk(conversation)
+    fields = {"strategies": ["fresh_start"], "ask": "fresh_start||", "predicted": "0"}
+    answer = compare(browser, conversation, **fields)
+    assert answer.status_code == 200
+    assert answer.context["card"].tried.reduction.summary
+    assert ModelCall.objects.get().cost == 0
+
+
+def test_what_asks_no_model_is_offered_first(conversation: Conversation, browser: Client) -> None:
+    """And is chosen to begin with, beside the strategy in force."""
+    form = browser.get(reverse("what_if", args=[conversation.pk])).context["form"]
+    names = [value for value, _label in form.fields["strategies"].choices]
+    assert {*names[: len(FREE)]} == {*FREE}
+    assert {*form.initial["strategies"]} == {*FREE, "fresh_start"}
+
+
 def test_a_writer_of_its_own_is_not_sent_what_the_conversation_begins_with(
     claude: Conversation, alice: User, browser: Client, anthropic_standin: Standin
 ) -> None:

@@ -1,0 +1,71 @@
+"""A summary that was drafted stands for what it was made of, in a conversation that went on."""
+
+import uuid
+
+import pytest
+
+import condense
+from chatapp.context.draft_log import DraftLog
+from chatapp.context.saving import Saver
+from chatapp.context.sizes import Scale
+from chatapp.models import Conversation, store
+from tests.chatapp.agent.fakes import RecordingAudience
+from tests.chatapp.conftest import Say, reduction_of
+from tests.chatapp.runs import run_in
+
+pytestmark = pytest.mark.django_db
+
+WINDOW, ALLOWED = 10_000, 4_000
+
+
+@pytest.fixture
+def log(conversation: Conversation, say: Say) -> DraftLog:
+    """A log with the draft of a summary of all that was said so far."""
+    say("user", "Where is north?", tokens=3_000)
+    say("assistant", "Up.", tokens=3_000)
+    tags = condense.Tags(condense_id=uuid.uuid4().hex)
+    summary = condense.Message("user", (condense.TextBlock("North is up."),), tags=tags, tokens=500)
+    effective = store.read_effective(conversation.pk)
+    audience = RecordingAudience()
+    log = DraftLog(
+        run_in(conversation), scale=Scale(overhead=0), saver=Saver(audience), audience=audience
+    )
+    log.reduction = reduction_of(summary, tuple(one.id for one in effective))
+    return log
+
+
+def now(conversation: Conversation) -> condense.Situation:
+    """Return what a turn finds that is about to take the draft over."""
+    effective = store.read_effective(conversation.pk)
+    return condense.Situation(
+        effective=effective,
+        tokens=condense.TokenCount(sum(one.tokens or 0 for one in effective)),
+        budget=condense.Budget(WINDOW, max_output=1_000, threshold=100 * ALLOWED / WINDOW),
+    )
+
+
+def test_it_has_the_sizes_of_the_turn_that_takes_it_over(
+    log: DraftLog, conversation: Conversation, say: Say
+) -> None:
+    """What came since is in both, and stays."""
+    say("user", "And south?", tokens=2_000)
+    assert log.refit(now(conversation)) == ""
+    assert log.reduction is not None
+    assert log.reduction.tokens_before.value == 8_000
+    assert log.reduction.tokens_after.value == 2_500
+
+
+def test_it_is_not_enough_where_what_came_since_takes_as_much(
+    log: DraftLog, conversation: Conversation, say: Say
+) -> None:
+    """Another one would be due at once."""
+    say("user", "And south?", tokens=ALLOWED - 500)
+    assert "What came since takes too much" in log.refit(now(conversation))
+
+
+def test_there_is_nothing_to_take_over_of_a_draft_that_came_to_nothing(
+    log: DraftLog, conversation: Conversation
+) -> None:
+    """It says so."""
+    log.reduction = None
+    assert "came to nothing" in log.refit(now(conversation))
