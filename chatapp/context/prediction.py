@@ -1,7 +1,7 @@
 """What a condensation will cost, before a model is called for it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 import condense
 from chatapp.context import budgets
 from chatapp.context.runs import Terms
-from chatapp.models import ModelCall, Preferences, Profile
+from chatapp.models import Conversation, ModelCall, Preferences, Profile
 
 # Vendors keep a prompt for as long after its last use, unless they are paid for more.
 CACHED_FOR = timedelta(minutes=5)
@@ -26,6 +26,20 @@ def predict(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> conde
     read = expected.cache_read if is_read else 0
     new = expected.input + expected.cache_read - read
     return bill(terms.writer, condense.Usage(new, expected.output, cache_read=read))
+
+
+def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, datetime | None]:
+    """Return how much of the next request the provider has in its cache, and about until when.
+
+    That is what the last answer's call read from there or wrote to it, where nothing of that has
+    changed since; otherwise, and where nothing is known of a cache, it is none.
+    """
+    if not profile.spec.caches_prompts or conversation.measured_tokens is None:
+        return 0, None
+    answers = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT).measured(profile.model)
+    last = answers.filter(created_at__gt=timezone.now() - CACHED_FOR).first()
+    tokens = last.tokens_cache_read + last.tokens_cache_write if last else 0
+    return tokens, last.created_at + CACHED_FOR if last and tokens else None
 
 
 def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:

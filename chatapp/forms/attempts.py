@@ -1,7 +1,10 @@
 """Which attempts to condense somebody wants to see."""
 
+import re
 import uuid
+from collections.abc import Iterable
 from datetime import datetime, time
+from operator import itemgetter
 from typing import Any, cast
 
 from django import forms
@@ -10,6 +13,7 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from chatapp import transcript
 from chatapp.models import Condensation
 from chatapp.models.records import CondensationQuerySet
 
@@ -53,12 +57,15 @@ class AttemptFilter(forms.Form):
         """Offer the profiles and strategies that occur in ``mine``."""
         super().__init__(data)
         pairs = [*mine.order_by().values_list("profile_name", "strategy").distinct()]
-        for place, name in enumerate(("profile", "strategy")):
-            found = sorted({pair[place] for pair in pairs})
-            choices: list[tuple[str, Any]] = [("", _("any")), *((one, one) for one in found)]
-            cast("forms.ChoiceField", self.fields[name]).choices = choices
+        profiles, strategies = ({pair[place] for pair in pairs} for place in (0, 1))
+        self._offer("profile", ((one, one) for one in profiles))
+        self._offer("strategy", ((one, transcript.strategy_name(one)) for one in strategies))
         self.full_clean()
         self.chosen = {name: value for name, value in self.cleaned_data.items() if value}
+
+    def _offer(self, name: str, found: Iterable[tuple[str, str]]) -> None:
+        choices: list[tuple[str, Any]] = [("", _("any")), *sorted(found, key=itemgetter(1))]
+        cast("forms.ChoiceField", self.fields[name]).choices = choices
 
     @property
     def outcome_chosen(self) -> str:
@@ -114,7 +121,7 @@ class AttemptFilter(forms.Form):
         for name, value in self.chosen.items():
             match name:
                 case "title":
-                    wanted &= Q(conversation__title__icontains=value)
+                    wanted &= _has("conversation__title", value)
                 case "profile":
                     wanted &= Q(profile_name=value)
                 case "strategy" | "trigger" | "conversation":
@@ -134,9 +141,19 @@ def _saying(text: str, attempts: CondensationQuerySet) -> CondensationQuerySet:
     So all summaries are looked through once, and not again for the totals and for the list. Told
     whose those few are as well, SQLite would read all that the owner has instead.
     """
-    found = attempts.filter(summary__icontains=text)
+    found = attempts.filter(_has("summary", text))
     few = list(found.order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
     return found if len(few) > MOST_NAMED else Condensation.objects.filter(pk__in=few)
+
+
+def _has(column: str, text: str) -> Q:
+    """Return the condition that a column has a text, in capitals or not.
+
+    SQLite by itself knows no capitals but those of English.
+    """
+    if text.isascii():
+        return Q((f"{column}__icontains", text))
+    return Q((f"{column}__iregex", re.escape(text)))
 
 
 def _at(day: Any, moment: time) -> datetime:

@@ -93,7 +93,7 @@ def draw_course(conversation: Conversation) -> Course | None:
     steps = [[*row][-1] for _key, row in rows]
     numbers = [*_number(steps)]
     latest = steps[-STEPS:]
-    if not any(one.drop for one in latest):
+    if not any(one.drop for one in steps):
         return None
     most = max(max(one.before, one.tokens) for one in latest) or 1
     places = _place(latest, numbers[-STEPS:], most)

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import models
 
 import condense
 from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.instructions import system_of
+from chatapp.context.prediction import still_cached
 from chatapp.inspector.cards import Card, cards_of
 from chatapp.inspector.hiding import Hider, hiders
 from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
@@ -22,7 +24,8 @@ class Upcoming:
     """The next request: its cards, its size, an estimate unless ``measured``, and its window.
 
     ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
-    says what rewinds have set aside.
+    says what rewinds have set aside. The first ``cached`` tokens should be in the provider's cache
+    until about the moment ``cached_until``, None where nothing is known of one.
     """
 
     cards: Sequence[Card]
@@ -32,6 +35,8 @@ class Upcoming:
     model: str
     hiders: Sequence[Hider]
     rewound: str
+    cached: int
+    cached_until: datetime | None
 
     @property
     def percent(self) -> float:
@@ -48,17 +53,20 @@ def read_upcoming(conversation: Conversation) -> Upcoming | None:
     history = store.read_effective(conversation.pk)
     size = sizes.Scale.read(conversation, profile, system).weigh(history)
     found = (*_frame(conversation, profile, system), *_messages(history))
+    cached, until = still_cached(conversation, profile)
     standing = conversation.condensations.filter(
         status=Condensation.Status.SUCCEEDED, message__hidden=False
     )
     return Upcoming(
-        cards=cards_of(found, size.value, profile.context_window),
+        cards=cards_of(found, size.value, profile.context_window, cached if until else None),
         tokens=size.value,
         measured=size.measured,
         window=profile.context_window,
         model=profile.model,
         hiders=tuple(hiders(standing)),
         rewound=_rewound(conversation),
+        cached=cached,
+        cached_until=until,
     )
 
 

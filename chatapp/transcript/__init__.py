@@ -66,12 +66,13 @@ from chatapp.transcript.rows import (
     TurnRow,
     VersionChoice,
 )
-from chatapp.transcript.tables import attempts_as_csv, attempts_as_json
+from chatapp.transcript.tables import TABLE_COLUMNS, attempts_as_csv, attempts_as_json
 from chatapp.transcript.todo import read_todo
 from chatapp.transcript.whole import call_text, message_block, message_text
 
 __all__ = [
     "BEST",
+    "TABLE_COLUMNS",
     "Asked",
     "AttemptLine",
     "CallCost",

@@ -25,8 +25,23 @@ _COLUMNS = (
     "tokens_after_measured",
     "messages_hidden",
     "results_hidden",
+    "condensations_hidden",
+    "threshold",
+    "allowed",
+    "context_window",
+    "writer_name",
+    "writer_model",
     "cost_measured",
     "error",
+)
+# All that is read for it, of an attempt and of its conversation.
+TABLE_COLUMNS = (
+    *_COLUMNS,
+    "started_at",
+    "finished_at",
+    "cost",
+    "predicted_cost",
+    "conversation__title",
 )
 
 

@@ -67,8 +67,8 @@ def _download(
     found: CondensationQuerySet, filters: AttemptFilter, form: Literal["csv", "json"]
 ) -> HttpResponse:
     """Send all that the list shows, however many pages it has."""
-    chosen = found.with_outcome(filters.outcome_chosen).brief().select_related("conversation")
-    rows = chosen.sorted_by(filters.sort_chosen).iterator()
+    chosen = found.with_outcome(filters.outcome_chosen).select_related("conversation")
+    rows = chosen.sorted_by(filters.sort_chosen).only(*transcript.TABLE_COLUMNS).iterator()
     if form == "csv":
         text, kind = transcript.attempts_as_csv(rows), "text/csv; charset=utf-8"
     else:

@@ -107,6 +107,27 @@ def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
     assert [one["id"] for one in table] == [one["id"] for one in listed]
 
 
+@pytest.mark.parametrize("query", [{"text": "ÜBER. BLICK"}, {"title": "größe"}])
+def test_capitals_make_no_difference_in_any_language(
+    browser: Client, conversation: Conversation, query: dict[str, str]
+) -> None:
+    """What is looked for is a text, and no expression."""
+    Conversation.objects.update(title="Die Größe")
+    attempt(conversation, summary="Der über. Blick.")
+    attempt(services.start_conversation(owner=conversation.owner), summary="Der überxblick.")
+    assert len(browser.get(reverse("condensations"), {**query, "as": "json"}).json()) == 1
+
+
+def test_the_order_stays_when_all_outcomes_are_shown(
+    browser: Client, conversation: Conversation
+) -> None:
+    """And the strategies to choose from are called what the list calls them."""
+    attempt(conversation, strategy="keep_recent")
+    page = browser.get(reverse("condensations"), {"sort": "cost", "outcome": "failed"}).text
+    assert '<a href="/condensations/?&amp;sort=cost">All' in page
+    assert '<option value="keep_recent">keep recent</option>' in page
+
+
 def test_more_of_a_narrowed_list_is_narrowed_as_well(
     browser: Client, conversation: Conversation
 ) -> None:

@@ -69,6 +69,20 @@ def test_a_long_conversation_shows_its_latest_steps(conversation: Conversation) 
     assert 10 < sum(one.shown for one in course.steps) < 40
 
 
+def test_the_chart_stays_when_its_last_drop_is_long_ago(
+    browser: Client, conversation: Conversation
+) -> None:
+    """It shows how the context has grown since."""
+    attempt(conversation, started_at=NOON)
+    turns = [turn_of(conversation) for _ in range(STEPS)]
+    for minute, turn in enumerate(turns, 1):
+        call(turn, minute, 1_000)
+    course = course_of(conversation)
+    assert (len(course.steps), course.drops, course.cut) == (STEPS, [], True)
+    page = browser.get(reverse("condensations"), {"conversation": str(conversation.pk)}).text
+    assert "1,000 tokens at most, with 0 drops" in page
+
+
 def test_the_chart_stands_over_the_list_of_one_conversation(
     browser: Client, conversation: Conversation
 ) -> None:

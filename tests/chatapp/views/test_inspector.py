@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from html import unescape
 from importlib import import_module
 from typing import Any
 
@@ -10,10 +11,12 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 import condense
 from chatapp import inspector, services
-from chatapp.models import Condensation, Conversation, Message, ModelCall, hiding, store
+from chatapp.context.prediction import CACHED_FOR
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, hiding, store
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of
@@ -105,6 +108,32 @@ def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
     for words in ("System prompt", "Ledger", "Folded files", "Environment", "Newest request"):
         assert words in page
     assert "And now the parser" in page
+
+
+def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
+    session: Session, browser: Client
+) -> None:
+    """What the last call read from there and wrote to it, for as long as that is kept."""
+    session.say("user", condense.TextBlock("Begin"))
+    session.use_tool(1, "A long result. " * 20)
+    profile = Profile.objects.get(pk=session.conversation.profile_id)
+    Profile.objects.filter(pk=profile.pk).update(provider="anthropic")
+    figures = {"tokens_cache_read": 60, "tokens_cache_write": 40, "tokens_estimated": 100}
+    call = ModelCall.objects.create(
+        conversation=session.conversation, purpose="chat", model=profile.model, **figures
+    )
+    whole = Conversation.objects.filter(pk=session.conversation.pk)
+    address = reverse("inspector", args=[session.conversation.pk])
+    assert "provider's cache" not in unescape(browser.get(address).content.decode())
+    whole.update(measured_tokens=120, measured_seq=1)
+    seen = inspector.read_upcoming(whole.get())
+    assert seen is not None
+    assert sum(card.cached or 0 for card in seen.cards) == pytest.approx(100, abs=8)
+    assert "The first 100 should be in the provider's cache" in unescape(
+        browser.get(address).content.decode()
+    )
+    ModelCall.objects.filter(pk=call.pk).update(created_at=timezone.now() - CACHED_FOR)
+    assert "provider's cache" not in unescape(browser.get(address).content.decode())
 
 
 def test_what_is_hidden_is_named_with_the_record_that_hides_it(
