@@ -20,7 +20,7 @@ run: ## Start Palimpsest and print the address to open
 .PHONY: test
 test: lint ## Run every check and every test
 	@.ci/browser
-	$(PYTEST) -n 2 --dist worksteal $(ARGS)
+	$(PYTEST) -n 3 --dist worksteal $(ARGS)
 
 .PHONY: lint
 lint: .venv ## Check style, types, layers and migrations

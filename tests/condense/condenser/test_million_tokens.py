@@ -181,7 +181,7 @@ class Agent:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(place=st.sampled_from(sorted(PLACES)), kinds=KINDS, sizes=SIZES, clear=st.booleans())
 async def test_a_million_tokens_end_within_the_ladder(
     provider: Callable[[], Any], place: str, kinds: list[str], sizes: list[int], clear: bool

@@ -63,7 +63,7 @@ def least(given_situation: Situation) -> int:
 
 @pytest.mark.parametrize("trigger", [Trigger.AUTO, Trigger.FORCED])
 @pytest.mark.parametrize("automatic", [False, True])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(talk=talks(), window=st.integers(400, 6_000), system=st.integers(0, 300))
 def test_no_error_comes_while_anything_can_still_be_hidden(
     talk: list[Message], window: int, system: int, *, automatic: bool, trigger: Trigger

@@ -35,7 +35,7 @@ def _path(parts: tuple[str, list[str], str]) -> str:
     return "/".join(part for part in (root.rstrip("/"), *folders, name) if part or root == "/")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(trees())
 def test_files_of_any_tree_are_read_back_as_they_were(files: tuple[FileUse, ...]) -> None:
     """In the common folder or outside of it, with spaces in their names, in any script."""
@@ -90,7 +90,7 @@ def ledgers(draw: st.DrawFn) -> Ledger:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(ledgers())
 def test_any_ledger_is_read_back_as_it_was(facts: Ledger) -> None:
     """Fact by fact, so that it can be carried over any number of rounds."""
