@@ -135,6 +135,8 @@ def open_page(browser: Browser, server: Server, session: StorageState) -> Iterat
             viewport={"width": width, "height": 800},
             color_scheme="dark" if theme == "dark" else "light",
             locale=locale,
+            # Nothing is looked at halfway.
+            reduced_motion="reduce",
         )
         contexts.append(context)
         page = context.new_page()

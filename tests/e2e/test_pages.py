@@ -1,6 +1,7 @@
 """The pages in a real browser: what people do, by roles and names."""
 
 import re
+import uuid
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -236,9 +237,10 @@ def test_the_theme_is_remembered(page: Page) -> None:
 
 def test_the_sidebar_finds_conversations_by_title(page: Page) -> None:
     """While one types."""
-    ask(page, "Hello xylophone")
+    name = f"xyloph{uuid.uuid4().hex[:8]}"
+    ask(page, f"Hello {name}one")
     page.reload()
-    page.get_by_role("searchbox").fill("xyloph")
+    page.get_by_role("searchbox").fill(name)
     expect(page.locator(".conversation")).to_have_count(1)
 
 

@@ -9,6 +9,7 @@ from chatapp.rendering import render_markdown
 from chatapp.transcript import TextPart
 from tests.e2e.conftest import OpenPage
 from tests.e2e.frames import Line, begin, card, message
+from tests.e2e.wheel import scroll
 
 pytestmark = pytest.mark.browser
 
@@ -125,8 +126,7 @@ def test_a_reader_stays_where_they_are_while_an_answer_is_written(
 ) -> None:
     """1,000 pieces arrive below; the page does not scroll by a pixel."""
     page, line = chat
-    page.locator("#scroller").hover()
-    page.mouse.wheel(0, -400)
+    scroll(page, -400)
     expect(page.get_by_role("button", name="Jump to latest")).to_be_visible()
     place = page.evaluate("scroller.scrollTop")
     write(page, line)
@@ -200,6 +200,7 @@ def test_a_long_conversation_opens_at_its_end_with_nothing_blank_below(
     page = open_page(history, width=width)
     last = page.get_by_role("article", name="Agent").last
     expect(last).to_be_in_viewport()
-    top(last)
-    assert page.evaluate("document.getElementById('end').offsetHeight") == 0
-    assert page.evaluate("scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop") <= 1
+    page.wait_for_function(
+        """() => !document.getElementById("end").offsetHeight
+            && scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= 1"""
+    )

@@ -50,8 +50,7 @@ def test_what_is_hidden_far_above_is_found_beside_the_page(
     expect(row).to_be_focused()
     expect(row).to_be_in_viewport()
     expect(page.get_by_text("1 of 1")).to_be_visible()
-    marked = page.evaluate(MARKED)
-    assert marked == words.split() or marked == [words]
+    page.wait_for_function(f"words => ({MARKED})().join(' ') === words", arg=words)
     page.reload()
     expect(row).to_be_focused()
     expect(page.get_by_role("list", name="The logbook").get_by_role("link")).to_have_attribute(

@@ -23,9 +23,11 @@ class Chat:
         self.open()
 
     def open(self) -> None:
-        """Load the page and wait until it can send."""
+        """Load the page and wait until it has heard from the server, and can send."""
         self.page.goto(self.url)
         expect(self.meter).to_be_visible()
+        # Where the page keeps its own words is written with the first frame.
+        expect(self.page.locator("#condense-tip[data-words]")).to_be_attached()
 
     # What is on the page
 
@@ -96,6 +98,12 @@ class Chat:
         """Use a button of a row, which may show only while pointed at."""
         row.hover()
         row.get_by_role("button", name=name, exact=True).click()
+
+
+def freeze(page: Page) -> None:
+    """Let no more time pass on the page: what it shows for a moment stays."""
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 60)
 
 
 def texts(body: Mapping[str, Any]) -> list[str]:

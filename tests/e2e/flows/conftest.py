@@ -91,6 +91,8 @@ def context(
         storage_state=signed_in.storage_state(),
         viewport={"width": 1280, "height": 800},
         locale="en-US",
+        # Nothing is looked at halfway.
+        reduced_motion="reduce",
     )
     context.set_default_timeout(PATIENCE)
     context.on("weberror", lambda error: complaints.append(str(error.error)))

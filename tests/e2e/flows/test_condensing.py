@@ -166,6 +166,8 @@ def test_an_undone_condensation_stays_on_record_and_the_originals_are_back(
     chat.ask(long(PASSWORD))
     chat.button("Condense context").click()
     row = chat.rows("Context condensed")
+    expect(row).to_be_visible()
+    chat.finished()
     chat.act(row, "Undo condensation")
     expect(row).to_contain_text("Undone")
     expect(chat.button("Undo condensation")).to_have_count(0)

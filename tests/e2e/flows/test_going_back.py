@@ -1,6 +1,6 @@
 """Rewinding and editing, past a condensation and forward again."""
 
-from playwright.sync_api import APIResponse, Locator, Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.e2e.flows.chat import HEADING, Chat, texts
 from tests.e2e.flows.conftest import OpenChat
@@ -56,6 +56,7 @@ def test_the_focus_stays_on_the_page_when_rows_come_and_go(
     chat.button("Condense context").click()
     fold = chat.rows("Context condensed")
     expect(fold).to_be_visible()
+    chat.finished()
     rewind(chat, fold, "Rewind to before", hides="1 condensation")
     expect(chat.box).to_be_focused()
     chat.button("Undo rewind").press("Enter")
@@ -70,23 +71,24 @@ def test_the_focus_stays_on_the_page_when_rows_come_before_a_dialog_closes(
     open_chat: OpenChat, standin: Standin
 ) -> None:
     """The socket may be faster than the answer to a form, and the row with its button gone."""
-    chat, held = open_chat(), list[tuple[Route, APIResponse]]()
+    chat, late = open_chat(), list[str]()
     condensed(chat, standin)
-    chat.page.route(
-        lambda url: "rewind" in url,
-        lambda route: (
-            held.append((route, route.fetch()))
-            if route.request.method == "POST"
-            else route.continue_()
-        ),
-    )
+
+    def answer_late(route: Route) -> None:
+        if route.request.method != "POST":
+            route.continue_()
+            return
+        answer = route.fetch()
+        expect(chat.log.get_by_text("What was rewound")).to_be_visible()
+        late.append(route.request.url)
+        route.fulfill(response=answer)
+
+    chat.page.route(lambda url: "rewind" in url, answer_late)
     chat.act(chat.rows("Context condensed"), "Rewind to before")
     dialog = chat.page.get_by_role("dialog")
     dialog.get_by_role("button", name="Rewind", exact=True).click()
-    expect(chat.log.get_by_text("What was rewound")).to_be_visible()
-    ((route, answer),) = held
-    route.fulfill(response=answer)
     expect(dialog).to_be_hidden()
+    assert len(late) == 1
     expect(chat.box).to_be_focused()
 
 

@@ -52,6 +52,7 @@ def test_the_next_request_stands_beside_the_chat_and_follows_it(
     expect(messages).to_contain_text("And now?")
     expect(messages).to_have_attribute("open", "")
     expect(beside).to_contain_text("hidden")
+    expect(chat.page.locator("#inspector-body")).not_to_have_attribute("aria-busy", "true")
     assert chat.page.evaluate("document.documentElement.scrollWidth") == 1600
     assert complaints(chat.page) == []
     beside.get_by_role("button", name="Close inspector").click()

@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 from tests.e2e.flows.chat import texts
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.words import PASSWORD, long, summary
+from tests.e2e.wheel import scroll
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.server import Standin
 
@@ -92,8 +93,7 @@ def test_a_reader_who_scrolled_up_is_left_alone(open_chat: OpenChat, standin: St
     chat.ask("Go.")
     chat.type("And again.")
     expect(chat.rows("Agent").last).to_contain_text("Second")
-    chat.log.hover()
-    chat.page.mouse.wheel(0, -900)
+    scroll(chat.page, -900)
     jump = chat.page.get_by_role("button", name="Jump to latest")
     expect(jump).to_be_visible()
     place = chat.rows("Agent").first.bounding_box()

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, WebSocket, expect
 
-from tests.e2e.flows.chat import texts
+from tests.e2e.flows.chat import freeze, texts
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.serving import Server
 from tests.standin.behaviours import Reply, ToolCall
@@ -73,6 +73,7 @@ def test_a_long_result_is_shown_in_full_on_request(
     tool.get_by_role("button", name="Show all").click()
     expect(result).to_contain_text(re.compile(r"line 1900$"))
     chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    freeze(chat.page)
     answer = chat.rows("Agent").last
     answer.hover()
     answer.get_by_role("button", name="Copy", exact=True).click()

@@ -87,6 +87,7 @@ def test_send_now_stops_the_agent(open_chat: OpenChat, standin: Standin) -> None
     expect(chat.rows("Agent").last).to_contain_text("Four five")
     expect(waiting(chat)).to_have_count(0)
     chat.type("And then?")
+    expect(waiting(chat)).to_have_count(1)
     chat.box.press("Escape")
     chat.finished("Stopped.")
     waiting(chat).get_by_role("button", name="Send now").click()

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
 
-from tests.e2e.flows.chat import Chat, texts
+from tests.e2e.flows.chat import Chat, freeze, texts
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.words import PASSWORD, long, summary
 from tests.standin.behaviours import Gate, Reply
@@ -245,11 +245,12 @@ def test_a_line_that_died_without_a_word_is_noticed_within_fifteen_seconds(
         server.on_message(socket.send)
 
     page.route_web_socket(re.compile("/ws/"), stand_between)
-    page.clock.install()
+    freeze(page)
     chat = open_chat()
     for seconds in (8, 5, 1):
         assert len(lines) == 1
         page.clock.fast_forward(seconds * 1_000)
+    page.clock.resume()
     standin.reply(STORY)
     chat.ask("Tell me a story.")
     assert len(lines) == 2

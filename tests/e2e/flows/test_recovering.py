@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.e2e.flows.chat import HEADING, texts, wants_summary
+from tests.e2e.flows.chat import HEADING, freeze, texts, wants_summary
 from tests.e2e.flows.conftest import OpenChat
 from tests.e2e.flows.words import PASSWORD, long, summary
 from tests.standin.behaviours import OVERFLOW, Failure, Reply
@@ -57,6 +57,8 @@ def test_a_failure_has_details_to_copy_and_can_be_tried_again(
     failed = chat.rows("Condensation failed")
     failed.get_by_text("Details", exact=True).click()
     expect(failed.get_by_text("HTTP status: 400")).to_be_visible()
+    chat.finished("Failed.")
+    freeze(chat.page)
     chat.act(failed, "Copy")
     expect(failed.get_by_role("button", name="Copied")).to_be_visible()
     assert "This model writes no summaries" in chat.page.evaluate("navigator.clipboard.readText()")

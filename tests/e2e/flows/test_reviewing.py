@@ -37,7 +37,7 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     expect(other.button("Accept")).to_be_visible()
     assert Axe().run(chat.page).response["violations"] == []
     figures = chat.page.get_by_role("group", name="What it would come to")
-    before = figures.inner_text()
+    before = figures.text_content() or ""
     draft.fill("1. Own words:\n   - Nothing but this.")
     expect(figures).not_to_have_text(before)
     chat.button("Accept").click()

@@ -173,6 +173,7 @@ def test_superseded_output_is_cleared_where_that_is_wanted(
     row = chat.rows("Tool output cleared")
     expect(row).to_contain_text("1 result cleared")
     expect(chat.log.get_by_text(" · cleared")).to_have_count(1)
+    chat.finished()
     row.get_by_role("button", name="Undo clearing").click()
     expect(row).to_contain_text("Undone")
     expect(chat.log.get_by_text(" · cleared")).to_have_count(0)
@@ -194,6 +195,7 @@ def test_the_newest_messages_are_kept_where_that_is_chosen(
     chat.ask("What do you think of it?")
     chat.button("Condense context").click()
     expect(chat.rows("Context condensed")).to_contain_text("2 messages hidden")
+    chat.finished()
     chat.ask("Which flower?")
     assert "What do you think of it?" in texts(standin.requests[-1].body)[0]
 
