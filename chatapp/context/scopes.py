@@ -108,8 +108,10 @@ def _find_originals(
 
 
 def _behind(made: Message) -> Iterator[condense.Message]:
-    for row in Message.objects.hid_by(made).filter(rewind_parent=None):
-        if row.is_summary or row.is_marker:
-            yield from _behind(row)
-        else:
-            yield store.to_engine(row)
+    left = [made]
+    while left:
+        for row in Message.objects.hid_by(left.pop()).filter(rewind_parent=None):
+            if row.is_summary or row.is_marker:
+                left.append(row)
+            else:
+                yield store.to_engine(row)

@@ -33,6 +33,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.models.versions import read_versions
 
 BATCH = 500
 # Of the sentences about what could not be used; a broken file can have as many as messages.
@@ -88,6 +89,7 @@ def _load(pieces: Iterable[Piece], owner: User, source: Source) -> Imported:
     if not rows.messages:
         raise services.Refused(_("The file holds no message that can be used."))
     _store_besides(rows, found)
+    _check_versions(conversation)
     _check_pins(conversation, found)
     _describe(conversation, found, source.name.split(".")[0])
     _begin_record(conversation, source, found)
@@ -136,6 +138,12 @@ def _store_besides(rows: Rows, found: _Found) -> None:
         row.save(update_fields=["content", "cleared"])
     mine.refresh_hidden()
     store_requests(rows.conversation, found.besides)
+
+
+def _check_versions(conversation: Conversation) -> None:
+    """Raise Unusable where edits and other answers do not say which version is shown."""
+    if not all(one.is_sound for one in read_versions(conversation.pk).values()):
+        raise Unusable(_("The file's versions of a message contradict each other."))
 
 
 def _check_pins(conversation: Conversation, found: _Found) -> None:

@@ -52,7 +52,9 @@ class Rows:
         seq = item.get("seq", least)
         told = {"seq": seq, "position": seq, **item, "cleared": {}}
         values = self._values(_BY_SECTION[MESSAGES], told, f"Message {seq}", {})
-        if not least <= values["seq"] <= _HIGHEST or not 1 <= values["position"] <= values["seq"]:
+        hidden = max((last for _first, last in values["hides"] or ()), default=0)
+        stands = least <= values["seq"] <= _HIGHEST and 1 <= values["position"] <= values["seq"]
+        if not stands or hidden >= values["seq"]:
             raise Unusable(f"Message {seq} stands where it can't.")
         self.last_seq = values["seq"]
         said = condense.Message.from_api({"role": values["role"], "content": values["content"]})

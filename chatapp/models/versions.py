@@ -46,6 +46,14 @@ class Versions:
             return self._openings[0].to_seq
         return self._openings[self.shown - 2].last_seq + 1
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether one is shown, and it is known where that begins: a file may say anything."""
+        try:
+            return self.start > 0
+        except (IndexError, StopIteration):
+            return False
+
     def starts_at(self, seq: int) -> bool:
         """Whether a version of an edited message begins with this message."""
         return seq == self._openings[0].to_seq or any(

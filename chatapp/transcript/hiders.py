@@ -48,6 +48,8 @@ class Hiders:
         return {
             (int(name), call): _hider(row.condensation)
             for row in queries.clearings(conversation=self._conversation.pk, position=since)
+            # An import may have one without its record.
+            if hasattr(row, "condensation")
             for name, lines in row.cleared.items()
             if int(name) in here
             for call in lines

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chatapp import services
+from chatapp.exchange import FORMAT
 from chatapp.models import Condensation, Conversation, Message, Review
 from tests.chatapp.audited import problems
 from tests.chatapp.exchange.lives import Life, read, write
@@ -25,7 +27,7 @@ VALUES: tuple[Any, ...] = (
     *([{"type": "text", "text": 1}], {"1": {"1": 1}}, "<script>alert(1)</script>{{ 7 }}%s{}"),
     *([{"type": "text", "text": "x", "beside": {"kind": [], "name": 3, "size": "x"}}],),
 )
-PAGES = ("chat", "audit", "inspector", "todo", "export", "files")
+PAGES = ("chat", "audit", "inspector", "todo", "export", "files", "conversation_costs", "pins")
 
 
 def everything(owner: User) -> dict[str, Any]:
@@ -84,7 +86,8 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
     for page in PAGES:
         assert browser.get(reverse(page, args=[made.pk])).status_code < 400
     for attempt in Condensation.objects.filter(conversation=made):
-        assert browser.get(reverse("condensation", args=[made.pk, attempt.pk])).status_code == 200
+        for page in ("condensation", "compare"):
+            assert browser.get(reverse(page, args=[made.pk, attempt.pk])).status_code == 200
     assert browser.get(reverse("condensations")).status_code == 200
 
 
@@ -95,6 +98,8 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
         ("messages", {"position": 9}, "Message 1 stands where it can't."),
         ("messages", {"seq": 2}, "Message 2 stands where it can't."),
         ("messages", {"seq": 2**31 - 1}, "Message 2147483647 stands where it can't."),
+        ("messages", {"hides": [[1, 1]]}, "Message 1 stands where it can't."),
+        ("rewinds", {"cause": "edited", "root_seq": 1, "brings_back": 1}, "versions of a message"),
         ("messages", {"role": "system"}, "role is none of the values"),
         ("messages", {"surprise": 1}, None),
         ("pins", {"digest": "0" * 64}, "pins are not on the messages"),
@@ -117,6 +122,18 @@ def test_what_does_not_fit_is_named(
         read(written, alice, tmp_path)
     assert not Conversation.objects.exists()
     assert not Message.objects.exists()
+
+
+def test_a_clearing_without_a_record_can_be_shown(
+    alice: User, browser: Client, tmp_path: Path
+) -> None:
+    """What hides nothing that is on record says nothing of why."""
+    said = {"role": "user", "content": "Hello."}
+    clears = {"clear_id": str(uuid.uuid4()), "cleared": {"1": {"call": "Cleared."}}}
+    record = {"format": FORMAT, "conversation": {}, "messages": [said, {**said, **clears}]}
+    conversation = read(json.dumps(record).encode(), alice, tmp_path).conversation
+    for page in PAGES:
+        assert browser.get(reverse(page, args=[conversation.pk])).status_code == 200
 
 
 @pytest.mark.parametrize(
