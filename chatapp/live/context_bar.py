@@ -1,5 +1,6 @@
 """The context bar's numbers: how full the window is, and where and why it will condense."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -115,12 +116,23 @@ def _due(terms: Terms, starts: Threshold, used: int) -> Due:
     if not starts.automatic:
         words = _("In about %s tokens the oldest messages are hidden without a summary.")
         return Due(words % number(max(0, left)), may_wait=False)
-    if left <= 0:
-        return Due(_("Condenses before the model is asked next."), may_wait=True)
-    words = _("Condenses in about %s tokens.")
-    if ahead.is_ready(terms.conversation.pk):
-        words = _("Condenses in about %s tokens, without a wait: the summary is drafted.")
-    return Due(words % number(left), may_wait=True)
+    return Due(_until(terms.conversation.pk, left), may_wait=True)
+
+
+def _until(pk: uuid.UUID, left: int) -> str:
+    """Say when it condenses, and what of that is done in the background."""
+    over, many = left <= 0, number(left)
+    if ahead.is_being_written(pk):
+        if over:
+            return _("Condenses once the summary is drafted, which goes on in the background.")
+        return _("Condenses in about %s tokens: the summary is being drafted.") % many
+    if ahead.is_ready(pk):
+        if over:
+            return _("Condenses before the model is asked next, without a wait.")
+        return _("Condenses in about %s tokens, without a wait: the summary is drafted.") % many
+    if over:
+        return _("Condenses before the model is asked next.")
+    return _("Condenses in about %s tokens.") % many
 
 
 def _segments(

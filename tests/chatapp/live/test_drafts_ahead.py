@@ -131,8 +131,9 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
 
 
 async def test_the_line_at_the_composer_says_so_once_the_draft_is_written(begin: Begin) -> None:
-    """Without a turn, or a look at the page, in between."""
+    """Without a turn, or a look at the page, in between; until then that it is being written."""
     async with begin() as drafting:
+        assert "the summary is being drafted" in str(drafting.page.frames[-1])
         await drafting.finish()
         while "the summary is drafted" not in str(await drafting.page.until("panel.changed")):
             pass
@@ -147,6 +148,7 @@ async def test_while_the_draft_is_written_a_turn_goes_on_as_long_as_its_request_
         await drafting.ask()
         assert await drafting.purposes() == ["chat", "summary", "chat", "chat"]
         assert (await Condensation.objects.aget()).status == Condensation.Status.RUNNING
+        assert "Condenses once the summary is drafted" in str(drafting.page.frames[-1])
         await drafting.finish()
         await drafting.ask("And?")
     assert (await Condensation.objects.aget()).status == Condensation.Status.SUCCEEDED
