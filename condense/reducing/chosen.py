@@ -11,7 +11,14 @@ from condense.history.pairs import AnsweredCall, pair_calls
 from condense.messages import Message, Tags, TextBlock, content_to_api
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
 from condense.reducing.base import ByModel, Kit, make_reduction
-from condense.reducing.recap import HEADING, Recap, Split, instruction_for, writer_for
+from condense.reducing.recap import (
+    HEADING,
+    Recap,
+    Split,
+    instruction_for,
+    with_written,
+    writer_for,
+)
 from condense.situation import Chosen, Gauge, Kind, Reduction, Situation, require_enough
 from condense.tokens import TokenCount
 
@@ -149,15 +156,7 @@ class ChosenResult(ByModel):
         tags = Tags(clear_id=kit.new_id(), cleared={message.id: {answer.call.id: line}})
         content = (TextBlock(CONDENSED_TEXT),)
         made = make_reduction(self, (message,), content, tags, gauge=gauge, kit=kit)
-        return replace(
-            made,
-            summary=written.summary,
-            analysis=written.analysis,
-            prompt=prompt,
-            usage=kit.bill.usage,
-            cost=kit.bill.cost,
-            notes=written.notes,
-        )
+        return with_written(made, written, prompt, kit)
 
 
 def _answer(situation: Situation) -> AnsweredCall:

@@ -87,6 +87,21 @@ def writer_for(situation: Situation, gauge: Gauge, kit: Kit) -> Writer:
     )
 
 
+def with_written(
+    made: Reduction, written: Written, prompt: str, kit: Kit, *, notes: Sequence[str] = ()
+) -> Reduction:
+    """Return a reduction with what a model wrote for it, what it was asked, and what that cost."""
+    return replace(
+        made,
+        summary=written.summary,
+        analysis=written.analysis,
+        prompt=prompt,
+        usage=kit.bill.usage,
+        cost=kit.bill.cost,
+        notes=(*written.notes, *notes),
+    )
+
+
 class Recap:
     """Writes what the model reads instead of the hidden messages."""
 
@@ -123,15 +138,7 @@ class Recap:
         said = await self.write("" if layers or signed else written.summary, (), layers, signed)
         tags = self.tags()
         made = make_reduction(strategy, hidden, said.blocks, tags, gauge=self.gauge, kit=kit)
-        return replace(
-            made,
-            summary=written.summary,
-            analysis=written.analysis,
-            prompt=prompt,
-            usage=kit.bill.usage,
-            cost=kit.bill.cost,
-            notes=(*written.notes, *said.notes),
-        )
+        return with_written(made, written, prompt, kit, notes=said.notes)
 
     async def write(
         self,
