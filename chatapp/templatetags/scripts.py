@@ -3,115 +3,113 @@
 from django import template
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from chatapp.context.thresholds import CONDENSES, TRUNCATES
 from chatapp.tools import tool_specs
 
 register = template.Library()
 
+TEXTS = {
+    "copied": _("Copied"),
+    "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
+    "copyCode": _("Copy code"),
+    "table": _("Table: {headings}"),
+    "elapsed": _("{seconds} s"),
+    "tryingAgain": _("Trying again in {seconds} s."),
+    "appliesIn": _("Applies in {seconds} s"),
+    "sending": _("Sending…"),
+    "tooLong": _(
+        "Too long: it has {count} characters, and a message can have {limit}. Put it into "
+        "a file of the workspace, or send it in parts."
+    ),
+    "attaching": _("Attaching {name}…"),
+    "attached": _("{name} is attached."),
+    "removed": _("{name} is not attached any more."),
+    "pasted": _("Pasted text.txt"),
+    "stillUploading": _("A file is still being attached. Send when it is there."),
+    "tooManyAttachments": _(
+        "A message can have up to {count} attachments. Send the others with the next one."
+    ),
+    "suggested": {
+        "one": _("{count} suggestion. Tab takes it, Esc closes."),
+        "other": _("{count} suggestions. Up and down choose, Tab takes, Esc closes."),
+    },
+    "nothingToRewind": _("There is no message of yours to go back to yet."),
+    "notSent": _("Not sent yet. It will be sent when the connection is back."),
+    "stillRunning": _("The answer is still being written. Stop it, or edit when it is done."),
+    "queuedIsGone": _(
+        "The message you were editing was sent or removed. Your text is in the composer."
+    ),
+    "stillCondensing": _(
+        "The context is still being condensed. Cancel that, or edit when it is done."
+    ),
+    "offline": _("Offline. Reconnecting…"),
+    "backAgain": _("The connection is back."),
+    "tryLater": _("Try again once the connection is back."),
+    "tryNow": _("Try again."),
+    "condensingNow": _("The context is being condensed now."),
+    "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
+    "notCondensed": _("The context was not condensed."),
+    "notPutOff": _("Condensing was not put off."),
+    "notCancelled": _("Condensing was not cancelled."),
+    "notStopped": _("The agent was not stopped."),
+    "expired": _("Your session has expired."),
+    "signIn": _("Sign in again"),
+    "notYours": _("You can't see this conversation."),
+    "requestFailed": _("That did not work: the server answered {status}."),
+    "unreachable": _("The server cannot be reached. Nothing was changed."),
+    "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
+    "characters": {"one": _("{count} character"), "other": _("{count} characters")},
+    "thousands": _("{count} k characters"),
+    "showGroup": _("Show"),
+    "hideGroup": _("Collapse"),
+    "newMessages": {
+        "one": _("{count} new message"),
+        "other": _("{count} new messages"),
+    },
+    "waits": _("Waits for you"),
+    "jump": _("Jump to latest"),
+    "found": {
+        "one": _("{count} message"),
+        "other": _("{count} messages"),
+    },
+    "foundMore": _("More than {count} messages"),
+    "foundNone": _("No message"),
+    "foundPlace": _("{number} of {count}"),
+    "replacesAfter": _("Replaces this message; everything after it is hidden."),
+    "yourEdit": _("Your edit"),
+    "save": _("Save"),
+    "remove": _("Remove"),
+    "removeName": _("Remove {name}"),
+    "cancel": _("Cancel"),
+    "noChanges": _("No changes: this is the default."),
+    "condensesAt": CONDENSES,
+    "truncatesAt": TRUNCATES,
+    "ofWindow": _("Condenses at {percent} % of the window"),
+    "outOfRange": _("Enter a number from {least} to {most}."),
+    "globally": _(
+        "Condenses at {percent} % of the window, or before a request no longer fits, in "
+        "every profile that inherits."
+    ),
+    "neverGlobally": _("Nothing condenses by itself."),
+    "light": _("Light theme"),
+    "dark": _("Dark theme"),
+    "system": _("Theme of the system"),
+}
+
 
 @register.simple_tag
 def script_texts() -> SafeString:
-    """Return the texts as JSON that scripts/text.js reads."""
-    return json_script(
-        {
-            "copied": _("Copied"),
-            "copyFailed": _("Copying did not work. Select the text and copy it yourself."),
-            "copyCode": _("Copy code"),
-            "table": _("Table: {headings}"),
-            "elapsed": _("{seconds} s"),
-            "tryingAgain": _("Trying again in {seconds} s."),
-            "appliesIn": _("Applies in {seconds} s"),
-            "sending": _("Sending…"),
-            "tooLong": _(
-                "Too long: it has {count} characters, and a message can have {limit}. Put it into "
-                "a file of the workspace, or send it in parts."
-            ),
-            "attaching": _("Attaching {name}…"),
-            "attached": _("{name} is attached."),
-            "removed": _("{name} is not attached any more."),
-            "pasted": _("Pasted text.txt"),
-            "stillUploading": _("A file is still being attached. Send when it is there."),
-            "tooManyAttachments": _(
-                "A message can have up to {count} attachments. Send the others with the next one."
-            ),
-            "suggested": {
-                "one": _("{count} suggestion. Tab takes it, Esc closes."),
-                "other": _("{count} suggestions. Up and down choose, Tab takes, Esc closes."),
-            },
-            "nothingToRewind": _("There is no message of yours to go back to yet."),
-            "notSent": _("Not sent yet. It will be sent when the connection is back."),
-            "stillRunning": _(
-                "The answer is still being written. Stop it, or edit when it is done."
-            ),
-            "queuedIsGone": _(
-                "The message you were editing was sent or removed. Your text is in the composer."
-            ),
-            "stillCondensing": _(
-                "The context is still being condensed. Cancel that, or edit when it is done."
-            ),
-            "offline": _("Offline. Reconnecting…"),
-            "backAgain": _("The connection is back."),
-            "tryLater": _("Try again once the connection is back."),
-            "tryNow": _("Try again."),
-            "condensingNow": _("The context is being condensed now."),
-            "inConversation": _("/{name} is for a conversation. Begin one, then type it."),
-            "notCondensed": _("The context was not condensed."),
-            "notPutOff": _("Condensing was not put off."),
-            "notCancelled": _("Condensing was not cancelled."),
-            "notStopped": _("The agent was not stopped."),
-            "expired": _("Your session has expired."),
-            "signIn": _("Sign in again"),
-            "notYours": _("You can't see this conversation."),
-            "requestFailed": _("That did not work: the server answered {status}."),
-            "unreachable": _("The server cannot be reached. Nothing was changed."),
-            "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
-            **tallies(),
-            "characters": {"one": _("{count} character"), "other": _("{count} characters")},
-            "thousands": _("{count} k characters"),
-            "showGroup": _("Show"),
-            "hideGroup": _("Collapse"),
-            "newMessages": {
-                "one": _("{count} new message"),
-                "other": _("{count} new messages"),
-            },
-            "waits": _("Waits for you"),
-            "jump": _("Jump to latest"),
-            "found": {
-                "one": _("{count} message"),
-                "other": _("{count} messages"),
-            },
-            "foundMore": _("More than {count} messages"),
-            "foundNone": _("No message"),
-            "foundPlace": _("{number} of {count}"),
-            "replacesAfter": _("Replaces this message; everything after it is hidden."),
-            "yourEdit": _("Your edit"),
-            "save": _("Save"),
-            "remove": _("Remove"),
-            "removeName": _("Remove {name}"),
-            "cancel": _("Cancel"),
-            "noChanges": _("No changes: this is the default."),
-            "condensesAt": str(CONDENSES),
-            "truncatesAt": str(TRUNCATES),
-            "ofWindow": _("Condenses at {percent} % of the window"),
-            "outOfRange": _("Enter a number from {least} to {most}."),
-            "globally": _(
-                "Condenses at {percent} % of the window, or before a request no longer fits, in "
-                "every profile that inherits."
-            ),
-            "neverGlobally": _("Nothing condenses by itself."),
-            "light": _("Light theme"),
-            "dark": _("Dark theme"),
-            "system": _("Theme of the system"),
-        },
-        "script-texts",
-    )
+    """Return the texts, in the reader's language, as JSON that scripts/text.js reads."""
+    return json_script({**TEXTS, **tallies()}, "script-texts")
 
 
 def tallies() -> dict[str, dict[str, str]]:
     """Return for each tool what several of its calls have done."""
     found = {spec.name: spec.tally for spec in tool_specs().values() if spec.tally}
     return {
-        f"tally.{name}": {"one": _(one), "other": _(other)} for name, (one, other) in found.items()
+        f"tally.{name}": {"one": gettext(one), "other": gettext(other)}
+        for name, (one, other) in found.items()
     }
