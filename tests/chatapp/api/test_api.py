@@ -155,6 +155,16 @@ def test_conversations_and_messages_come_in_pages(
     assert program.get(f"conversations/{conversation.pk}")["last_seq"] == 5
 
 
+def test_the_messages_of_a_fork_come_in_their_order(
+    program: Program, attempt: Condensation, say: Say
+) -> None:
+    """A summary stands among them where it was written, whenever its copy was stored."""
+    say("user", "And now?")
+    fork = services.fork_conversation(conversation=attempt.conversation, seq=6)
+    messages = program.pages(f"conversations/{fork.pk}/messages", limit=2)
+    assert [one["seq"] for one in messages] == [1, 2, 3, 4, 5, 6]
+
+
 def test_the_effective_history_is_what_the_model_sees(
     program: Program, attempt: Condensation
 ) -> None:
@@ -280,8 +290,10 @@ def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: 
     row = ApiToken.objects.get()
     assert program.token not in str(vars(row))
     assert row.used_at is None
+    unused = services.create_api_token(owner=alice, name="other", scope="read")
     program.get("settings")
     assert ApiToken.objects.exclude(used_at=None).exists()
+    assert ApiToken.objects.get(digest=ApiToken.digest_of(unused)).used_at is None
     with statements() as ran:
         program.get("settings")
     assert not [sql for sql in ran if sql.startswith("UPDATE")]

@@ -101,6 +101,16 @@ def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -
     assert share(ours) >= 0.95
 
 
+def test_what_is_found_is_told_with_who_said_it(conversation: Conversation, say: Say) -> None:
+    """The model is "you": it is the one who reads that."""
+    say("user", "The cellar has two barrels.")
+    say("assistant", "I noted the barrels in the cellar.")
+    use_tools(conversation, 1, "Which barrels?")
+    conversation.messages.update(hidden=True)
+    who = {one.seq: one.who for one in past.search(conversation.pk, "barrels cellar its text", 9)}
+    assert who == {1: "the user", 2: "you", 3: "you", 4: "a tool's result"}
+
+
 @pytest.mark.soak
 def test_a_hundred_thousand_messages_are_searched_in_milliseconds(alice: User) -> None:
     """At the median, as processor time: what the machine does beside it does not count."""

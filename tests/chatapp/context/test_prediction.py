@@ -1,15 +1,21 @@
 """What a condensation is predicted to cost stands beside what it cost, part by part."""
 
+from datetime import timedelta
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+import condense as engine
 from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Preferences, Profile
+from chatapp.context.prediction import predict
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
+from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -60,6 +66,35 @@ async def test_what_the_cache_has_is_predicted_to_be_read_from_it(
     page = (await sync_to_async(browser.get)(address)).content.decode()
     assert "Predicted tokens" in page
     assert "Predicted cost" in page
+
+
+def test_a_call_without_an_answer_leaves_nothing_in_the_cache(
+    alice: User, profile: Profile
+) -> None:
+    """Nor does one of another conversation, or one of long ago."""
+    conversation, other = (
+        services.start_conversation(owner=alice, profile=profile) for _ in range(2)
+    )
+    expected = engine.Usage(input=10, output=5, cache_read=1_000)
+
+    terms = run_in(conversation)
+
+    def cached() -> int:
+        return predict(terms, expected, unchanged=True).cache_read
+
+    def call(where: Conversation, minutes: int, tokens: int) -> None:
+        made = ModelCall.objects.create(
+            conversation=where, purpose="chat", model=profile.model, tokens_output=tokens
+        )
+        at = timezone.now() - timedelta(minutes=minutes)
+        ModelCall.objects.filter(pk=made.pk).update(created_at=at)
+
+    call(conversation, 0, 0)
+    call(conversation, 60, 7)
+    call(other, 0, 7)
+    assert cached() == 0
+    call(conversation, 0, 7)
+    assert cached() == 1_000
 
 
 async def test_nothing_is_read_from_a_cache_that_another_model_filled(

@@ -1,8 +1,12 @@
 """A summary that was drafted stands for what it was made of, in a conversation that went on."""
 
 import uuid
+from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 import condense
 from chatapp.context.draft_log import DraftLog
@@ -12,6 +16,7 @@ from chatapp.models import Conversation, store
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.runs import run_in
+from tests.records import put_on_record
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +66,24 @@ def test_it_is_not_enough_where_what_came_since_takes_as_much(
     """Another one would be due at once."""
     say("user", "And south?", tokens=ALLOWED - 500)
     assert "What came since takes too much" in log.refit(now(conversation))
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_one_that_is_dropped_was_finished_when_it_was_written(
+    log: DraftLog, conversation: Conversation
+) -> None:
+    """Nobody waited for it since; one that was stopped in the middle is finished now."""
+    then = timezone.now() - timedelta(hours=1)
+    for finished in (then, None):
+        attempt = await sync_to_async(put_on_record)(
+            conversation, status="drafted", at_seq=2, finished_at=finished
+        )
+        log.attempt = SimpleNamespace(id=str(attempt.pk))  # type: ignore[assignment]
+        await log.close("Pins were changed.")
+        await attempt.arefresh_from_db()
+        assert (attempt.status, attempt.error) == ("unused", "Pins were changed.")
+        assert attempt.finished_at is not None
+        assert (attempt.finished_at == then) is (finished == then)
 
 
 def test_there_is_nothing_to_take_over_of_a_draft_that_came_to_nothing(

@@ -202,7 +202,18 @@ def test_a_session_has_its_summary_and_its_calls_on_record(alice: User, tmp_path
     assert (call.message, call.tokens_prompt, call.tokens_output, call.cost) == (reply, 16, 7, None)
     attempt = talk.condensations.get()
     assert (attempt.message, attempt.tokens_before) == (talk.messages.get(seq=4), 155_000)
+    names = [row.condense_parent for row in talk.messages.order_by("seq")]
+    assert names == [*[attempt.message.condense_id] * 3, None, None]
     assert [one["index"] for one in made.source.problems] == [6]
+
+
+@pytest.mark.parametrize("trigger", ["auto", "manual"])
+def test_a_session_tells_who_had_it_condensed(alice: User, tmp_path: Path, trigger: str) -> None:
+    """The program by itself, or whoever typed the command."""
+    told = {"trigger": trigger, "preTokens": 155_000}
+    session = [*SESSION[:6], SESSION[6] | {"compactMetadata": told}, *SESSION[7:]]
+    made = load(write(tmp_path, "a.jsonl", lines(session)), alice)
+    assert made.conversation.condensations.get().trigger == trigger
 
 
 @pytest.mark.parametrize("usage", [None, [], "much", {"output_tokens": "7"}])
@@ -216,6 +227,31 @@ def test_a_reply_of_which_nothing_was_counted_is_a_reply(
     assert said(made.conversation)[1:] == [("assistant", "Let me look.")]
     assert [call.tokens_output for call in made.conversation.calls.all()] in ([], [0])
     assert made.source.problems == []
+
+
+def test_a_summary_of_a_summary_leaves_what_that_one_hid_behind_it(
+    alice: User, tmp_path: Path
+) -> None:
+    """So each can be undone after the other."""
+    again = {"timestamp": AT, "type": "compacted", "payload": {"message": "They said thanks."}}
+    talk = load(write(tmp_path, "a.jsonl", lines([*ROLLOUT, again])), alice).conversation
+    first, second = talk.messages.exclude(condense_id=None).order_by("seq")
+    assert said(talk) == [("user", "They said thanks.")]
+    assert first.condense_parent == second.condense_id
+    assert talk.messages.filter(condense_parent=first.condense_id).count() == 4
+
+
+@pytest.mark.parametrize(
+    "part", [{"type": "audio"}, {"type": "image_url", "image_url": 7}, "x", None]
+)
+def test_a_part_that_can_t_be_used_is_named_and_the_rest_is_used(
+    alice: User, tmp_path: Path, part: Any
+) -> None:
+    """By the number of its message."""
+    chat = [*CHAT[:2], {"role": "user", "content": [part]}, CHAT[5]]
+    made = load(write(tmp_path, "a.json", json.dumps(chat).encode()), alice)
+    assert [one["index"] for one in made.source.problems] == [3]
+    assert made.messages == 2
 
 
 def test_a_rollout_has_its_summary_and_its_usage_on_record(alice: User, tmp_path: Path) -> None:
@@ -244,6 +280,7 @@ def test_a_task_keeps_its_tags_and_its_figures(alice: User, tmp_path: Path) -> N
         ("condensed", 900, 90, Decimal("0.0123")),
         ("truncated", 90, 9, None),
     ]
+    assert [(one.at_seq, one.message.seq) for one in found if one.message] == [(2, 3), (4, 5)]
     assert talk.messages.get(seq=6).created_at.year == 2023
 
 

@@ -130,6 +130,15 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
     assert "What was said." in str(sent[0])
 
 
+async def test_a_draft_waits_until_it_is_needed(begin: Begin) -> None:
+    """A turn below the threshold sends all there is."""
+    async with begin() as drafting:
+        await drafting.finish()
+        await drafting.ask("And?")
+        assert (await Condensation.objects.aget()).status == Condensation.Status.DRAFTED
+        assert MORE in str(drafting.standin.requests[-1].body["messages"][0])
+
+
 async def test_the_line_at_the_composer_says_so_once_the_draft_is_written(begin: Begin) -> None:
     """Without a turn, or a look at the page, in between; until then that it is being written."""
     async with begin() as drafting:

@@ -13,6 +13,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp import services, transcript
+from chatapp.context import reviews
 from chatapp.live.hub import hub
 from chatapp.live.pulse import Pulse
 from chatapp.models import (
@@ -227,6 +228,38 @@ async def test_the_summary_streams_to_every_page_without_the_analysis(
         assert any("data-draft" in one.get("condensing", "") for one in page.frames)
         await page.send("turn.stop")
         await page.until_idle()
+
+
+async def test_a_summary_is_shown_with_its_figures_where_nobody_answers_any_more(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Those of the draft then; and without words, a draft is as the model wrote it."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=None)
+        fresh = await Review.objects.select_related("condensation__conversation").aget(pk=review.pk)
+        shown = await sync_to_async(transcript.read_figures)(fresh, "")
+        made = fresh.read_proposal().reduction
+        assert shown.tokens_before == made.tokens_before.value
+        assert shown.tokens_after == made.tokens_after.value
+        share = made.tokens_after.value / made.tokens_before.value
+        assert shown.saved_percent == round(100 * (1 - share))
+        await page.send("turn.stop")
+        await page.until_idle()
+
+
+async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """Whatever clock strikes at that very moment."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        await answer(browser, review, "discard")
+        own = Review.objects.filter(pk=review.pk)
+        await sync_to_async(own.change)(applies_at=review.shown_at)
+        await sync_to_async(reviews._expire)(review)
+        await page.until_idle()
+    assert (await Review.objects.aget()).status == Status.DISCARDED
 
 
 async def test_figures_follow_what_is_typed(

@@ -198,6 +198,17 @@ def test_both_heads_lead_to_the_other_side(
     assert "Goes on in" not in browser.get(page).text
 
 
+def test_no_head_leads_to_somebody_elses_conversation(
+    browser: Client, conversation: Conversation, bob: User
+) -> None:
+    """Whatever an imported record says its other side is: not even its title is told."""
+    theirs = services.start_conversation(owner=bob, title="Bob's own")
+    Fork.objects.create(conversation=conversation, other=theirs.pk, is_copy=True, seq=1).enter()
+    page = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert "Forked from" not in page
+    assert str(theirs.pk) not in page
+
+
 @pytest.mark.parametrize("seq", [0, 2, 999_999_999])
 def test_a_fork_where_no_message_is_is_refused(
     browser: Client, conversation: Conversation, say: Say, seq: int

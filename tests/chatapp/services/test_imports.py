@@ -56,6 +56,22 @@ def test_the_title_can_be_given(folder: Path, alice: User) -> None:
     assert Conversation.objects.get(owner=alice).title == "The parser"
 
 
+def test_the_default_profile_answers_whatever_it_fits_in(folder: Path, alice: User) -> None:
+    """Also where a smaller one would do."""
+    conversation = services.start_conversation(owner=alice)
+    large = conversation.profile
+    assert large is not None
+    columns = {"provider": large.provider, "model": large.model, "max_output": 500}
+    for name, window in (("Small", 12_000), ("Huge", 900_000)):
+        Profile.objects.create(owner=alice, name=name, context_window=window, **columns)
+    preferences = services.preferences_of(alice)
+    for name in ("Huge", "Small"):
+        preferences.default_profile = Profile.objects.get(name=name)
+        preferences.save()
+        said, _complaints = run(folder, TALK)
+        assert said.endswith(f"answered by the profile {name}.\n")
+
+
 def test_without_a_user_it_is_the_owners(folder: Path, db: None) -> None:
     """Who is made where there is none yet."""
     run(folder, TALK, user=None)

@@ -1,5 +1,6 @@
 """What is done in one conversation changes nothing that another one has on record."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,8 +9,9 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+import condense
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Review, Turn
+from chatapp.models import Condensation, Conversation, Review, Turn, store
 from tests.chatapp.audited import condense_on_record, live_through, talk
 from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.turns import ask, end, regenerate, retry
@@ -42,6 +44,9 @@ def go_back_and_forth(conversation: Conversation) -> None:
     end(ask(conversation), status=Turn.Status.FAILED)
     end(retry(conversation), "Because.")
     answer = conversation.messages.latest("seq")
+    thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "s"})
+    said = condense.Message("assistant", (thought, condense.TextBlock("Well.")))
+    store.append_message(conversation.pk, said, tokens=5)
     end(regenerate(conversation, answer.seq), "Because it is so.")
     services.switch_version(rewind=conversation.rewinds.latest("created_at"))
 
@@ -79,6 +84,21 @@ def test_what_is_done_in_one_conversation_leaves_all_others_as_they_were(
         assert {key: row for key, row in before.items() if key != own}.items() <= (
             everything().items()
         )
+
+
+def test_a_file_has_only_the_chains_of_its_own_conversation(alice: User, tmp_path: Path) -> None:
+    """Not one that another conversation came with."""
+    conversation = services.start_conversation(owner=alice)
+    live_through(conversation)
+    copy = read(write(conversation), alice, tmp_path).conversation
+    chains = {
+        one.pk: [chain["conversation"] for chain in json.loads(write(one))["chains"]]
+        for one in (conversation, copy)
+    }
+    assert chains == {
+        conversation.pk: [str(conversation.pk)],
+        copy.pk: [str(conversation.pk), str(copy.pk)],
+    }
 
 
 def test_of_two_drafts_that_wait_only_the_one_that_is_named_is_answered(alice: User) -> None:

@@ -58,7 +58,11 @@ def test_each_fact_leads_to_the_message_it_is_from(
 def test_a_summary_is_told_with_its_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
-    """How many summaries stand behind one another, and what the newest says anew."""
+    """How many summaries of its conversation stand behind one another, and what is new in it."""
+    other = services.start_conversation(owner=conversation.owner)
+    for _ in range(5):
+        store.append_message(other.pk, condense.Message("user", "Elsewhere"), tokens=1)
+        condensed(other)
     attempts = []
     for number in range(3):
         say("user", f"Question {number}")

@@ -56,6 +56,7 @@ def test_every_attempt_is_listed_with_its_place(
     assert f"/c/{conversation.pk}/?at=1#condensation-{first.pk}" in page
     assert "No answer." in page
     assert "$0.008" in page
+    assert "Rewound" not in page
 
 
 def test_attempts_can_be_filtered_by_outcome(browser: Client, conversation: Conversation) -> None:

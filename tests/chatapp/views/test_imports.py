@@ -134,6 +134,7 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
 def test_an_import_that_is_over_is_known_while_others_run(browser: Client, alice: User) -> None:
     """Each page leads to its own conversation."""
     answers = [send(browser, (f"{name}.json", TALK)) for name in ("first", "second")]
+    assert [job.messages for job in [*jobs._JOBS.values()][-2:]] == [2, 2]
     for answer, name in zip(answers, ("first", "second"), strict=True):
         made = Conversation.objects.get(owner=alice, title=name)
         assert browser.get(answer["Location"])["Location"] == reverse("source", args=[made.pk])

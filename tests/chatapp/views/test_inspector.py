@@ -149,6 +149,28 @@ def test_what_is_hidden_is_named_with_the_record_that_hides_it(
     assert f"#condensation-{attempt.pk}" in page
 
 
+def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
+    session: Session, browser: Client
+) -> None:
+    """Not one that was made later."""
+    for role in ("user", "assistant", "user"):
+        session.say(role, condense.TextBlock("Go on"))
+    before = answered(session)
+    attempt = condense_all(session, keep=1)
+    after = answered(session)
+    assert inspector.read_call(before).hiders == ()
+    assert [one.pk for one in inspector.read_call(after).hiders] == [attempt.pk]
+
+
+def test_without_a_profile_there_is_no_next_request(session: Session, browser: Client) -> None:
+    """The page says so."""
+    session.say("user", condense.TextBlock("Begin"))
+    conversation = session.conversation
+    Conversation.objects.filter(pk=conversation.pk).update(profile=None)
+    assert inspector.read_upcoming(Conversation.objects.get(pk=conversation.pk)) is None
+    assert browser.get(reverse("inspector", args=[conversation.pk])).status_code == 200
+
+
 def test_only_rewinds_in_force_are_counted(session: Session) -> None:
     """One that a later one has taken along was part of what that one set aside."""
     for number in range(6):

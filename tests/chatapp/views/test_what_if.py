@@ -14,7 +14,7 @@ from chatapp import services
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn, store
 from chatapp.rendering.numbers import money
 from tests.chatapp.claude import answered_by, converse
-from tests.chatapp.conftest import Say
+from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.queries import statements
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -98,6 +98,7 @@ def test_what_is_used_from_now_on_is_in_the_settings(
     assert answer.status_code == 302
     preferences = Preferences.objects.get(owner=alice)
     assert (preferences.strategy, preferences.threshold) == ("ledger", 60)
+    assert Profile.objects.get(pk=conversation.profile_id).threshold == condense.INHERIT
     assert as_stored(conversation) == before
     compare(browser, conversation, use="clear|60|")
     preferences.refresh_from_db()
@@ -162,7 +163,11 @@ def claude(alice: User, anthropic_standin: Standin) -> Conversation:
 def test_a_model_is_asked_once_its_price_was_confirmed(
     claude: Conversation, browser: Client, anthropic_standin: Standin
 ) -> None:
-    """Not by comparing; the call is on record and in the costs, and belongs to no turn."""
+    """Not by comparing; the call is on record and in the costs, and belongs to no turn.
+
+    It begins as the conversation's own calls do, whose beginning the provider may have.
+    """
+    Conversation.objects.filter(pk=claude.pk).update(system_prompt="Speak as a pirate would.")
     before = as_stored(claude)
     fields = {"strategies": ["fresh_start"], "thresholds": "100"}
     card = compare(browser, claude, **fields).context["cards"][0].tried
@@ -181,6 +186,9 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     answer = compare(browser, claude, predicted=str(card.predicted_cost), **ask)
     tried = answer.context["card"].tried
     assert tried.reduction.summary
+    assert tried.predicted_cost == card.predicted_cost
+    assert "Speak as a pirate would." in str(anthropic_standin.requests[0].body["system"])
+    assert [row.variant.threshold for row in tried.so_far] == [100]
     call = ModelCall.objects.get()
     assert (call.purpose, call.status, call.turn, call.condensation) == (
         ModelCall.Purpose.SUMMARY,
@@ -193,6 +201,43 @@ def test_a_model_is_asked_once_its_price_was_confirmed(
     assert as_stored(claude) == before
     assert not Turn.objects.exists()
     assert money(call.cost) in browser.get(reverse("costs")).content.decode()
+
+
+def test_how_often_it_would_have_condensed_is_told_as_if_it_never_had(
+    conversation: Conversation, browser: Client
+) -> None:
+    """A summary that stands for what was said is none of what was said."""
+    talk(conversation)
+    told = []
+    for _ in range(2):
+        card = compare(browser, conversation, strategies=["ledger"]).context["cards"][0]
+        told.append([row.followed for row in card.tried.so_far])
+        summarise(conversation, keep=4, tokens=5_000)
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("thresholds", ["5", "100", "5, 100"])
+def test_the_lowest_and_the_highest_threshold_can_be_tried(
+    conversation: Conversation, browser: Client, thresholds: str
+) -> None:
+    """As in the settings."""
+    answer = compare(browser, conversation, thresholds=thresholds, strategies=["ledger"])
+    assert answer.status_code == 200
+
+
+def test_a_price_that_nobody_knows_has_to_be_confirmed_as_such(
+    claude: Conversation, browser: Client, anthropic_standin: Standin
+) -> None:
+    """With no figure, however large."""
+    prices = dict.fromkeys(("price_input", "price_cache_write"), 0)
+    Profile.objects.filter(pk=claude.profile_id).update(**prices)
+    fields = {"strategies": ["fresh_start"], "ask": "fresh_start||"}
+    for confirmed in ("", "0", "1000", "inf"):
+        assert compare(browser, claude, predicted=confirmed, **fields).status_code == 302
+    assert anthropic_standin.requests == []
+    answer = compare(browser, claude, predicted="unknown", **fields)
+    assert answer.context["card"].tried.reduction.summary
+    assert ModelCall.objects.get().cost is None
 
 
 def test_a_model_that_costs_nothing_is_asked_for_nothing(
