@@ -1,11 +1,13 @@
 """A conversation as it is put together from what another program has recorded."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from chatapp.exchange.pieces import Beside, Piece, Problem
+from chatapp.models import hiding
 from chatapp.providers import wire
 
 Block = dict[str, Any]
@@ -66,7 +68,17 @@ class Talk:
         )
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield what was collected."""
+        """Yield what was collected; summaries and markers say what they hide, to be redone."""
+        behind = defaultdict[str, list[int]](list)
+        for number, one in enumerate(self.messages, 1):
+            named = {
+                str(one[tag]) for tag in ("condense_parent", "truncation_parent") if tag in one
+            }
+            for name in named:
+                behind[name].append(number)
+            made = one.get("condense_id") or one.get("truncation_id")
+            if made and behind[made]:
+                one["hides"] = hiding.runs_of(behind[made])
         yield from self.problems
         yield from self.messages
         yield from self.besides

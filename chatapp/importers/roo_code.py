@@ -13,7 +13,7 @@ from chatapp.exchange import Beside, Piece, Problem, Unusable
 from chatapp.exchange.files import read_whole
 from chatapp.exchange.samples import Sample
 from chatapp.exchange.streams import read_items
-from chatapp.exchange.talks import Talk, count, moment
+from chatapp.exchange.talks import Talk, count, moment, parts_of
 from chatapp.importers.messages import check_item
 
 LABEL = "Roo Code task"
@@ -50,6 +50,7 @@ def read_transcript(path: Path) -> Iterator[Piece]:
     page = path / PAGE
     if path.is_dir() and page.is_file():
         task.read_page(page)
+    task.record_the_rest()
     yield from task.talk.pieces()
 
 
@@ -58,6 +59,8 @@ class _Task:
 
     def __init__(self) -> None:
         self.talk = Talk()
+        # The numbers of the messages that have a record.
+        self._recorded: set[int] = set()
 
     def take(self, index: int, item: Any) -> None:
         """Add a message with its tags."""
@@ -90,22 +93,35 @@ class _Task:
                     title = " ".join(text.split())[:60]
                     self.talk.besides.append(Beside("conversation", {"title": title}))
                 case {"contextCondense": {**told}, **rest}:
-                    self._record("condense_id", told.get("condenseId"), told, rest.get("ts"))
+                    self._record_named("condense_id", told.get("condenseId"), told, rest.get("ts"))
                 case {"contextTruncation": {**told}, **rest}:
-                    self._record("truncation_id", told.get("truncationId"), told, rest.get("ts"))
+                    name = told.get("truncationId")
+                    self._record_named("truncation_id", name, told, rest.get("ts"))
 
-    def _record(self, tag: str, name: Any, told: Mapping[Any, Any], ts: Any) -> None:
+    def _record_named(self, tag: str, name: Any, told: Mapping[Any, Any], ts: Any) -> None:
+        """Put on record what the page says of a summary or a marker, where there is that one."""
+        for number, one in enumerate(self.talk.messages, 1):
+            if name and one.get(tag) == _id(name) and number not in self._recorded:
+                self._record(tag, number, told, ts)
+                return
+
+    def record_the_rest(self) -> None:
+        """Put on record what nothing is known of but that it stands for others."""
+        for number, one in enumerate(self.talk.messages, 1):
+            for tag in ("condense_id", "truncation_id"):
+                if tag in one and number not in self._recorded:
+                    self._record(tag, number, {"summary": _text_of(one)}, one.get("created_at"))
+
+    def _record(self, tag: str, number: int, told: Mapping[Any, Any], ts: Any) -> None:
         """Put on record what a summary or a marker took and saved."""
-        messages = self.talk.messages
-        made = [at for at, one in enumerate(messages, 1) if name and one.get(tag) == _id(name)]
-        if not made:
-            return
+        self._recorded.add(number)
+        name = self.talk.messages[number - 1][tag]
         at = {"started_at": moment(ts), "finished_at": moment(ts)} if moment(ts) else {}
         text, cost = told.get("summary"), told.get("cost")
         parent = tag.replace("_id", "_parent")
         attempt = {
-            "at_seq": made[0] - 1,
-            "message": made[0],
+            "at_seq": number - 1,
+            "message": number,
             "status": "succeeded",
             "kind": "condensed" if tag == "condense_id" else "truncated",
             "trigger": "auto",
@@ -113,11 +129,19 @@ class _Task:
             "summary": text if isinstance(text, str) else "",
             "tokens_before": count(told.get("prevContextTokens")),
             "tokens_after": count(told.get("newContextTokens")),
-            "messages_hidden": sum(one.get(parent) == _id(name) for one in messages),
+            "messages_hidden": sum(one.get(parent) == name for one in self.talk.messages),
             **({"cost": f"{cost:.10f}"} if isinstance(cost, float) and 0 <= cost < 10**6 else {}),
             **at,
         }
         self.talk.besides.append(Beside("condensations", attempt))
+
+
+def _text_of(message: Mapping[str, Any]) -> str:
+    """Return what a summary says; a marker says nothing of what it hides."""
+    if "condense_id" not in message:
+        return ""
+    blocks = parts_of(message["content"])
+    return "\n\n".join(one["text"] for one in blocks if one["type"] == "text")
 
 
 def _tags_of(item: dict[str, Any]) -> dict[str, str]:

@@ -29,7 +29,7 @@ def apply_reduction(
         rows = _visible_span(first, last)
         if tags.clear_id:
             rows = rows.filter(pk__in=tags.cleared)
-        hides = _runs(rows.order_by("seq").values_list("seq", flat=True))
+        hides = runs_of(rows.order_by("seq").values_list("seq", flat=True))
         _hide(rows, tags)
         message = Message.objects.create(
             **columns_of(reduction.message),
@@ -57,7 +57,7 @@ def _hide(rows: models.QuerySet[Message], tags: Message | condense.Tags) -> None
         rows.update(hidden=True, truncation_parent=tags.truncation_id)
 
 
-def _runs(seqs: Iterable[int]) -> list[list[int]]:
+def runs_of(seqs: Iterable[int]) -> list[list[int]]:
     """Return ascending numbers as the first and the last of each run without a gap."""
     runs: list[list[int]] = []
     for seq in seqs:

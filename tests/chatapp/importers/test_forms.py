@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp import importers, services
+from chatapp.context.scopes import find_chosen
+from chatapp.context.wishes import Scope
 from chatapp.exchange import Imported, load_conversation
 from chatapp.models import Conversation, Source, store
 
@@ -267,6 +269,25 @@ def test_a_rollout_has_its_summary_and_its_usage_on_record(alice: User, tmp_path
     assert made.source.problems == []
 
 
+@pytest.mark.parametrize(("name", "written"), [("a.jsonl", SESSION), ("b.jsonl", ROLLOUT)])
+def test_a_summary_of_another_program_is_undone_redone_and_written_again(
+    alice: User, tmp_path: Path, name: str, written: list[Any]
+) -> None:
+    """It is known what it hides, as of one that was made here."""
+    talk = load(write(tmp_path, name, lines(written)), alice).conversation
+    attempt, before = talk.condensations.get(), said(talk)
+    made = attempt.message
+    assert made
+    hidden = services.list_hidden(condensation=attempt)
+    assert [one.seq for one in hidden] == [*range(1, made.seq)]
+    services.undo_condensation(condensation=attempt)
+    assert len(said(talk)) > len(before)
+    services.redo_condensation(condensation=attempt)
+    assert said(talk) == before
+    again = find_chosen(talk.pk, store.read_effective(talk.pk), Scope(made.seq, again=True))
+    assert len(again.originals) == made.seq - 1
+
+
 def test_a_task_keeps_its_tags_and_its_figures(alice: User, tmp_path: Path) -> None:
     """The model sees what it saw there, and each summary and marker is on record."""
     made = load(task(tmp_path), alice)
@@ -282,6 +303,24 @@ def test_a_task_keeps_its_tags_and_its_figures(alice: User, tmp_path: Path) -> N
     ]
     assert [(one.at_seq, one.message.seq) for one in found if one.message] == [(2, 3), (4, 5)]
     assert talk.messages.get(seq=6).created_at.year == 2023
+
+
+@pytest.mark.parametrize("shown", [[], [*SHOWN, *SHOWN], [{"contextCondense": {}}, 7]])
+def test_each_summary_of_a_task_is_on_record_once_whatever_its_page_says(
+    alice: User, tmp_path: Path, shown: list[Any]
+) -> None:
+    """So it is said what hides the originals, and it can be undone."""
+    folder = task(tmp_path)
+    write(folder, "ui_messages.json", json.dumps(shown).encode())
+    talk = load(folder, alice).conversation
+    found = talk.condensations.order_by("message__seq")
+    assert [(one.kind, one.messages_hidden) for one in found] == [
+        ("condensed", 2),
+        ("truncated", 1),
+    ]
+    assert found[0].summary == "They said hi."
+    services.undo_condensation(condensation=found[0])
+    assert ("assistant", "Hello") in said(talk)
 
 
 def test_a_task_without_what_was_sent_is_refused(alice: User, tmp_path: Path) -> None:
