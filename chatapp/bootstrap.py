@@ -29,7 +29,7 @@ from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.context.toolboxes import toolbox_for, workspace_of
 from chatapp.models import Preferences, Profile
-from chatapp.models.accounts import KeySource, server_key, server_url
+from chatapp.models.profiles import KeySource, server_key, server_url
 from chatapp.network.addresses import Guard
 from chatapp.providers import create_provider, create_sealed
 from chatapp.providers.probing import Report, probe

@@ -13,7 +13,7 @@ from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms.prompts import own_prompt, prompt_field
 from chatapp.forms.thresholds import ThresholdChoice
 from chatapp.models import Profile
-from chatapp.models.accounts import effort_choices
+from chatapp.models.profiles import effort_choices
 from chatapp.network.addresses import AddressRefused, Guard, without_userinfo
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.rendering.numbers import number

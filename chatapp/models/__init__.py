@@ -1,10 +1,12 @@
 """Everything that is stored, by theme.
 
-``accounts``       who signs in, and how they want things: SignInToken, Profile, Preferences
+``accounts``       who signs in, and how they want things: SignInToken, Preferences
+``profiles``       models at providers, as users set them up: Profile
 ``tokens``         what programs say to be let in: ApiToken
 ``commands``       texts that people keep under a name: SavedCommand
 ``folders``        where conversations are found together: Folder
-``conversations``  what was said: Conversation, Message
+``conversations``  whose they are, and where they are found: Conversation
+``messages``       what was said, and which of it the model sees: Message
 ``attachments``    what will be sent with a message: Attachment
 ``turns``          what happened: Turn, Rewind
 ``queued``         what waits for a turn's end: QueuedMessage
@@ -25,15 +27,17 @@
 """
 
 from chatapp.models import message_index
-from chatapp.models.accounts import Preferences, Profile, SignInToken
+from chatapp.models.accounts import Preferences, SignInToken
 from chatapp.models.attachments import Attachment
 from chatapp.models.audit import AuditEntry
 from chatapp.models.calls import ModelCall, ToolRun
 from chatapp.models.commands import SavedCommand
-from chatapp.models.conversations import Conversation, Message
+from chatapp.models.conversations import Conversation
 from chatapp.models.folders import Folder
 from chatapp.models.forks import Fork
+from chatapp.models.messages import Message
 from chatapp.models.pins import Pin
+from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
 from chatapp.models.records import Condensation

@@ -10,7 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.conversations import Conversation, Message
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
 from chatapp.models.prepared import Change, prepared_update
 from chatapp.models.records import Condensation
 from chatapp.models.turns import Turn

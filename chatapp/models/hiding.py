@@ -11,7 +11,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.beside import stands_alone
 from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, store
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.store import columns_of, mark_changed, next_seq
 
 

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from chatapp.models import chain, fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet, said
-from chatapp.models.conversations import Conversation, Message
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
 
 
 class PinQuerySet(RecordedQuerySet["Pin"]):

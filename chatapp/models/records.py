@@ -19,7 +19,8 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.models import fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
-from chatapp.models.conversations import Conversation, Message
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
 from chatapp.models.ranks import rank_by
 from chatapp.models.turns import Hiding, Turn
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent.beside import as_claimed
 from chatapp.models import Conversation, Message, Turn
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.prepared import Change, insert, prepared, prepared_update
 
 _TAG_NAMES = (

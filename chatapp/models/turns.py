@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy as _
 
 from chatapp.agent.errors import TurnEnded
 from chatapp.models import fields
-from chatapp.models.accounts import Profile
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
-from chatapp.models.conversations import Conversation, Message
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
 from chatapp.models.owners import SILENCE, has_ended
 from chatapp.models.prepared import Change, prepared_update
+from chatapp.models.profiles import Profile
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):

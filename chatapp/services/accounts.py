@@ -10,8 +10,8 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from chatapp.models import Preferences, Profile, SignInToken
-from chatapp.models.accounts import server_key
 from chatapp.models.prepared import prepared
+from chatapp.models.profiles import server_key
 from chatapp.providers import ProviderSpec, provider_specs
 from chatapp.providers.specs import ListedModel, Preset
 

@@ -9,7 +9,7 @@ import condense
 from chatapp.agent.prompts import CONTINUE
 from chatapp.context import budgets
 from chatapp.models import Conversation, Message, Rewind, Turn, hiding, store
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.prepared import prepared
 from chatapp.models.turns import RewindQuerySet, TurnQuerySet
 from chatapp.services.errors import Refused

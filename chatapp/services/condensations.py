@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.context import budgets, sizes
 from chatapp.models import Condensation, Conversation, Message, hiding, store
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.records import CondensationQuerySet
 from chatapp.rendering.numbers import number
 from chatapp.services.accounts import preferences_of

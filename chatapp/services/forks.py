@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.context.toolboxes import outputs_of
 from chatapp.models import Condensation, Conversation, Message, Rewind, hiding, store
-from chatapp.models.conversations import MessageQuerySet
 from chatapp.models.forks import enter_fork
+from chatapp.models.messages import MessageQuerySet
 from chatapp.services.errors import Refused
 from chatapp.services.locks import lock
 from chatapp.services.pins import mark

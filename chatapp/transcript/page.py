@@ -8,7 +8,7 @@ import uuid
 from itertools import islice
 
 from chatapp.models import Conversation, Message, store
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.transcript import queries
 from chatapp.transcript.builder import Builder, Cursor
 from chatapp.transcript.parts import LiveTools

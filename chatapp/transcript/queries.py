@@ -8,7 +8,7 @@ from typing import Any
 from django.db import models
 
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Rewind
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.prepared import prepared
 
 # What a message's row shows besides the message.

@@ -18,7 +18,7 @@ from chatapp.models import (
     Turn,
     store,
 )
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.versions import read_versions
 from tests.chatapp.transcript.test_paging import ids
 from tests.standin.server import Standin

@@ -9,7 +9,7 @@ from django.db import connection, models
 
 from chatapp import services
 from chatapp.models import Conversation, Message, Turn
-from chatapp.models.conversations import MessageQuerySet
+from chatapp.models.messages import MessageQuerySet
 from chatapp.models.prepared import Change, insert, prepared, prepared_update
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements

@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatapp import bootstrap, services
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn, store
-from chatapp.models.accounts import KeySource
+from chatapp.models.profiles import KeySource
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record
 

@@ -1,0 +1,237 @@
+"""What was said, and which of it the model still sees.
+
+A message is never edited or deleted. Its tags say what hides it; ``hidden`` is derived from them
+(see ``MessageQuerySet.refresh_hidden``), so that reading what the model sees costs the same
+whatever is stored.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Self
+
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from chatapp.models import fields
+from chatapp.models.conversations import Conversation
+
+_MADE_BY_ENGINE = (
+    Q(condense_id__isnull=False) | Q(truncation_id__isnull=False) | Q(clear_id__isnull=False)
+)
+
+
+# Why an answer ended early: the model's own limits, and what the agent notes of a broken call.
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded", "stopped", "error", "interrupted"})
+
+
+# A condition with more parts is too deep for a database.
+MOST_RUNS = 200
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    """Messages by what the model sees of them."""
+
+    def in_reading_order(self) -> Self:
+        """Return messages as they are read: a summary follows the last message it hides."""
+        return self.order_by("position", "seq")
+
+    def effective(self) -> Self:
+        """Return what the model sees, in reading order."""
+        return self.filter(hidden=False).in_reading_order()
+
+    def in_force(self) -> Self:
+        """Leave out what was undone or rewound."""
+        return self.filter(undone=False, rewind_parent=None)
+
+    def newest(self) -> "Message | None":
+        """Return the message that was written last, None without any."""
+        return self.order_by("-seq").first()
+
+    def questions(self) -> Self:
+        """Return what the user said, without messages that only hold results."""
+        return self.written().filter(role=Message.Role.USER, holds_results=False)
+
+    def hid_by(self, made: "Message") -> Self:
+        """Return what a summary or marker hid, or cleared results of, in force or not."""
+        there, runs = self.filter(conversation=made.conversation_id), sorted(made.hides or ())
+        if len(runs) > MOST_RUNS:
+            return there.filter(seq__in=_within(runs, there.values_list("seq", flat=True)))
+        found = Q(pk=None)
+        for first, last in runs:
+            found |= Q(seq__range=(first, last))
+        return there.filter(found)
+
+    def made_by_engine(self) -> Self:
+        """Return summaries and markers."""
+        return self.filter(_MADE_BY_ENGINE)
+
+    def written(self) -> Self:
+        """Return what the user, the model or a tool said."""
+        return self.exclude(_MADE_BY_ENGINE)
+
+    def said(self) -> Self:
+        """Leave out rules and passages that were pinned: they are no part of the talk."""
+        return self.exclude(pin__isnull=False, role=Message.Role.USER, turn=None)
+
+    def count_seen(self) -> dict[str, int]:
+        """Count these messages as people see them, in the columns of ``Hiding``.
+
+        A message that only holds results is none of its own: its results are on the cards of the
+        calls. Summaries and markers are condensations.
+        """
+        return self.aggregate(
+            messages_hidden=models.Count("pk", filter=~_MADE_BY_ENGINE & Q(holds_results=False)),
+            results_hidden=Coalesce(models.Sum("results", filter=~_MADE_BY_ENGINE), 0),
+            condensations_hidden=models.Count("pk", filter=_MADE_BY_ENGINE & Q(undone=False)),
+        )
+
+    def unbind(self) -> int:
+        """Have thinking in these messages not sent any more."""
+        text = models.functions.Cast("content", models.TextField())
+        thinking = self.annotate(text=text).filter(text__contains='thinking"', unbound=None)
+        return thinking.update(unbound=True)
+
+    def refresh_hidden(self) -> int:
+        """Derive ``hidden`` from the tags of these messages and of what they name."""
+        return self.update(
+            hidden=models.Case(
+                models.When(_is_hidden(), then=True), default=models.Value(value=False)
+            )
+        )
+
+    def with_condensed(self) -> Self:
+        """Add ``condensed``: whether a summary in force stands for the message.
+
+        That of a part which was condensed by itself is in a marker.
+        """
+        part = _stands_for("truncation_id", "truncation_parent", condensation__kind="condensed")
+        return self.annotate(condensed=_stands_for("condense_id", "condense_parent") | part)
+
+    def shown_by_tags(self) -> Self:
+        """Return what the model sees by the tags, whatever ``hidden`` says as yet."""
+        return self.exclude(_is_hidden())
+
+
+def _is_hidden() -> Q:
+    """Return the condition that a message's tags hide it.
+
+    A parent hides only while the summary or marker it names is in force.
+    """
+    condensed = _stands_for("condense_id", "condense_parent")
+    truncated = _stands_for("truncation_id", "truncation_parent")
+    return Q(undone=True) | Q(rewind_parent__isnull=False) | condensed | truncated
+
+
+def _stands_for(name: str, parent: str, **record: str) -> Exists:
+    """Return the condition that what a message's tag names is in force."""
+    same = Message.objects.in_force().filter(conversation=OuterRef("conversation"), **record)
+    return Exists(same.filter(**{name: OuterRef(parent)}))
+
+
+def _within(runs: Sequence[Sequence[int]], seqs: Iterable[int]) -> list[int]:
+    """Return the numbers that lie in one of these runs, which ascend."""
+    places = ((seq, bisect_right(runs, seq, key=itemgetter(0)) - 1) for seq in seqs)
+    return [seq for seq, place in places if place >= 0 and seq <= runs[place][1]]
+
+
+class Message(models.Model):
+    """One message: its content in the Messages API's shape, its place, and its tags.
+
+    ``seq`` is the order of writing within the conversation, ``position`` the place in reading
+    order. ``tokens`` is an estimate of the message's own size. ``results`` counts the tool results
+    in it; a message that ``holds_results`` has nothing else, so people see it on the cards of its
+    calls. ``cleared`` has, on a clearing's marker, the line that the model sees in place of each
+    tool result. ``hides`` has, on whatever hid or cleared messages, the first and the last number
+    of each run of them, for it to be redone. ``unbound`` says that thinking in it is not sent any
+    more, ``pinned`` that the model keeps it word for word, and ``claimed`` that the rules in it are
+    only those of a file that was imported, until its owner says that they are theirs.
+    """
+
+    class Role(models.TextChoices):
+        """The two roles of the Messages API."""
+
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
+    turn = models.ForeignKey("Turn", models.SET_NULL, null=True, related_name="messages")
+    seq = models.PositiveIntegerField()
+    position = models.PositiveIntegerField()
+    role = models.CharField(max_length=9, choices=Role)
+    content = fields.JSONField()
+    tokens = models.PositiveIntegerField()
+    results = models.PositiveIntegerField(default=0)
+    holds_results = models.BooleanField(default=False)
+    stop_reason = fields.CharField(max_length=40, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    hidden = models.BooleanField(default=False)
+    condense_id = models.UUIDField(null=True)
+    condense_parent = models.UUIDField(null=True)
+    truncation_id = models.UUIDField(null=True)
+    truncation_parent = models.UUIDField(null=True)
+    clear_id = models.UUIDField(null=True)
+    cleared = fields.JSONField(default=dict)
+    hides = fields.JSONField(null=True)
+    rewind_parent = models.UUIDField(null=True)
+    undone = models.BooleanField(default=False)
+    # Empty for no: a column with a default would have the table, and its triggers, made anew.
+    unbound = models.BooleanField(null=True)
+    pinned = models.BooleanField(null=True)
+    claimed = models.BooleanField(null=True)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("conversation", "seq"), name="message_seq"),)
+        indexes = (
+            models.Index(fields=("conversation", "position", "seq"), name="message_reading"),
+            models.Index(
+                fields=("conversation", "position", "seq"),
+                condition=Q(hidden=False),
+                name="message_effective",
+            ),
+            *(
+                models.Index(
+                    fields=("conversation", name),
+                    condition=Q(**{f"{name}__isnull": False}),
+                    name=f"message_{name}",
+                )
+                # Not by the two parents: only undoing asks for them, and every condensation
+                # would write an entry for each message it hides.
+                for name in ("condense_id", "truncation_id", "clear_id", "rewind_parent")
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name the message by role and number."""
+        return f"{self.role} message {self.seq}"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether this is an answer that ended before the model was done."""
+        return self.stop_reason in _CUT
+
+    @property
+    def is_continuable(self) -> bool:
+        """Whether this is an answer that was cut, and whose beginning the model can read."""
+        return self.is_cut and bool(self.content)
+
+    @property
+    def asks_to_continue(self) -> bool:
+        """Whether this only asks the model to go on with an answer that was cut."""
+        by_user = self.role == Message.Role.USER and not self.holds_results
+        return by_user and self.turn is not None and self.turn.origin == "continued"
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether this is a condensation's summary."""
+        return self.condense_id is not None
+
+    @property
+    def is_marker(self) -> bool:
+        """Whether this is a truncation's or a clearing's marker."""
+        return self.truncation_id is not None or self.clear_id is not None

@@ -1,0 +1,186 @@
+"""Models at providers, as their users have set them up: limits, prices, keys."""
+
+import enum
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+import condense
+from chatapp.models import crypto, fields
+from chatapp.models.servers import McpServer, stored_servers
+from chatapp.providers import ProviderSpec, provider_spec, provider_specs
+from chatapp.providers.specs import EFFORTS
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+
+def _price(label: "_StrPromise") -> "models.DecimalField[Any, Any]":
+    """Return a column for USD per million tokens."""
+    return models.DecimalField(
+        label,
+        max_digits=12,
+        decimal_places=6,
+        default=Decimal(0),
+        validators=[MinValueValidator(Decimal(0))],
+    )
+
+
+def provider_choices() -> "list[tuple[str, _StrPromise]]":
+    """Return the names and labels of the providers that there are, who know no translation."""
+    return [(spec.name, _(spec.label)) for spec in provider_specs().values()]
+
+
+def effort_choices() -> "list[tuple[str, _StrPromise]]":
+    """Return how much a model may be asked to think, and in which words."""
+    words = (_("off"), _("minimal"), _("low"), _("medium"), _("high"), _("very high"), _("most"))
+    return [*zip(EFFORTS, words, strict=True)]
+
+
+def server_key(spec: ProviderSpec) -> str:
+    """Return the key that the server's environment holds for a provider, "" where it has none."""
+    return getattr(settings, spec.key_variable) if spec.key_variable else ""
+
+
+def server_url(spec: ProviderSpec) -> str:
+    """Return the address the environment names for a provider, "" for the provider's own."""
+    return getattr(settings, spec.url_variable) if spec.url_variable else ""
+
+
+class KeySource(enum.StrEnum):
+    """Where the key for a profile's calls comes from."""
+
+    NOT_NEEDED = "not needed"
+    OWN = "own"
+    SERVER = "server"
+    MISSING = "missing"
+
+
+class Profile(models.Model):
+    """A model at a provider: how to reach it, its limits in tokens, its prices in USD.
+
+    ``tool_policies`` say by name which tools may run, where that is not as the tools have it;
+    ``system_prompt`` is empty for the default.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profiles")
+    name = models.CharField(_("name"), max_length=80)
+    provider = models.CharField(_("provider"), max_length=20, choices=provider_choices)
+    model = models.CharField(_("model"), max_length=100)
+    base_url = models.URLField(_("base URL"), blank=True, max_length=300)
+    encrypted_key = models.TextField(blank=True, editable=False)
+    context_window = models.PositiveIntegerField(
+        _("context window"), validators=[MinValueValidator(1_000)]
+    )
+    max_output = models.PositiveIntegerField(
+        _("max output tokens"), validators=[MinValueValidator(1)]
+    )
+    text_only = models.BooleanField(_("sees no images"), default=False)
+    price_input = _price(_("input"))
+    price_output = _price(_("output"))
+    price_cache_read = _price(_("cache read"))
+    price_cache_write = _price(_("cache write"))
+    threshold = models.SmallIntegerField(_("threshold"), default=condense.INHERIT)
+    summaries_by = models.ForeignKey(
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("summaries by"),
+    )
+    tool_policies = models.JSONField(default=dict, editable=False)
+    system_prompt = fields.TextField(_("system prompt"), blank=True)
+    effort = models.CharField(_("thinking"), max_length=10, blank=True, choices=effort_choices)
+    temperature = models.DecimalField(
+        _("temperature"),
+        max_digits=3,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(2))],
+    )
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(fields=("owner", "name"), name="profile_name_per_owner"),
+            models.CheckConstraint(
+                condition=models.Q(threshold=condense.INHERIT)
+                | models.Q(threshold__range=(condense.MIN_THRESHOLD, condense.MAX_THRESHOLD)),
+                name="profile_threshold_range",
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name the profile."""
+        return self.name
+
+    @property
+    def spec(self) -> ProviderSpec:
+        """What the provider says of itself."""
+        return provider_spec(self.provider)
+
+    @property
+    def sees_images(self) -> bool:
+        """Whether the model takes images, as far as that is known."""
+        known = self.spec.find_model(self.model)
+        return not self.text_only and (known is None or known.images)
+
+    @property
+    def output_limit(self) -> int:
+        """Tokens kept free for the answer, which may take no more."""
+        return condense.output_limit(self.context_window, self.max_output)
+
+    @property
+    def key_source(self) -> KeySource:
+        """Where the key comes from; the server's is only for the provider's own address."""
+        if self.has_key and self.spec.needs_key:
+            return KeySource.OWN
+        if not self.spec.asks_key(self.base_url):
+            return KeySource.NOT_NEEDED
+        usable = server_key(self.spec) and not self.base_url
+        return KeySource.SERVER if usable else KeySource.MISSING
+
+    @property
+    def prices(self) -> condense.Prices:
+        """The prices as the engine calculates with them, a known model's surcharge included."""
+        known = self.spec.find_model(self.model)
+        return condense.Prices(
+            input=self.price_input,
+            output=self.price_output,
+            cache_read=self.price_cache_read,
+            cache_write=self.price_cache_write,
+            surcharge=known.prices.surcharge if known else None,
+        )
+
+    def cost_of(self, usage: condense.Usage) -> Decimal | None:
+        """Return what a call cost, None where nobody said what a server charges that has a key."""
+        prices = self.prices
+        told = (prices.input, prices.output, prices.cache_read, prices.cache_write)
+        if not any(told) and self.spec.asks_key(self.base_url):
+            return None
+        return prices.cost(usage)
+
+    @cached_property
+    def mcp_servers(self) -> list[McpServer]:
+        """Its owner's servers that are in use, as they were when they were first asked for."""
+        return stored_servers(owner=self.owner_id, on=True)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is stored; the key itself is never shown."""
+        return bool(self.encrypted_key)
+
+    def set_key(self, key: str) -> None:
+        """Encrypt and keep ``key``; an empty one removes what was stored."""
+        self.encrypted_key = crypto.encrypt(key) if key else ""
+
+    def read_key(self) -> str:
+        """Return the key in clear, "" where there is none; raise crypto.DecryptionFailed."""
+        return crypto.decrypt(self.encrypted_key) if self.encrypted_key else ""
