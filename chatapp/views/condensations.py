@@ -28,6 +28,8 @@ from chatapp.views.common import (
 )
 
 PAGE = 30
+# Of what one condensation hid; the page that compares has the others.
+HIDDEN_LISTED = 200
 
 
 @require_GET
@@ -93,11 +95,16 @@ def show_record(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpR
 @require_GET
 @signed_in
 def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResponse:
-    """List the messages that a condensation hid, each leading to its place."""
+    """List the first messages that a condensation hid, each leading to its place."""
     conversation = own_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
     found = services.list_hidden(condensation=attempt).select_related("condensation")
-    context = {"conversation": conversation, "messages_hidden": transcript.with_row_ids(found)}
+    context = {
+        "conversation": conversation,
+        "attempt": attempt,
+        "messages_hidden": list(transcript.with_row_ids(found[:HIDDEN_LISTED])),
+        "count": found.count(),
+    }
     return render(request, "chat/_hidden.html", context)
 
 

@@ -31,10 +31,12 @@ class Proposal:
     @property
     def can_be_edited(self) -> bool:
         """Whether a person may put another text in the summary's place."""
-        return self.by_model and self._place is not None
+        return self.by_model and (self._place is not None or self._line is not None)
 
     def edited(self, summary: str, counter: TokenCounter) -> Reduction:
         """Return the reduction with a person's own summary; a signed one is not sent then."""
+        if self._line:
+            return self._with_line(summary, counter, *self._line)
         made, at = self.reduction, self._place or 0
         signed = any(map(is_compaction, made.message.blocks))
         blocks = [block for block in made.message.blocks if not is_compaction(block)]
@@ -55,6 +57,37 @@ class Proposal:
             # They were of other words.
             verdicts=(),
         )
+
+    def _with_line(
+        self, summary: str, counter: TokenCounter, message_id: str, call: str
+    ) -> Reduction:
+        """Return the clearing with a person's own summary in the place of one tool's output."""
+        made, tags = self.reduction, self.reduction.message.tags
+        before = tags.cleared[message_id][call]
+        after = before.removesuffix(made.summary) + summary
+        lines = {**tags.cleared[message_id], call: after}
+        cleared = {**tags.cleared, message_id: lines}
+        more = counter.count((TextBlock(after),)) - counter.count((TextBlock(before),))
+        return replace(
+            made,
+            message=replace(made.message, tags=replace(tags, cleared=cleared)),
+            summary=summary,
+            tokens_after=TokenCount(made.tokens_after.value + round(more * self.scale)),
+            notes=(*made.notes, EDITED),
+            verdicts=(),
+        )
+
+    @property
+    def _line(self) -> tuple[str, str] | None:
+        """The message and the call whose output the summary stands for, None for none."""
+        made = self.reduction
+        found = (
+            (message_id, call)
+            for message_id, lines in made.message.tags.cleared.items()
+            for call, line in lines.items()
+            if line.endswith(made.summary)
+        )
+        return next(found, None) if made.summary else None
 
     @property
     def _place(self) -> int | None:

@@ -15,8 +15,8 @@ from django.urls import reverse
 
 import condense
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Message, Rewind
-from chatapp.views.condensations import PAGE
+from chatapp.models import Condensation, Conversation, Message, Rewind, store
+from chatapp.views.condensations import HIDDEN_LISTED, PAGE
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 
@@ -311,6 +311,19 @@ def test_a_condensation_lists_what_it_hid(
     part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
     assert "Where is the cut?" in part
     assert f"/c/{conversation.pk}/?at=1#message-1" in part
+
+
+def test_of_thousands_that_a_condensation_hid_the_first_are_listed(
+    browser: Client, conversation: Conversation
+) -> None:
+    """And where the others are; no more are read than are listed."""
+    message = condense.Message("user", "Where is the cut?")
+    store.append_many(conversation.pk, [(message, 1)] * (HIDDEN_LISTED + 2))
+    record = attempt(conversation, message=summarise(conversation))
+    part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
+    assert part.count("<li>") == HIDDEN_LISTED
+    assert "The first 200 of 202 are listed." in part
+    assert reverse("compare", args=[conversation.pk, record.pk]) in part
 
 
 def test_a_condensation_can_be_undone(

@@ -1,14 +1,17 @@
 """A person chooses what is condensed: messages in a row, or what one tool returned."""
 
+import json
 from typing import Any
 
 import pytest
 
 from condense import (
+    Accept,
     Chosen,
     DidNotShrink,
     Message,
     NothingToCondense,
+    Proposal,
     Reduction,
     SummaryFailed,
     TextBlock,
@@ -20,7 +23,8 @@ from condense import (
     shape_request,
     undo,
 )
-from condense.testing import ScriptedSummarizer
+from condense.condenser.review import EDITED
+from condense.testing import ScriptedReviewer, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench
 from tests.condense.dialogues import SUMMARY, call, chat, numbered, result, user
@@ -132,6 +136,23 @@ async def test_a_summary_stands_in_place_of_one_tool_s_output() -> None:
     assert "line of the file" in request.messages[0].text
     assert "Look." not in "".join(one.text for one in request.messages)
     assert_valid_request([one.to_api() for one in shape_request(seen)])
+
+
+async def test_a_person_changes_what_stands_for_an_output_before_it_applies() -> None:
+    """As any other summary; the line still says what it stands for."""
+    long = result(text="line of the file " * 400)
+    talk = [user("Look."), call(), long, Message("assistant", "Seen."), user("And?")]
+    reviewer = ScriptedReviewer(Accept("Own words, not many."))
+    bench = Bench("<summary>All alike.</summary>", reviewer=reviewer)
+    made = await choose(talk, "m3", tool="t1", bench=bench)
+    (proposal,) = reviewer.proposals
+    assert Proposal.from_json(json.loads(json.dumps(proposal.to_json()))) == proposal
+    seen = replace_hidden(numbered(talk), made.hidden, made.message)
+    (shown,) = seen[2].tool_results
+    assert str(shown.content).startswith("[Output of read_file")
+    assert str(shown.content).endswith("\nOwn words, not many.")
+    assert (made.summary, made.notes[-1]) == ("Own words, not many.", EDITED)
+    assert made.tokens_after.value == proposal.reduction.tokens_after.value + 2
 
 
 @pytest.mark.parametrize(("id_", "tool"), [("m3", "t9"), ("m1", "t1"), ("m9", "t1")])
