@@ -1,7 +1,8 @@
 """The transcript as the page shows it: rows made from messages, attempts and rewinds.
 
 ``rows``    what a row consists of
-``parts``   a message's blocks, made ready to show
+``cards``   what a message consists of
+``parts``   its blocks, made into that
 ``attached`` files and images in a message
 ``pinned``  what is pinned, one line each
 ``facts``   a receipt, ready to show
@@ -27,7 +28,8 @@
 from chatapp.transcript.attached import FilePart, ImagePart
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
 from chatapp.transcript.audits import audit_lines
-from chatapp.transcript.facts import facts_kept
+from chatapp.transcript.cards import Asked, HiddenBy, NotePart, Part, TextPart, ToolCard
+from chatapp.transcript.facts import Fact, FactGroup, facts_kept
 from chatapp.transcript.hits import BEST, Found, Hit, find_hits
 from chatapp.transcript.labels import cleared_words, outcome_name, seen_words, strategy_name
 from chatapp.transcript.net import Net, net_of
@@ -46,22 +48,14 @@ from chatapp.transcript.proposals import read_figures, read_review
 from chatapp.transcript.record import Record, read_record
 from chatapp.transcript.reviews import ReviewLine, review_lines
 from chatapp.transcript.rows import (
-    Asked,
     CallCost,
     CondensationRow,
     ContinuedRow,
-    Fact,
-    FactGroup,
     FailureRow,
-    HiddenBy,
     MessageRow,
-    NotePart,
     Page,
-    Part,
     RewindRow,
     Row,
-    TextPart,
-    ToolCard,
     TurnCost,
     TurnRow,
     VersionChoice,

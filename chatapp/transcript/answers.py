@@ -7,8 +7,8 @@ from datetime import datetime
 
 import condense
 from chatapp.models import Message, ToolRun
+from chatapp.transcript.cards import HiddenBy
 from chatapp.transcript.parts import Answer, Answers, LiveTools
-from chatapp.transcript.rows import HiddenBy
 
 # By turn and call: when each run began, and how many seconds it took.
 _Runs = Mapping[tuple[uuid.UUID | None, str], Sequence[tuple[datetime, float]]]

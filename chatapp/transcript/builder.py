@@ -12,18 +12,17 @@ from chatapp.models.versions import Place, Versions, versions_of
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels, queries
 from chatapp.transcript.answers import find_answers
+from chatapp.transcript.cards import Asked, Part
 from chatapp.transcript.events import Events
 from chatapp.transcript.facts import fact_groups, facts_kept
 from chatapp.transcript.folding import Placed, fold
 from chatapp.transcript.hiders import Hiders
 from chatapp.transcript.parts import LiveTools, asked_of, parts_of, unfinished_parts
 from chatapp.transcript.rows import (
-    Asked,
     CallCost,
     CondensationRow,
     ContinuedRow,
     MessageRow,
-    Part,
     Row,
     TurnCost,
     VersionChoice,

@@ -2,14 +2,14 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 import condense
 from chatapp.rendering.numbers import number
-from chatapp.transcript.rows import Fact, FactGroup
 
 LONGEST_ID = 18  # digits
 _LABELS: Mapping[str, Promise] = {
@@ -28,6 +28,32 @@ _STATES: Mapping[str, Promise] = {
     "missing": gettext_lazy("missing"),
 }
 _LOST_FIRST = ("missing", "recoverable", "named", "kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of the hidden part; ``state`` is "kept", "named", "recoverable" or "missing".
+
+    ``words`` say so; ``index`` is its place in the record's receipt, and ``source`` the message
+    that it is from, where that is known.
+    """
+
+    index: int
+    text: str
+    state: str
+    words: str
+    source: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """The facts of one kind, the lost ones first; of ``percent`` at least the name stands there."""
+
+    label: str
+    kept: int
+    named: int
+    percent: int
+    facts: Sequence[Fact]
 
 
 def fact_groups(receipt: condense.Receipt) -> tuple[FactGroup, ...]:

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from chatapp.models import Condensation, Conversation, Message
 from chatapp.transcript import labels, queries
-from chatapp.transcript.rows import HiddenBy
+from chatapp.transcript.cards import HiddenBy
 
 
 class Hiders:

@@ -14,8 +14,7 @@ from chatapp import services
 from chatapp.models import Condensation, Message
 from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
-from chatapp.transcript.facts import fact_groups, fact_of, facts_kept
-from chatapp.transcript.rows import Fact, FactGroup
+from chatapp.transcript.facts import Fact, FactGroup, fact_groups, fact_of, facts_kept
 
 PAGE = 30
 # Sentences of a summary that are compared, and characters that are shown of one.

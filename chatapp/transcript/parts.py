@@ -17,7 +17,7 @@ from chatapp.tools import tool_specs
 from chatapp.tools.mcp.definitions import SEPARATOR
 from chatapp.tools.outputs import kept_name
 from chatapp.transcript.attached import attached_part
-from chatapp.transcript.rows import Asked, HiddenBy, NotePart, Part, TextPart, ToolCard
+from chatapp.transcript.cards import Asked, HiddenBy, NotePart, Part, TextPart, ToolCard
 
 LiveTools = Mapping[str, events.ToolStarted | events.ToolFinished]
 

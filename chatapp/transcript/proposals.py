@@ -12,8 +12,7 @@ from chatapp.context.toolboxes import folder_of
 from chatapp.models import Conversation, ModelCall, Review, store
 from chatapp.tools.workspace import Workspace
 from chatapp.transcript import labels
-from chatapp.transcript.facts import fact_groups, facts_kept
-from chatapp.transcript.rows import FactGroup
+from chatapp.transcript.facts import FactGroup, fact_groups, facts_kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from chatapp.rendering import render_markdown
 from chatapp.rendering.numbers import number
 from chatapp.transcript import labels
 from chatapp.transcript.attempts import AttemptLine, attempt_lines
-from chatapp.transcript.facts import fact_groups, facts_kept
+from chatapp.transcript.facts import FactGroup, fact_groups, facts_kept
 from chatapp.transcript.reviews import ReviewLine, review_lines
-from chatapp.transcript.rows import FactGroup
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,94 +13,9 @@ from typing import ClassVar
 
 import condense
 from chatapp.models import Condensation, Rewind, Turn
-from chatapp.transcript.attached import BesidePart
+from chatapp.transcript.cards import HiddenBy, Part, ToolCard
+from chatapp.transcript.facts import FactGroup
 from chatapp.transcript.labels import KindWords
-
-# Characters of a tool's result that are worth a summary by itself.
-LONG_RESULT = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    """Rendered, sanitised markdown."""
-
-    html: str
-    kind: ClassVar[str] = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class NotePart:
-    """A block with no rendering of its own (thinking, a document), named in words."""
-
-    label: str
-    text: str = ""
-    kind: ClassVar[str] = "note"
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenBy:
-    """Why the model does not see something: ``reason`` in words, ``row_id`` and ``at`` where.
-
-    ``words`` say how much is hidden for the same reason.
-    """
-
-    reason: str
-    row_id: str
-    at: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a person is asked about a call; ``lines`` are what would change, each with its kind.
-
-    A kind is "added", "removed", "place", "file" or "same". Where the model asks, ``text`` is its
-    question and ``suggestions`` are answers to it.
-    """
-
-    pk: int
-    wants_words: bool
-    access: str
-    text: str
-    suggestions: Sequence[str]
-    lines: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCard:
-    """One tool call with its result.
-
-    ``state`` is "asked", "running", "done", "failed", "denied" by a person, or "unanswered"; one
-    that runs does so since
-    ``since`` (Unix seconds), and one that ran took ``seconds``, unless it was imported. ``size``
-    counts the result's characters, of which ``result`` may have the first only; ``cleared`` says
-    why the model sees only a line of the result.
-    ``whole`` names an output that was cut in the middle.
-    """
-
-    id: str
-    name: str
-    argument: str
-    input: str
-    result: str
-    state: str
-    size: int
-    cut_input: bool = False
-    cut_result: bool = False
-    seconds: float | None = None
-    since: float | None = None
-    whole: str = ""
-    cleared: HiddenBy | None = None
-    asked: Asked | None = None
-    kind: ClassVar[str] = "tool"
-
-    @property
-    def is_long(self) -> bool:
-        """Whether a summary of the result may be worth a call."""
-        return self.state in {"done", "failed"} and self.size >= LONG_RESULT and not self.cleared
-
-
-Part = TextPart | NotePart | ToolCard | BesidePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,32 +114,6 @@ class ContinuedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact of the hidden part; ``state`` is "kept", "named", "recoverable" or "missing".
-
-    ``words`` say so; ``index`` is its place in the record's receipt, and ``source`` the message
-    that it is from, where that is known.
-    """
-
-    index: int
-    text: str
-    state: str
-    words: str
-    source: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FactGroup:
-    """The facts of one kind, the lost ones first; of ``percent`` at least the name stands there."""
-
-    label: str
-    kept: int
-    named: int
-    percent: int
-    facts: Sequence[Fact]
-
-
-@dataclass(frozen=True, slots=True)
 class CondensationRow:
     """An attempt that condensed, truncated or cleared; ``attempt`` is the record itself.
 
@@ -253,7 +142,7 @@ class CondensationRow:
     redone_with: int = 0
     rewritable: bool = False
     slim: bool = False
-    facts: Sequence["FactGroup"] = ()
+    facts: Sequence[FactGroup] = ()
     facts_kept: str = ""
     folded: condense.FoldingRecord | None = None
     hidden_by: HiddenBy | None = None
