@@ -18,7 +18,9 @@ from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 
-LONG = "Write 400 words about condensing."
+SHORT = "Write 400 words about condensing."
+# Takes seconds to be streamed, so that it still is when it is stopped.
+LONG = "Write 3,000 words about condensing."
 
 STEPS = st.lists(
     st.one_of(
@@ -192,7 +194,7 @@ def test_a_place_that_makes_no_sense_is_none(text: str) -> None:
 async def test_a_page_comes_back_to_where_it_was(conversation: Conversation, alice: User) -> None:
     """While another watches, it gets what is new, by the numbers."""
     async with open_page(conversation, alice) as one, open_page(conversation, alice) as two:
-        await one.say(LONG)
+        await one.say(SHORT)
         await two.until("text.streamed")
         first = two.frames[0]
         last = two.frames[-1]["change"]

@@ -26,14 +26,21 @@ from chatapp.models import (
     Turn,
     store,
 )
+from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import bar_of
 from tests.chatapp.sockets import PATIENCE, connect, open_page
+from tests.standin.behaviours import Gate
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
 
 # What runs does so in other threads than the test's, which see only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LONG = "Write 400 words about condensing."
+# Takes seconds to be streamed, so that it still is when it is stopped.
+LONG = "Write 3,000 words about condensing."
 
 
 async def test_a_visitor_who_is_not_signed_in_is_told_to_sign_in(
@@ -150,11 +157,13 @@ async def test_stop_keeps_what_was_streamed(conversation: Conversation, alice: U
 
 
 async def test_a_page_that_comes_back_mid_stream_shows_what_was_streamed_and_the_rest(
-    conversation: Conversation, alice: User
+    alice: User, anthropic_standin: Standin
 ) -> None:
     """The turn went on without it."""
+    conversation, gate = await sync_to_async(converse)(alice, anthropic_standin), Gate()
+    anthropic_standin.reply("One two three four five six.", gate=gate)
     async with open_page(conversation, alice) as page:
-        await page.say(LONG)
+        await page.say("Count.")
         await page.until("text.streamed")
     async with open_page(conversation, alice) as page:
         snapshot = page.frames[0]
@@ -162,6 +171,7 @@ async def test_a_page_that_comes_back_mid_stream_shows_what_was_streamed_and_the
         assert [article["id"] for article in snapshot["articles"]][-1] == "streaming"
         streamed = snapshot["streamed"]
         assert (streamed["type"], streamed["index"]) == ("text.streamed", 0)
+        gate.open()
         await page.until_idle()
     assert await Message.objects.filter(conversation=conversation).acount() == 2
 
