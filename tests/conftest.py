@@ -5,6 +5,7 @@ import shutil
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.core.cache import cache
 from django.db import connections
@@ -27,6 +28,13 @@ def find_chromium() -> str | None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let ``make soak`` ask for the tests that take long, and only those."""
     parser.addoption("--soak", action="store_true", help="run the tests marked soak, and no others")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have hypothesis try the same in each run, however busy the machine is; ``make soak`` more."""
+    ci, settings = hypothesis.settings.get_profile("ci"), hypothesis.settings
+    settings.register_profile("tests", ci, derandomize=not config.getoption("--soak"))
+    settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -38,14 +38,19 @@ def test_the_menu_tells_whether_the_record_holds(open_page: OpenPage, long_chat:
     expect(page.locator(".audit-lines li").first).to_be_visible()
 
 
+@pytest.fixture(scope="module")
+def broken(server: Server) -> str:
+    """Return the address of a conversation's record in which an entry was changed."""
+    return f"/c/{server.run(TAMPER)}/audit/"
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_a_broken_record_says_where(
-    open_page: OpenPage, server: Server, theme: str, width: int
+    open_page: OpenPage, broken: str, theme: str, width: int
 ) -> None:
     """On its page, which is accessible and scrolls sideways nowhere, and beside the others."""
-    pk = server.run(TAMPER)
-    page = open_page(f"/c/{pk}/audit/", theme=theme, width=width)
+    page = open_page(broken, theme=theme, width=width)
     expect(page.get_by_text("Record broken")).to_be_visible()
     expect(page.get_by_text("Entry 7 is not what was written")).to_be_visible()
     assert complaints(page) == []

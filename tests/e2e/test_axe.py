@@ -144,8 +144,14 @@ def test_a_link_into_the_settings_leaves_the_page_where_it_is(open_page: OpenPag
     assert page.evaluate("[document.documentElement.scrollTop, document.body.scrollTop]") == [0, 0]
 
 
+@pytest.fixture(scope="module")
+def attached(server: Server) -> str:
+    """Return the address of a conversation in which a picture and a program were attached."""
+    return server.run(ATTACHED)
+
+
 @pytest.mark.parametrize("theme", THEMES)
-def test_what_is_attached_is_accessible(open_page: OpenPage, server: Server, theme: str) -> None:
+def test_what_is_attached_is_accessible(open_page: OpenPage, attached: str, theme: str) -> None:
     """As chips on the first page, and as rows of a message, opened."""
     page = open_page("/", theme=theme, width=360)
     with page.expect_file_chooser() as chooser:
@@ -153,8 +159,7 @@ def test_what_is_attached_is_accessible(open_page: OpenPage, server: Server, the
     chooser.value.set_files([{"name": "a.py", "mimeType": "text/plain", "buffer": b"print(1)\n"}])
     page.get_by_role("button", name="Remove a.py").wait_for()
     assert complaints(page) == []
-    chat = server.run(ATTACHED)
-    page = open_page(chat, theme=theme, width=360)
+    page = open_page(attached, theme=theme, width=360)
     page.get_by_text("a.py").click()
     assert page.get_by_role("img", name="photo.png").get_attribute("alt") == "photo.png"
     assert complaints(page) == []
