@@ -17,6 +17,7 @@ from chatapp.live.hub import hub
 from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
 from tests.chatapp.api.test_sending import Sender, bearer, read
 from tests.chatapp.claude import converse
+from tests.chatapp.sockets import open_page
 from tests.chatapp.turns import ask, end, seen
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
@@ -146,6 +147,23 @@ async def test_a_condensation_is_begun_once_and_undone(
         assert redone.json()["status"] == "succeeded"
     assert await sync_to_async(seen)(conversation) != before
     assert await Condensation.objects.acount() == 1
+
+
+async def test_an_open_page_shows_what_a_program_has_done(
+    sender: Sender, conversation: Conversation, manager: Manager, alice: User
+) -> None:
+    """At once: going back, taking that back, and a change of what it is answered by."""
+    await sync_to_async(lambda: end(ask(conversation, "Why?"), "So."))()
+    key = str(uuid.uuid4())
+    async with open_page(conversation, alice) as page:
+        await act(sender, "rewinds", to_seq=2, key=key)
+        await page.until("transcript.changed")
+        await act(sender, f"rewinds/{key}/undo")
+        await page.until("transcript.changed")
+        for place in (f"profiles/{conversation.profile_id}", "settings"):
+            changed = await sync_to_async(manager.patch)(place, threshold=70)
+            assert changed.status_code == 200
+            await page.until("transcript.changed")
 
 
 async def test_going_back_and_taking_that_back(sender: Sender, conversation: Conversation) -> None:

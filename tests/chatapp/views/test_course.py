@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
@@ -39,6 +40,18 @@ def course_of(conversation: Conversation) -> Course:
     course = inspector.draw_course(conversation)
     assert course
     return course
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("after", [True, False])
+def test_a_drop_is_measured_where_both_its_sizes_are(
+    conversation: Conversation, before: bool, after: bool
+) -> None:
+    """Otherwise an estimate is in it."""
+    call(turn_of(conversation), 0, 9_000)
+    figures = {"tokens_before_measured": before, "tokens_after_measured": after}
+    attempt(conversation, started_at=NOON + timedelta(minutes=1), **figures)
+    assert course_of(conversation).drops[0].moment.measured is (before and after)
 
 
 def test_each_turn_is_a_step_and_each_condensation_a_drop(conversation: Conversation) -> None:

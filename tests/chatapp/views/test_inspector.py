@@ -15,6 +15,8 @@ from django.utils import timezone
 
 import condense
 from chatapp import inspector, services
+from chatapp.context import budgets
+from chatapp.context.instructions import system_of
 from chatapp.context.prediction import CACHED_FOR
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, hiding, store
 from chatapp.providers.anthropic.request import RequestWriter
@@ -147,6 +149,20 @@ def test_what_is_hidden_is_named_with_the_record_that_hides_it(
     page = browser.get(reverse("inspector", args=[session.conversation.pk])).content.decode()
     assert "1 message hidden" in page
     assert f"#condensation-{attempt.pk}" in page
+
+
+def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
+    """As long as nothing was measured: what the counter says of it."""
+    conversation = session.conversation
+    conversation.system_prompt = " ".join(map(str, range(1_000, 3_000)))
+    conversation.save()
+    session.say("user", condense.TextBlock("Begin"))
+    seen = inspector.read_upcoming(conversation)
+    assert seen is not None
+    assert conversation.profile is not None
+    tokens = budgets.COUNTER.count(system_of(conversation, conversation.profile))
+    assert seen.cards[0].kind == "system"
+    assert seen.cards[0].tokens == pytest.approx(tokens, rel=0.01)
 
 
 def test_a_call_names_only_the_records_whose_summaries_it_was_sent(
@@ -350,6 +366,21 @@ def test_the_system_prompt_and_the_tools_are_compared_too(session: Session) -> N
     assert found is not None
     assert found.system_changed
     assert "ends in the system prompt" in found.prefix_words
+
+
+def test_other_tools_are_another_beginning(session: Session) -> None:
+    """They stand before the messages, so nothing behind them is read from a cache."""
+    session.say("user", condense.TextBlock("Begin"))
+    answered(session)
+    sent = session.send()
+    session.record(SentRequestOf(sent).with_head(sent.head.replace(b"read_file", b"read_mail")))
+    call = ModelCall.objects.latest("pk")
+    ModelCall.objects.filter(pk=call.pk).update(provider="anthropic")
+    found = inspector.read_call(ModelCall.objects.get(pk=call.pk)).comparison
+    assert found is not None
+    assert (found.system_changed, found.same, found.before) == (False, 1, 1)
+    assert found.tools
+    assert not found.begins_the_same
 
 
 def test_what_people_and_models_write_is_text(session: Session, browser: Client) -> None:

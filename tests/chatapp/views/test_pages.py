@@ -47,8 +47,13 @@ def test_every_page_opens(browser: Client, name: str) -> None:
 
 def test_a_fragment_moves_the_whole_page_to_signing_in(transactional_db: None) -> None:
     """A sign-in form inside a list would be a riddle."""
-    answer = Client().get(reverse("search"), headers={"HX-Request": "true"})
-    assert answer.headers["HX-Redirect"].startswith(reverse("sign_in"))
+    asked = {"HX-Request": "true"}
+    answer = Client().get(reverse("search"), headers=asked)
+    sign_in, first = reverse("sign_in"), reverse("conversations")
+    assert answer.headers["HX-Redirect"] == f"{sign_in}?next={first}"
+    there = {"HX-Current-URL": f"http://testserver{reverse('settings')}"}
+    answer = Client().get(reverse("search"), headers=asked | there)
+    assert answer.headers["HX-Redirect"] == f"{sign_in}?next={reverse('settings')}"
 
 
 def test_a_link_signs_in_once(alice: User) -> None:

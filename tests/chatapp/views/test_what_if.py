@@ -216,6 +216,17 @@ def test_how_often_it_would_have_condensed_is_told_as_if_it_never_had(
     assert told[0] == told[1]
 
 
+def test_a_prompt_stands_beside_the_one_in_force_where_a_model_reads_it(
+    conversation: Conversation, browser: Client
+) -> None:
+    """What asks no model is the same with either."""
+    talk(conversation)
+    both = ["ledger", "fresh_start"]
+    answer = compare(browser, conversation, strategies=both, prompt="In one line.")
+    found = [(card.tried.variant.strategy, card.entered) for card in answer.context["cards"]]
+    assert found == [("ledger", False), ("fresh_start", False), ("fresh_start", True)]
+
+
 @pytest.mark.parametrize("thresholds", ["5", "100", "5, 100"])
 def test_the_lowest_and_the_highest_threshold_can_be_tried(
     conversation: Conversation, browser: Client, thresholds: str
