@@ -30,6 +30,7 @@ from chatapp.models import (
     hiding,
     store,
 )
+from chatapp.models.outcomes import Status
 from chatapp.models.prepared import prepared
 from chatapp.telemetry import note_condensation
 
@@ -128,12 +129,12 @@ class StoredLog:
         self, draft: condense.Attempt, situation: condense.Situation
     ) -> tuple[int, datetime | None] | None:
         self.run.turn.go_on(Turn.Doing.CONDENSING)
-        rows = Condensation.objects.filter(pk=draft.id, status=Condensation.Status.DRAFTED)
+        rows = Condensation.objects.filter(pk=draft.id, status=Status.DRAFTED)
         last_seq = Conversation.objects.values_list("last_seq", flat=True)
         at_seq = last_seq.get(pk=self.run.conversation.pk)
         row = rows.first()
         taken = rows.change(
-            status=Condensation.Status.RUNNING,
+            status=Status.RUNNING,
             turn=self.run.turn,
             at_seq=at_seq,
             threshold=situation.budget.threshold,
@@ -167,7 +168,7 @@ class StoredLog:
         receipt = await asyncio.to_thread(self._receipt, attempt, reduction)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(events.ContextChanged(history, size))
-        self._announce(attempt, Condensation.Status.SUCCEEDED)
+        self._announce(attempt, Status.SUCCEEDED)
 
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
@@ -185,7 +186,7 @@ class StoredLog:
             size = self.scale.weigh(history)
             self._finish(
                 attempt,
-                Condensation.Status.SUCCEEDED,
+                Status.SUCCEEDED,
                 message=message,
                 tokens_after=size.value,
                 **_count_hidden(reduction, message),
@@ -223,7 +224,7 @@ class StoredLog:
         said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
         unasked = attempt.kind == "cleared" and self.scope is None
         declined = isinstance(error, condense.NothingToCondense) or unasked
-        status = Condensation.Status.DECLINED if declined else Condensation.Status.FAILED
+        status = Status.DECLINED if declined else Status.FAILED
         await finish(self.saver.save(self._give_up, attempt, status, **said))
         if fell_back_to:
             self.audience.publish(events.CondensingFellBack())
@@ -232,24 +233,20 @@ class StoredLog:
 
     async def cancelled(self, attempt: condense.Attempt) -> None:
         """Complete the record of an attempt that was taken back."""
-        await self.saver.save(self._give_up, attempt, Condensation.Status.CANCELLED)
-        self._announce(attempt, Condensation.Status.CANCELLED)
+        await self.saver.save(self._give_up, attempt, Status.CANCELLED)
+        self._announce(attempt, Status.CANCELLED)
 
-    def _announce(self, attempt: condense.Attempt, status: Condensation.Status) -> None:
+    def _announce(self, attempt: condense.Attempt, status: Status) -> None:
         note_condensation(str(attempt.trigger), status)
         self.audience.publish(events.CondensingEnded(attempt.kind, status))
 
-    def _give_up(
-        self, attempt: condense.Attempt, status: Condensation.Status, **columns: object
-    ) -> None:
+    def _give_up(self, attempt: condense.Attempt, status: Status, **columns: object) -> None:
         with transaction.atomic():
             Review.objects.withdraw(uuid.UUID(attempt.id))
             self._finish(attempt, status, **columns)
             store.note_record(self.run.conversation.pk)
 
-    def _finish(
-        self, attempt: condense.Attempt, status: Condensation.Status, **columns: object
-    ) -> None:
+    def _finish(self, attempt: condense.Attempt, status: Status, **columns: object) -> None:
         """Close the record; what the attempt cost is what its calls cost."""
         calls = ModelCall.objects.filter(condensation=uuid.UUID(attempt.id))
         Condensation.objects.filter(pk=attempt.id).change(

@@ -14,6 +14,7 @@
 ``owners``         which process a turn belongs to
 ``paging``         where the next page of a list begins
 ``records``        how the context was made smaller: Condensation
+``outcomes``       how such an attempt stands, what began it, and what it came to
 ``reviews``        what a person says to a summary before it is applied: Review
 ``pins``           what the model keeps word for word: Pin
 ``forks``          where one conversation became two: Fork

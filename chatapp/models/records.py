@@ -14,13 +14,13 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.models import fields
+from chatapp.models import fields, outcomes
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
 from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
+from chatapp.models.outcomes import Kind, Outcome, Status
 from chatapp.models.ranks import rank_by
 from chatapp.models.turns import Hiding, Turn
 
@@ -44,7 +44,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 
     def undone(self) -> Self:
         """Return what was undone, and not taken along by a rewind since."""
-        return self.filter(status=Condensation.Status.UNDONE, message__rewind_parent=None)
+        return self.filter(status=Status.UNDONE, message__rewind_parent=None)
 
     def undone_with(self, attempt: "Condensation") -> Self:
         """Return what was undone at the same moment, the oldest first."""
@@ -59,8 +59,8 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         """Return attempts that came to this; all of them where it is empty."""
         if not outcome:
             return self
-        every = itertools.product(Condensation.Kind.values, Condensation.Status.values)
-        pairs = [pair for pair in every if Condensation.Outcome.of(*pair) == outcome]
+        every = itertools.product(Kind.values, Status.values)
+        pairs = [pair for pair in every if Outcome.of(*pair) == outcome]
         return self.filter(reduce(or_, (Q(kind=kind, status=status) for kind, status in pairs)))
 
     def with_place(self) -> Self:
@@ -82,7 +82,7 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
 
         And ``saved_by``: the tokens saved by the name of the profile that has to read less.
         """
-        in_force = Q(status=Condensation.Status.SUCCEEDED, message__rewind_parent=None)
+        in_force = Q(status=Status.SUCCEEDED, message__rewind_parent=None)
         saved = models.F("tokens_before") - models.F("tokens_after")
         sums = {
             "attempts": models.Count("pk"),
@@ -97,9 +97,9 @@ class CondensationQuerySet(RecordedQuerySet["Condensation"]):
         columns = self.order_by().values("kind", "status", "profile_name")
         kinds: list[Any] = [*columns.annotate(**sums)]
         totals = {name: sum(one[name] for one in kinds) for name in sums}
-        counts, saved_by = Counter[Condensation.Outcome](), Counter[str]()
+        counts, saved_by = Counter[Outcome](), Counter[str]()
         for one in kinds:
-            counts[Condensation.Outcome.of(one["kind"], one["status"])] += one["attempts"]
+            counts[Outcome.of(one["kind"], one["status"])] += one["attempts"]
             saved_by[one["profile_name"]] += one["tokens_saved"]
         measured = not totals["cost_guesses"]
         return totals | {"outcomes": counts, "saved_by": saved_by, "cost_measured": measured}
@@ -168,55 +168,12 @@ class Condensation(Recorded, Hiding):
         "writer_name",
     )
 
-    class Status(models.TextChoices):
-        """How the attempt stands or ended."""
-
-        RUNNING = "running", _("running")
-        SUCCEEDED = "succeeded", _("succeeded")
-        FAILED = "failed", _("failed")
-        DECLINED = "declined", _("nothing to do")
-        CANCELLED = "cancelled", _("cancelled")
-        UNDONE = "undone", _("undone")
-        DRAFTED = "drafted", _("drafted")
-        UNUSED = "unused", _("draft not used")
-
+    Status = outcomes.Status
+    Outcome = outcomes.Outcome
+    Trigger = outcomes.Trigger
+    Kind = outcomes.Kind
     # How a draft stands that may still be used.
     OPEN = (Status.RUNNING, Status.DRAFTED)
-
-    class Outcome(models.TextChoices):
-        """What it came to, for people: kind and status in one."""
-
-        CONDENSED = "condensed", _("condensed")
-        TRUNCATED = "truncated", _("truncated")
-        CLEARED = "cleared", _("tool output cleared")
-        FAILED = "failed", _("failed")
-        DECLINED = "declined", _("nothing to do")
-        CANCELLED = "cancelled", _("cancelled")
-        UNDONE = "undone", _("undone")
-        RUNNING = "running", _("running")
-        DRAFTED = "drafted", _("drafted")
-        UNUSED = "unused", _("draft not used")
-
-        @classmethod
-        def of(cls, kind: str, status: str) -> Self:
-            """Return what an attempt of this kind and status came to."""
-            return cls(kind if status == Condensation.Status.SUCCEEDED else status)
-
-    class Trigger(models.TextChoices):
-        """Who or what asked for it."""
-
-        AUTO = "auto", _("automatic")
-        FORCED = "forced", _("forced")
-        MANUAL = "manual", _("by you")
-        AHEAD = "ahead", _("drafted ahead")
-        IDLE = "idle", _("while idle")
-
-    class Kind(models.TextChoices):
-        """What became of the hidden messages."""
-
-        CONDENSED = "condensed", _("condensed")
-        TRUNCATED = "truncated", _("truncated")
-        CLEARED = "cleared", _("cleared")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")
@@ -296,9 +253,9 @@ class Condensation(Recorded, Hiding):
         return f"{self.kind} ({self.status})"
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> outcomes.Outcome:
         """What the attempt came to."""
-        return Condensation.Outcome.of(self.kind, self.status)
+        return outcomes.Outcome.of(self.kind, self.status)
 
     @property
     def predicted(self) -> condense.Usage | None:
