@@ -53,6 +53,20 @@ def test_every_request_is_rebuilt_identically(session: Session, tmp_path: Path) 
     assert bodies(again) == bodies(made)
 
 
+def test_a_conversation_of_which_something_was_erased_is_imported(
+    session: Session, tmp_path: Path
+) -> None:
+    """What was sent of that is gone; the other requests are as they were."""
+    mine = session.conversation
+    mine.messages.filter(seq=4).update(content=[])
+    made = read(write(mine), mine.owner, tmp_path).conversation
+    assert bodies(made) == bodies(mine)
+    assert made.messages.get(seq=4).content == []
+    assert said(write(made)) == said(write(mine))
+    # Where nothing was erased, each test's end looks whether all requests are whole.
+    Manifest.objects.all().delete()
+
+
 SPOILS: dict[str, Callable[[dict[str, Any]], object]] = {
     "another digest": lambda told: told["requests"][1].update(digest="0" * 64),
     "another message": lambda told: told["messages"][0].update(content="Never said."),
