@@ -2,6 +2,7 @@
 
 ``door``           who is let in, and how a refusal is told
 ``shapes``         what an answer looks like
+``record_shapes``  what the record looks like in one
 ``conversations``  conversations, their messages, what the model sees
 ``attachments``    files that go with a message
 ``turns``          what runs: stopped, asked for, answered

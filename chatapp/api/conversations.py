@@ -14,12 +14,7 @@ import condense
 from chatapp import services
 from chatapp.api.door import Call, keepers, refuse
 from chatapp.api.paging import LONGEST_PAGE, by_moment, by_number
-from chatapp.api.shapes import (
-    ConversationShape,
-    EffectiveShape,
-    MessageShape,
-    Page,
-)
+from chatapp.api.shapes import ConversationShape, EffectiveShape, MessageShape, Page
 from chatapp.api.streaming import stream_turn
 from chatapp.api.wishes import ConversationChange, NewConversation, NewMessage
 from chatapp.forms import BudgetForm

@@ -13,7 +13,8 @@ from chatapp import services
 from chatapp.api.conversations import Limit, own_conversation
 from chatapp.api.door import Call
 from chatapp.api.paging import by_moment
-from chatapp.api.shapes import AttemptShape, ConversationShape, Page, RewindShape, UndoShape
+from chatapp.api.record_shapes import AttemptShape, RewindShape, UndoShape
+from chatapp.api.shapes import ConversationShape, Page
 from chatapp.api.wishes import LARGEST, GoingBack
 from chatapp.live import turns
 from chatapp.models import Condensation, Conversation, Rewind

@@ -11,7 +11,8 @@ from chatapp import inspector
 from chatapp.api.conversations import Limit, own_conversation
 from chatapp.api.door import Call
 from chatapp.api.paging import by_moment, by_number
-from chatapp.api.shapes import AttemptShape, CallShape, Page, RecordShape
+from chatapp.api.record_shapes import AttemptShape, CallShape, RecordShape
+from chatapp.api.shapes import Page
 from chatapp.models import Condensation, ModelCall
 
 router = Router(tags=["Record"])

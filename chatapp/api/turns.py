@@ -16,7 +16,8 @@ from chatapp import services
 from chatapp.api.conversations import Limit, own_conversation
 from chatapp.api.door import Call
 from chatapp.api.paging import by_moment
-from chatapp.api.shapes import Page, QuestionShape, ReviewShape, TurnShape
+from chatapp.api.record_shapes import ReviewShape
+from chatapp.api.shapes import Page, QuestionShape, TurnShape
 from chatapp.api.wishes import Answer, Condensing, ReviewAnswer
 from chatapp.live import protocol, turns
 from chatapp.models import Question, Review, Turn
