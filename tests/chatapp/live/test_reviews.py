@@ -244,6 +244,14 @@ async def test_a_summary_is_shown_with_its_figures_where_nobody_answers_any_more
         assert shown.tokens_after == made.tokens_after.value
         share = made.tokens_after.value / made.tokens_before.value
         assert shown.saved_percent == round(100 * (1 - share))
+        told = await sync_to_async(transcript.read_review)(review.pk)
+        calls = ModelCall.objects.filter(conversation=conversation)
+        assert [one.cost async for one in calls] == [told.cost]
+        # What else was paid is no part of what this summary cost.
+        await ModelCall.objects.acreate(
+            conversation=conversation, purpose="chat", model="m", cost=Decimal(7)
+        )
+        assert (await sync_to_async(transcript.read_review)(review.pk)).cost == told.cost
         await page.send("turn.stop")
         await page.until_idle()
 

@@ -6,11 +6,13 @@ from decimal import Decimal
 from html import unescape
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from chatapp import services
 from chatapp.models import Condensation, Conversation, Profile
 from chatapp.views.condensations import PAGE
 from tests.chatapp.views.test_condensations import attempt
@@ -97,10 +99,14 @@ def test_the_order_stays_when_the_list_is_narrowed(
 
 
 def test_the_net_is_what_the_tokens_saved_are_worth_less_what_was_spent(
-    browser: Client, conversation: Conversation
+    browser: Client, conversation: Conversation, bob: User
 ) -> None:
     """At the input price of the profile that reads less; failed attempts are paid as well."""
     Profile.objects.update(price_input=Decimal(5))
+    # Others may call theirs the same.
+    theirs = services.start_conversation(owner=bob).profile
+    assert theirs is not None
+    Profile.objects.filter(pk=theirs.pk).update(price_input=Decimal(500))
     attempt(conversation)
     attempt(conversation, status="failed", tokens_after=None)
     attempt(conversation, profile_name="Gone", cost=None)

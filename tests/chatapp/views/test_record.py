@@ -11,7 +11,7 @@ from django.utils import timezone
 import condense
 from chatapp import transcript
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
-from tests.chatapp.conftest import Say, summarise
+from tests.chatapp.conftest import Say, summarise, use_tools
 
 pytestmark = pytest.mark.django_db
 
@@ -51,10 +51,12 @@ def test_the_decision_is_told_with_its_numbers(
     first = attempt_in(conversation, message=summarise(conversation))
     for number in range(12):
         say("user", f"Message {number}.")
+    # Its call is a message, and what the tool answered is none.
+    use_tools(conversation, 1)
     second = attempt_in(conversation, tokens_before=23_120)
     assert "172,340 of 171,808 tokens allowed" in page_of(browser, first)
     assert "since the condensation before" not in page_of(browser, first)
-    told = "12 messages since the condensation before, 7 % of the window"
+    told = "13 messages since the condensation before, 7 % of the window"
     assert told in page_of(browser, second)
 
 

@@ -184,6 +184,7 @@ async def test_a_summary_is_written_again_from_all_its_originals(before: int) ->
     made = await bench.fit(talk, chosen=Chosen((place,), originals=originals), **MANUAL)
     assert made
     assert (made.hidden, made.strategy) == ((place,), "from_originals")
+    assert ("part from the midst" in made.prompt) is (before > 0)
     assert made.tokens_after.value > made.tokens_before.value
     assert made.message.is_summary == (before == 0)
     (request,) = bench.summarizer.requests

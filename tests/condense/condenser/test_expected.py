@@ -19,7 +19,7 @@ async def expected(strategy: str, *, caches: bool) -> condense.Usage:
         tokens=condense.TokenCount(4_400),
         budget=condense.Budget(window=100_000, max_output=5_000),
         trigger=condense.Trigger.MANUAL,
-        system="You help.",
+        system="You help. " * 150,
     )
     model = ScriptedSummarizer("<summary>Told.</summary>", caches_prompts=caches)
     await condense.Condenser(model, counter, (strategy,), log=log).fit(situation)

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from condense.errors import NothingToCondense, UndoRefused, UnknownMessage
+from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history import (
     effective_history,
     hide_behind,
     messages_since_last_summary,
     plan_truncation,
+    redo,
     rewind,
     truncate,
     undo,
@@ -247,3 +248,20 @@ def test_a_hundred_thousand_messages_take_a_moment() -> None:
     for _ in range(1000):
         effective_history(made)
     assert time.process_time() - started < 1
+
+
+def test_what_a_rewind_took_along_is_not_redone_before_that_is_undone() -> None:
+    """Although all that it hid is in sight: it was written after the place that was gone back to.
+
+    Once the rewind is undone, it stands for the same again.
+    """
+    made = hide_behind(talk(4), ["m1", "m2"], summary("s"))
+    later = replace(talk(6)[5], seq=6)
+    history = (*made, later)
+    undone = undo(history, "s")
+    rewound = rewind(undone, "s", rewind_id="r")
+    assert ids(effective_history(rewound)) == ["m1", "m2", "m3", "m4"]
+    with pytest.raises(RedoRefused):
+        redo(rewound, "s")
+    back = redo(undo_rewind(rewound, "r"), "s")
+    assert effective_history(back) == effective_history(history)
