@@ -22,7 +22,10 @@ _WORDS: dict[str, tuple[Promise, Promise]] = {
     _Kind.FILES: (_("Folded files"), _("Files that were read, as signatures.")),
     _Kind.WORKFLOWS: (_("Workflows"), _("Directives that outlive every condensation.")),
     _Kind.REQUEST: (_("Carried request"), _("A hidden request, word for word.")),
-    _Kind.PINS: (_("Pins"), _("What was pinned, word for word.")),
+    _Kind.PINS: (
+        _("Pins"),
+        _("Rules, passages, and what is hidden, word for word."),
+    ),
     _Kind.ENVIRONMENT: (_("Environment"), _("The time and the workspace, as they were.")),
     pieces.MESSAGES: (_("Messages"), _("What was said and done, as it was.")),
     pieces.NEWEST: (_("Newest request"), _("What the model is working on.")),

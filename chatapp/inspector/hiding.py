@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import condense
+from chatapp.inspector.pieces import pinned_texts
 from chatapp.models import Condensation, Message, ModelCall
 from chatapp.models.records import CondensationQuerySet
 from chatapp.transcript import labels
@@ -43,6 +44,14 @@ def made_seqs(call: ModelCall, sources: Iterable[int]) -> frozenset[int]:
     """Return the messages among some that the engine wrote."""
     rows = Message.objects.filter(conversation=call.conversation_id, seq__in=set(sources))
     return frozenset(rows.made_by_engine().values_list("seq", flat=True))
+
+
+def pinned_in(call: ModelCall, sources: Iterable[int]) -> frozenset[str]:
+    """Return the texts of the rules and passages among some messages."""
+    rows = Message.objects.filter(conversation=call.conversation_id, seq__in=set(sources))
+    pinned = rows.filter(pin__isnull=False).values_list("content", flat=True)
+    said = (condense.Message("user", condense.content_from_api(content)) for content in pinned)
+    return frozenset[str]().union(*(pinned_texts(message.blocks) for message in said))
 
 
 class Recognition:

@@ -10,7 +10,7 @@ from chatapp.context.requests.log import LONGEST_CHAIN
 from chatapp.context.requests.reader import RequestReader
 from chatapp.inspector.cards import Card, cards_of
 from chatapp.inspector.comparing import Comparison, compare, why_missed
-from chatapp.inspector.hiding import Hider, Recognition, hiders_in, made_seqs
+from chatapp.inspector.hiding import Hider, Recognition, hiders_in, made_seqs, pinned_in
 from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
 from chatapp.inspector.sent import SeenCall, learn_chains, see
 from chatapp.models import ModelCall, Profile
@@ -94,9 +94,11 @@ def _pieces(seen: SeenCall, stood: Sequence[tuple[condense.Message, int, int]]) 
     for kind, name, text in frame_pieces(frame.system, tools):
         weight = _counter.count(text) if kind == SYSTEM else _tool_weight(text)
         yield Piece(kind, text, weight, name=name)
+    sources = (seq for _, own in seen.told.messages for seq in own)
+    pinned = pinned_in(seen.call, sources)
     yield from message_pieces(
         [
-            Sized(message, condense.count_message(message, _counter), bool(made), seq)
+            Sized(message, condense.count_message(message, _counter), bool(made), seq, pinned)
             for message, seq, made in stood
         ]
     )

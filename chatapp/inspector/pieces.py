@@ -1,10 +1,12 @@
 """Messages taken apart: their words, and what stands for hidden ones or beside them."""
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import condense
+from chatapp.agent.beside import stands_for
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
 # What an image or another block without words weighs beside text, in characters.
@@ -28,12 +30,22 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A message with its tokens; ``made`` says that the engine wrote it, or part of it."""
+    """A message with its tokens; ``made`` says that the engine wrote it, or part of it.
+
+    Of its texts those in ``pinned`` are rules and passages, which are no part of the talk.
+    """
 
     message: condense.Message
     tokens: int
     made: bool
     seq: int = 0
+    pinned: frozenset[str] = frozenset()
+
+
+def pinned_texts(blocks: Iterable[condense.Block]) -> frozenset[str]:
+    """Return the texts of some blocks that are rules and passages."""
+    texts = (block for block in blocks if isinstance(block, condense.TextBlock))
+    return frozenset(block.text for block in texts if stands_for(block))
 
 
 def frame_pieces(system: str, tools: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
@@ -112,11 +124,27 @@ def _blocks(one: Sized) -> Iterator[tuple[condense.PartKind | None, condense.Blo
     for block in one.message.blocks:
         match block:
             case condense.TextBlock(text) if one.message.role == "user":
-                yield from _text_parts(text, made=one.made)
+                for is_pinned, part in _apart(text, one.pinned):
+                    if is_pinned:
+                        yield condense.PartKind.PINS, condense.TextBlock(part)
+                    else:
+                        yield from _text_parts(part, made=one.made)
             case condense.OpaqueBlock() if block.said is not None:
                 yield condense.PartKind.SUMMARY, block
             case _:
                 yield None, block
+
+
+def _apart(text: str, pinned: frozenset[str]) -> Iterator[tuple[bool, str]]:
+    """Yield what is pinned and what is not, of what may have been sent as one text."""
+    if not pinned:
+        yield False, text
+        return
+    every = "|".join(map(re.escape, pinned))
+    parts = re.split(rf"(?:\A|\n\n)({every})(?=\n\n|\Z)", text)
+    for index, part in enumerate(parts):
+        if said := part.removeprefix("\n\n"):
+            yield bool(index % 2), said
 
 
 def _text_parts(

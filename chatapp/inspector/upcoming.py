@@ -13,7 +13,14 @@ from chatapp.context.instructions import system_of
 from chatapp.context.prediction import still_cached
 from chatapp.inspector.cards import Card, cards_of
 from chatapp.inspector.hiding import Hider, hiders
-from chatapp.inspector.pieces import SYSTEM, Piece, Sized, frame_pieces, message_pieces
+from chatapp.inspector.pieces import (
+    SYSTEM,
+    Piece,
+    Sized,
+    frame_pieces,
+    message_pieces,
+    pinned_texts,
+)
 from chatapp.models import Condensation, Conversation, Profile, Rewind, store
 from chatapp.models.turns import Hiding
 from chatapp.transcript import labels
@@ -88,6 +95,7 @@ def _messages(history: Sequence[condense.Message]) -> Iterator[Piece]:
                 condense.count_message(one, budgets.COUNTER) if one.tokens is None else one.tokens,
                 made=one.is_summary or one.is_marker,
                 seq=one.seq,
+                pinned=pinned_texts(one.blocks),
             )
             for one in history
         ]

@@ -208,6 +208,23 @@ def test_words_that_begin_like_a_summary_are_words(session: Session) -> None:
 
 
 @pytest.mark.parametrize("provider", FORMATS)
+def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session, provider: str) -> None:
+    """In the next request and in past ones, also where it was sent together with a request."""
+    session.writer = FORMATS[provider](MODEL)
+    for role in ("user", "assistant"):
+        session.say(role, condense.TextBlock("Begin"))
+    services.pin_rule(conversation=session.conversation, text="Answer in one line.")
+    seen = inspector.read_upcoming(Conversation.objects.get(pk=session.conversation.pk))
+    assert seen is not None
+    assert kinds(seen.cards)[2:] == ["newest", "since", "pins"]
+    session.say("user", condense.TextBlock("And now?"))
+    past = inspector.read_call(answered(session))
+    told = {card.kind: [one.text for one in card.pieces] for card in past.cards}
+    assert told["newest"] == ["And now?"]
+    assert told["pins"] == ["<pinned_rule>\nAnswer in one line.\n</pinned_rule>"]
+
+
+@pytest.mark.parametrize("provider", FORMATS)
 def test_a_past_request_is_read_in_the_same_parts_whatever_its_api(
     session: Session, provider: str
 ) -> None:
