@@ -13,6 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.finishing import finish
 from chatapp.agent.ports import Audience
+from chatapp.context.columns import count_hidden, name_writer, receipt_of, told_by
 from chatapp.context.pins import find_broken
 from chatapp.context.prediction import predicted_columns
 from chatapp.context.runs import Run
@@ -23,7 +24,6 @@ from chatapp.context.wishes import Scope
 from chatapp.models import (
     Condensation,
     Conversation,
-    Message,
     ModelCall,
     Review,
     Turn,
@@ -106,7 +106,7 @@ class StoredLog:
             allowed=int(budget.allowed),
             profile_name=run.profile.name,
             model=run.profile.model,
-            **self._writer(attempt),
+            **name_writer(run, attempt),
             prompt=attempt.prompt,
             focus=self.focus,
             scope=self.scope.to_json() if self.scope else None,
@@ -144,13 +144,6 @@ class StoredLog:
         )
         return (at_seq, row.finished_at) if row and taken else None
 
-    def _writer(self, attempt: condense.Attempt) -> dict[str, str]:
-        """Name who writes the summary, where it is not the profile that answers."""
-        writer = self.run.writer
-        if not attempt.prompt or writer == self.run.profile:
-            return {}
-        return {"writer_name": writer.name, "writer_model": writer.model}
-
     async def progressed(self, _attempt: condense.Attempt, tokens_written: int) -> None:
         """Tell the watchers how far the summary is, a few times a second at most."""
         now = time.monotonic()
@@ -165,7 +158,7 @@ class StoredLog:
     async def _succeed(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         self.scale.forget()
         # It reads much and writes nothing, so no write waits for it.
-        receipt = await asyncio.to_thread(self._receipt, attempt, reduction)
+        receipt = await asyncio.to_thread(receipt_of, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(events.ContextChanged(history, size))
         self._announce(attempt, Status.SUCCEEDED)
@@ -189,28 +182,11 @@ class StoredLog:
                 Status.SUCCEEDED,
                 message=message,
                 tokens_after=size.value,
-                **_count_hidden(reduction, message),
-                **self._told(reduction),
+                **count_hidden(reduction, message),
+                **told_by(reduction),
                 receipt=receipt,
             )
         return history, size
-
-    @staticmethod
-    def _told(reduction: condense.Reduction) -> dict[str, object]:
-        """Return what a reduction tells, in the columns of its record."""
-        return {
-            "prompt": reduction.prompt,
-            "summary": reduction.summary,
-            "analysis": reduction.analysis,
-            "notes": [*reduction.notes, *_said_by_validators(reduction)],
-            "folded": reduction.folded.to_json() if reduction.folded else {},
-        }
-
-    def _receipt(
-        self, attempt: condense.Attempt, reduction: condense.Reduction
-    ) -> condense.Receipt:
-        """Check what the model still reads of the facts in what is about to be hidden."""
-        return receipt_of(reduction, attempt.effective, self.on_disk)
 
     async def failed(
         self,
@@ -257,18 +233,6 @@ class StoredLog:
         )
 
 
-def receipt_of(
-    reduction: condense.Reduction,
-    effective: Sequence[condense.Message],
-    on_disk: Callable[[str], bool] | None,
-) -> condense.Receipt:
-    """Return what the model still reads of the facts that a reduction hides, once it applies."""
-    hidden = reduction.hidden_among(effective)
-    kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
-    # The agent has no tool that searches the history, so only files can be found again.
-    return condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
-
-
 def last_tried(conversation_id: uuid.UUID) -> int:
     """Return the newest message's seq when it was last tried to condense, 0 where it never was."""
     return _last_tried.first(conversation=conversation_id) or 0
@@ -286,20 +250,3 @@ def last_drafted(conversation_id: uuid.UUID) -> int:
     drafts = Condensation.objects.filter(trigger=Condensation.Trigger.AHEAD)
     begun = drafts.filter(conversation=conversation_id).order_by("-at_seq")
     return begun.values_list("at_seq", flat=True).first() or 0
-
-
-def _count_hidden(reduction: condense.Reduction, made: Message) -> dict[str, int]:
-    """Count what was hidden as people see it; a clearing hides results, and no message."""
-    if reduction.kind == "cleared":
-        return {"results_hidden": reduction.count}
-    return hiding.hidden_by(made.conversation_id, [made]).count_seen()
-
-
-def _said_by_validators(reduction: condense.Reduction) -> list[str]:
-    """Return what was checked, with each score and issue, as sentences for the record."""
-    verdicts = reduction.verdicts
-    checked = [
-        v.name if v.score is None else f"{v.name} {v.score:.0%}" for v in verdicts if not v.issues
-    ]
-    said = [f"Checked: {', '.join(checked)}"] if checked else []
-    return [*said, *(f"{v.name}: {issue}" for v in verdicts for issue in v.issues)]

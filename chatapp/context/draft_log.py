@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.context.attempts import StoredLog
 from chatapp.context.budgets import COUNTER
+from chatapp.context.columns import told_by
 from chatapp.models import Condensation, ModelCall
 
 
@@ -37,7 +38,7 @@ class DraftLog(StoredLog):
 
     def _keep(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         with transaction.atomic():
-            self._finish(attempt, Condensation.Status.DRAFTED, **self._told(reduction))
+            self._finish(attempt, Condensation.Status.DRAFTED, **told_by(reduction))
 
     @override
     async def cancelled(self, attempt: condense.Attempt) -> None:

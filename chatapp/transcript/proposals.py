@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import condense
 from chatapp import services
-from chatapp.context.attempts import receipt_of
+from chatapp.context.columns import receipt_of
 from chatapp.context.sizes import size_anew
 from chatapp.context.toolboxes import folder_of
 from chatapp.models import Conversation, ModelCall, Review, store
