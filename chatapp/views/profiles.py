@@ -80,6 +80,7 @@ def edit(request: Request, profile: Profile) -> HttpResponse:
     if sent is not None and form.is_valid() and tools.is_valid():
         profile.tool_policies = tools.policies()
         form.save()
+        turns.announce_changes(request.user.pk)
         messages.success(request, _("“%s” was saved.") % profile)
         return redirect("profiles")
     context: dict[str, Any] = {

@@ -104,8 +104,7 @@ def save(
         kept.save()
     for one in chosen:
         request.user.profiles.filter(pk=one.instance.pk).update(threshold=one.instance.threshold)
-    if "month_budget" in form.changed_data:
-        turns.announce_changes(request.user.pk)
+    turns.announce_changes(request.user.pk)
     messages.success(request, _("Settings saved."))
     if {*filter(CHOICE.fullmatch, request.POST)} - {one.add_prefix("mode") for one in chosen}:
         text = _("A profile was removed in another tab. There was no threshold of its own to save.")

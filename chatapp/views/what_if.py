@@ -14,6 +14,7 @@ from chatapp import services, trials
 from chatapp.context.runs import Terms
 from chatapp.context.variants import Variant
 from chatapp.forms import WhatIfForm
+from chatapp.live import turns
 from chatapp.models.crypto import DecryptionFailed
 from chatapp.rendering.numbers import money
 from chatapp.views.common import (
@@ -72,6 +73,7 @@ def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str)
 
 def _use(request: Request, terms: Terms, variant: Variant) -> HttpResponse:
     services.use_variant(terms=terms, variant=variant)
+    turns.announce_changes(request.user.pk)
     messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
     return redirect("what_if", pk=terms.conversation.pk)
 

@@ -21,6 +21,7 @@ from tests.chatapp.claude import converse
 from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.test_forms import PROFILE
 from tests.chatapp.turns import ask, end
 from tests.records import put_on_record
 from tests.standin.behaviours import Gate, Reply
@@ -232,6 +233,46 @@ async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_r
     assert said in attempt.error
     assert attempt.cost
     assert attempt.cost == (await ModelCall.objects.aget(purpose="summary")).cost
+
+
+def save_settings(browser: Client, _conversation: Conversation) -> int:
+    """Save another condensing prompt on the page of settings."""
+    sent = {"threshold": 50, "step_limit": 20, "draft_ahead": "always", "draft_share": 80}
+    sent |= {"auto_condense": "on", "condensing_prompt": "Be brief."}
+    return browser.post(reverse("settings"), sent).status_code
+
+
+def save_profile(browser: Client, conversation: Conversation) -> int:
+    """Save another model for the profile on its page."""
+    profile = conversation.profile
+    assert profile
+    sent = {**PROFILE, "base_url": profile.base_url, "model": "claude-haiku-4-5"}
+    return browser.post(reverse("edit_profile", args=[profile.pk]), sent).status_code
+
+
+def use_another(browser: Client, conversation: Conversation) -> int:
+    """Put another strategy in force on the page that compares them."""
+    sent = {"strategies": ["ledger"], "thresholds": "50", "use": "ledger|50|"}
+    return browser.post(reverse("what_if", args=[conversation.pk]), sent).status_code
+
+
+@pytest.mark.parametrize("save", [save_settings, save_profile, use_another])
+async def test_what_is_saved_on_another_page_drops_the_draft_at_once(
+    conversation: Conversation,
+    alice: User,
+    begin: Begin,
+    save: Callable[[Client, Conversation], int],
+) -> None:
+    """And open pages show how they condense from now on."""
+    browser = Client()
+    await sync_to_async(browser.force_login)(alice)
+    async with begin() as drafting:
+        await drafting.finish()
+        assert await sync_to_async(save)(browser, conversation) == 302
+        await drafting.page.until("transcript.changed")
+    attempt = await Condensation.objects.aget()
+    assert attempt.status == Condensation.Status.UNUSED
+    assert "was changed" in attempt.error
 
 
 async def test_an_edit_drops_the_draft_of_what_was_there_before_it(begin: Begin) -> None:
