@@ -38,6 +38,7 @@ class _Session:
     def __init__(self) -> None:
         self.talk = Talk()
         self._reply = ""
+        self._call: dict[str, Any] = {}
         self._boundary: Mapping[Any, Any] = {}
 
     def take(self, index: int, line: dict[str, Any]) -> None:
@@ -91,20 +92,25 @@ class _Session:
         reply = message.get("id") if role == "assistant" else None
         if reply and reply == self._reply:
             self.talk.messages[-1]["content"] += blocks
-            return
-        before = len(self.talk.messages)
-        self.talk.say(role, blocks, at)
-        self._reply = reply if isinstance(reply, str) else ""
-        if reply and len(self.talk.messages) > before and isinstance(message.get("usage"), dict):
-            self._call(message, message["usage"], at)
+        else:
+            before = len(self.talk.messages)
+            self.talk.say(role, blocks, at)
+            is_new = len(self.talk.messages) > before
+            self._reply, self._call = (reply if isinstance(reply, str) and is_new else ""), {}
+        used = message.get("usage")
+        if self._reply and isinstance(used, dict):
+            self._account(message.get("model"), used, at)
 
-    def _call(self, message: Mapping[Any, Any], used: Mapping[Any, Any], at: Any) -> None:
-        model = message.get("model")
-        self.talk.call(
-            model[:100] if isinstance(model, str) else "",
-            at,
-            tokens_input=count(used.get("input_tokens")),
-            tokens_output=count(used.get("output_tokens")),
-            tokens_cache_read=count(used.get("cache_read_input_tokens")),
-            tokens_cache_write=count(used.get("cache_creation_input_tokens")),
-        )
+    def _account(self, model: Any, used: Mapping[Any, Any], at: Any) -> None:
+        """Put on record what a reply took: each part says how much it was by then."""
+        figures = {
+            "tokens_input": count(used.get("input_tokens")),
+            "tokens_output": count(used.get("output_tokens")),
+            "tokens_cache_read": count(used.get("cache_read_input_tokens")),
+            "tokens_cache_write": count(used.get("cache_creation_input_tokens")),
+        }
+        if not self._call:
+            self.talk.call(model[:100] if isinstance(model, str) else "", at, **figures)
+            self._call = self.talk.besides[-1].item
+        elif figures["tokens_output"] > self._call["tokens_output"]:
+            self._call |= figures

@@ -209,6 +209,20 @@ def test_a_session_has_its_summary_and_its_calls_on_record(alice: User, tmp_path
     assert [one["index"] for one in made.source.problems] == [6]
 
 
+@pytest.mark.parametrize("counted", [(1, 1, 7), (7, 7, 7), (0, 7, 2), (None, 1, 7)])
+def test_a_reply_took_what_its_fullest_part_says(
+    alice: User, tmp_path: Path, counted: tuple[int | None, ...]
+) -> None:
+    """While it is streamed, its first parts are written down with what they know by then."""
+    parts = [replied(2 + place, {"type": "text", "text": f"{place}"}) for place in range(3)]
+    for part, tokens in zip(parts, counted, strict=True):
+        part["message"]["usage"] = tokens is not None and {**USAGE, "output_tokens": tokens}
+    made = load(write(tmp_path, "a.jsonl", lines([*SESSION[:2], *parts])), alice)
+    assert made.messages == 2
+    call = made.conversation.calls.get()
+    assert (call.tokens_prompt, call.tokens_output) == (16, 7)
+
+
 @pytest.mark.parametrize("trigger", ["auto", "manual"])
 def test_a_session_tells_who_had_it_condensed(alice: User, tmp_path: Path, trigger: str) -> None:
     """The program by itself, or whoever typed the command."""

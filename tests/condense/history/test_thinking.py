@@ -154,10 +154,11 @@ def test_thinking_before_a_change_is_still_sent_and_nothing_is_lost() -> None:
 
 
 async def test_the_record_counts_the_thinking_that_is_dropped() -> None:
-    """Not what is hidden: that is not sent anyway."""
+    """Not what is hidden: that is not sent anyway; nor other blocks of a provider's own."""
     block = OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "s"})
+    other = OpaqueBlock({"type": "web_search_result", "url": "https://example.org"})
     talk = [
-        Message(one.role, (block, *one.blocks)) if one.role == "assistant" else one
+        Message(one.role, (block, other, *one.blocks)) if one.role == "assistant" else one
         for one in chat(11)
     ]
     bench = Bench(strategies=("sliding_window",))
