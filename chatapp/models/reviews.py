@@ -26,7 +26,7 @@ class ReviewQuerySet(RecordedQuerySet["Review"]):
     def withdraw(self, attempt_id: uuid.UUID) -> None:
         """Close the one of an attempt that was taken back."""
         self.filter(condensation=attempt_id, status=Review.Status.PENDING).change(
-            status=Review.Status.WITHDRAWN, answered_at=timezone.now(), typed=None
+            status=Review.Status.WITHDRAWN, answered_at=timezone.now()
         )
 
 

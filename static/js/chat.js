@@ -153,6 +153,8 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     if (closeContext() || closeInspector({ onlyDrawer: true }) || find.close()) return;
     if (queue.cancel() || editing.cancel()) return;
+    // Who leaves an editor wants to lose nothing.
+    if (event.target.closest("[data-review]")) return document.getElementById("message").focus();
     if (shortcutsAreOn()) composer.stop();
   }
   const plain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;

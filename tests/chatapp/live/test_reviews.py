@@ -424,6 +424,19 @@ async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
     assert not await sync_to_async(problems)(conversation)
 
 
+async def test_what_was_typed_is_on_the_record_of_one_that_was_stopped(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """Nobody's words are lost because a key was pressed."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        await answer(browser, review, "", "figures/", summary="Own words, half")
+        await page.send("turn.stop")
+        await page.until_idle()
+    address = f"/c/{conversation.pk}/condensations/{review.condensation_id}/"
+    assert "Own words, half</pre>" in (await sync_to_async(browser.get)(address)).text
+
+
 async def test_other_tabs_hear_that_it_waits_for_whoever_changes_it(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:

@@ -38,6 +38,8 @@ def test_a_summary_is_reviewed_in_an_editor_and_applies_as_it_was_changed(
     assert Axe().run(chat.page).response["violations"] == []
     figures = chat.page.get_by_role("group", name="What it would come to")
     before = figures.text_content() or ""
+    draft.press("Escape")
+    expect(chat.box).to_be_focused()
     draft.fill("1. Own words:\n   - Nothing but this.")
     expect(figures).not_to_have_text(before)
     chat.page.reload()
