@@ -99,10 +99,13 @@ def unpin_message(*, conversation: Conversation, seq: int) -> None:
 
 
 def adopt_rules(*, conversation: Conversation) -> None:
-    """Have the model told the rules of an imported file as the user's own."""
+    """Have the model told the rules of an imported file as the user's own, who pins them now."""
     with lock(conversation) as own:
         refuse_while_running(own)
-        if own.messages.filter(claimed=True).update(claimed=None):
+        claimed = own.messages.filter(claimed=True)
+        pins = Pin.objects.in_force(own.pk).filter(message__in=list(claimed))
+        pins.change(pinned_at=timezone.now())
+        if claimed.update(claimed=None):
             store.mark_changed(own.pk)
 
 

@@ -17,7 +17,7 @@ import condense
 from chatapp import services
 from chatapp.agent.beside import is_claimed
 from chatapp.exchange import Piece, jobs, write_record
-from chatapp.models import Conversation, Source, store
+from chatapp.models import AuditEntry, Conversation, Source, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -204,7 +204,9 @@ def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice:
     fork = services.fork_conversation(conversation=copy, seq=1)
     (rule,) = (block for one in store.read_effective(fork.pk) for block in one.blocks)
     assert is_claimed(rule)
+    before = AuditEntry.objects.filter(conversation=copy, kind="pin").count()
     assert browser.post(adopt)["Location"] == reverse("chat", args=[copy.pk])
+    assert AuditEntry.objects.filter(conversation=copy, kind="pin").count() == before + 1
     (rule,) = (block for one in store.read_effective(copy.pk) for block in one.blocks)
     assert not is_claimed(rule)
     assert adopt not in browser.get(reverse("pins", args=[copy.pk])).text
