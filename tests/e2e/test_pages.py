@@ -43,7 +43,7 @@ def test_a_first_visit_loads_little_and_the_next_page_hardly_anything(
     assert [name for name in again if name.partition(".")[0] not in own] == ["/settings/"]
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", [*PAGES, "/costs/", "/api/docs"])
 def test_nothing_scrolls_sideways_on_a_phone(open_page: OpenPage, path: str) -> None:
     """At 360 px, the narrowest there is."""
     page = open_page(path, width=360)
@@ -71,6 +71,20 @@ def test_a_title_without_spaces_wraps_in_the_history_on_a_phone(open_page: OpenP
     box = page.locator(".attempt-title", has_text=title).bounding_box()
     assert box
     assert box["x"] + box["width"] <= 360
+
+
+def test_fields_and_the_buttons_beside_them_are_of_one_height(
+    open_page: OpenPage, long_chat: str
+) -> None:
+    """Whatever a browser gives a date, a choice and a line of text."""
+    page = open_page(long_chat)
+    page.goto("/condensations/?text=copied")
+    heights = page.locator(".narrowing-fields").evaluate(
+        "form => [...form.querySelectorAll('input:not([type=hidden]), select, .button')]"
+        ".map(one => one.offsetHeight)"
+    )
+    assert len(heights) > 7
+    assert len(set(heights)) == 1, heights
 
 
 def test_how_many_messages_to_keep_stands_below_the_strategy_it_belongs_to(

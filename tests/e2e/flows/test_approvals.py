@@ -59,14 +59,17 @@ def test_enter_in_the_reason_denies(open_chat: OpenChat, standin: Standin, serve
 def test_a_question_is_answered_by_a_button_or_in_words(
     open_chat: OpenChat, standin: Standin
 ) -> None:
-    """And the to-do list stands beside the chat."""
-    asked = ToolCall("ask_user", {"question": "Tabs or spaces?", "answers": "Tabs\nSpaces"})
+    """And the to-do list stands beside the chat; on a phone a long answer is a button of lines."""
+    answers = f"Tabs\nSpaces\nLeave it as it is{', and change nothing' * 6}"
+    asked = ToolCall("ask_user", {"question": "Tabs or spaces?", "answers": answers})
     todo = ToolCall("update_todo_list", {"todos": "[x] Ask\n[ ] Format"})
     chat = open_chat()
     again = ToolCall("ask_user", {"question": "Everywhere?"})
     standin.then(Reply(tools=(todo, asked)), Reply(tools=(again,)), Reply("Both, then."))
     chat.type("Format it.")
     expect(chat.page.get_by_text("1 of 2")).to_be_visible()
+    chat.page.set_viewport_size({"width": 360, "height": 740})
+    assert chat.page.evaluate("scroller.scrollWidth - scroller.clientWidth") == 0
     chat.button("Spaces").click()
     answer = chat.page.get_by_role("textbox", name="Your answer")
     expect(answer).to_have_value("")
