@@ -28,4 +28,4 @@ async def test_a_visitor_may_leave_at_any_moment() -> None:
         for _ in range(steps):
             await asyncio.sleep(0)
         await visit.send_input({"type": "http.disconnect"})
-        await visit.wait(timeout=10)
+        await visit.wait(timeout=60)

@@ -174,4 +174,4 @@ async def test_stop_closes_the_line_to_the_provider_at_once() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(closed.wait(), 10)
+        await asyncio.wait_for(closed.wait(), 60)
