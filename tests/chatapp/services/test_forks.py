@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp import services
 from chatapp.context.toolboxes import outputs_of, workspace_of
-from chatapp.models import Condensation, Conversation, Fork, Message, Pin, hiding, store
+from chatapp.models import Condensation, Conversation, Folder, Fork, Message, Pin, hiding, store
 from chatapp.upkeep.integrity import find_problems
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools
@@ -158,8 +158,10 @@ def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Sa
 
 
 def test_the_fork_works_with_the_same_files_and_terms(conversation: Conversation, say: Say) -> None:
-    """Profile, prompt, tools, workspace, and long outputs that its messages name."""
+    """Profile, prompt, tools, budget, folders, and long outputs that its messages name."""
+    folder = Folder.objects.create(owner=conversation.owner, name="Trips")
     Conversation.objects.filter(pk=conversation.pk).update(
+        folder=folder,
         system_prompt="Be brief.",
         tool_policies={"run_command": "allow"},
         title="Compass",
@@ -170,10 +172,32 @@ def test_the_fork_works_with_the_same_files_and_terms(conversation: Conversation
     (outputs_of(conversation.pk) / "aa.txt").write_text("long")
     copy = Conversation.objects.get(pk=fork(conversation, 1).pk)
     assert (copy.system_prompt, copy.tool_policies) == ("Be brief.", {"run_command": "allow"})
-    assert copy.budget == 3
+    assert (copy.owner, copy.folder, copy.budget) == (conversation.owner, folder, 3)
     assert (copy.profile, copy.title) == (conversation.profile, "Compass (fork)")
     assert workspace_of(copy) == workspace_of(conversation)
     assert (outputs_of(copy.pk) / "aa.txt").read_text() == "long"
+
+
+def test_a_message_is_in_the_fork_column_by_column_what_it_is(
+    conversation: Conversation,
+) -> None:
+    """But for keys, and for what belongs to the original: turns, and what was set aside."""
+    talk(conversation, "Where is north?", "Up, and", "And south?", "Down.")
+    services.undo_condensation(condensation=condense_on_record(conversation))
+    cut = {"stop_reason": "max_tokens", "unbound": True, "claimed": True}
+    conversation.messages.filter(seq=2).update(**cut)
+    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+    marker = condense.Message("user", (condense.TextBlock("[cut]"),), tags=tags, tokens=3)
+    oldest = [one.id for one in store.read_effective(conversation.pk)][:2]
+    hiding.apply_reduction(conversation.pk, reduction_of(marker, tuple(oldest)))
+    talk(conversation, "Thanks.")
+    copy = fork(conversation, 7)
+    own = {"id", "conversation", "turn", "rewind_parent"}
+    names = [one.name for one in Message._meta.concrete_fields if one.name not in own]
+    there, here = (one.messages.order_by("seq").values(*names) for one in (conversation, copy))
+    assert [*here] == [*there]
+    assert [one["undone"] for one in here] == [False] * 4 + [True, False, False]
+    assert [one["truncation_parent"] is None for one in here] == [False] * 2 + [True] * 5
 
 
 def test_both_heads_lead_to_the_other_side(
