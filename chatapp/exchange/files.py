@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,10 @@ _GZIP_MAGIC = b"\x1f\x8b"
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file, gzipped or not; raise OSError where that can't be."""
     with path.open("rb") as raw:
-        packed = raw.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
-        raw.seek(0)
+        begins = raw.read(len(BOM_UTF8))
+        packed = begins.startswith(_GZIP_MAGIC)
+        # Editors put a mark before the text that no JSON begins with.
+        raw.seek(len(BOM_UTF8) if begins == BOM_UTF8 else 0)
         with gzip.open(raw) if packed else raw as file:
             yield cast(BinaryIO, file)
 

@@ -23,21 +23,24 @@ MAX_DEPTH = 200
 _PREFIXES = {"start_array": "item", "start_map": "messages.item"}
 
 Item = tuple[int, Any]
+# Where it stands, what it is, and its value.
+Part = tuple[str, str, Any]
 
 
-def read_items(path: Path) -> Iterator[Item | Problem]:
+def read_items(path: Path, beside: dict[str, Any] | None = None) -> Iterator[Item | Problem]:
     """Yield the items of a list, or of an object's list of ``messages``, each with its number.
 
-    At a break in the file stands a Problem. Raises OSError when the file can't be opened.
+    What the object has ``beside`` them under the keys of this is there at the end. At a break in
+    the file stands a Problem. Raises OSError when the file can't be opened.
     """
     with opened(path) as file:
-        yield from _read(BoundedFile(file))
+        yield from _read(BoundedFile(file), {} if beside is None else beside)
 
 
-def _read(file: "BoundedFile") -> Iterator[Item | Problem]:
+def _read(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Item | Problem]:
     index = 0
     try:
-        for index, item in enumerate(_parse(file), start=1):
+        for index, item in enumerate(_parse(file, beside), start=1):
             file.since_item = 0
             yield index, item
     except Unusable as error:
@@ -51,13 +54,25 @@ def _read(file: "BoundedFile") -> Iterator[Item | Problem]:
             yield Problem(1, "The file holds no messages.")
 
 
-def _parse(file: "BoundedFile") -> Iterator[Any]:
-    parsed = ijson.parse(_limit_depth(ijson.basic_parse(file, use_float=True)))
+def _parse(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Any]:
+    basic = _limit_depth(ijson.basic_parse(file, use_float=True))
+    parsed = _noting(ijson.parse(basic), beside)
     first = next(parsed)
     prefix = _PREFIXES.get(first[1])
     if prefix is None:
         raise Unusable("The file is neither a list of messages nor an object that holds one.")
     yield from ijson.items(itertools.chain([first], parsed), prefix)
+
+
+def _noting(parts: Iterable[Part], beside: dict[str, Any]) -> Iterator[Part]:
+    """Pass the parts on, and note what they say under the keys that are asked for."""
+    built = {name: ijson.ObjectBuilder() for name in beside}
+    for prefix, event, value in parts:
+        name = prefix.partition(".")[0]
+        if name in built:
+            built[name].event(event, value)
+            beside[name] = getattr(built[name], "value", None)
+        yield prefix, event, value
 
 
 def _limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import condense
-from chatapp.exchange import Piece, Problem
+from chatapp.exchange import Beside, Piece, Problem
 from chatapp.exchange.samples import Sample
 from chatapp.exchange.streams import read_items
+from chatapp.exchange.talks import parts_of
 
 LABEL = "Anthropic messages"
 
@@ -29,11 +30,15 @@ def read_transcript(path: Path) -> Iterator[Piece]:
 
     What comes before a break in the file is kept. Raises OSError when it can't be opened.
     """
-    for found in read_items(path):
+    beside: dict[str, Any] = {"system": None}
+    for found in read_items(path, beside):
         if isinstance(found, Problem):
             yield found
         else:
             yield from check_item(*found)
+    blocks = parts_of(beside["system"])
+    if text := "\n\n".join(one["text"] for one in blocks if one["type"] == "text"):
+        yield Beside("conversation", {"system_prompt": text})
 
 
 def check_item(index: int, item: Any) -> Iterator[Piece]:

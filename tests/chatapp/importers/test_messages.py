@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp.exchange import Problem, streams
+from chatapp.exchange import Beside, Problem, streams
+from chatapp.importers import recognise
 from chatapp.importers.messages import read_transcript
 
 HELLO = {"role": "user", "content": "Hello"}
@@ -76,6 +77,27 @@ def test_blocks_of_other_types_pass(folder: Path) -> None:
     """Documents and thinking go through the engine unread."""
     message = {"role": "assistant", "content": [{"type": "thinking", "thinking": "…"}]}
     assert read(folder, [message]) == [message]
+
+
+@pytest.mark.parametrize("system", ["Be brief.", [{"type": "text", "text": "Be brief."}]])
+@pytest.mark.parametrize("first", ["system", "messages"])
+def test_a_request_s_system_prompt_is_the_conversation_s(
+    folder: Path, system: Any, first: str
+) -> None:
+    """Wherever it stands in the file."""
+    message = {"role": "user", "content": "Hello."}
+    told = {"tools": [{"system": 1}], "system": system, "messages": [message]}
+    ordered = dict(sorted(told.items(), key=lambda one: one[0] != first))
+    prompt = Beside("conversation", {"system_prompt": "Be brief."})
+    assert read(folder, ordered) == [message, prompt]
+
+
+def test_a_mark_before_the_text_is_no_part_of_it(folder: Path) -> None:
+    """Some editors write one."""
+    path = folder / "marked.json"
+    path.write_text(json.dumps([{"role": "user", "content": "Hello."}]), "utf-8-sig")
+    assert recognise(path) == "messages"
+    assert [*read_transcript(path)] == [{"role": "user", "content": "Hello."}]
 
 
 def test_what_says_of_itself_that_it_stands_beside_words_is_text(folder: Path) -> None:
