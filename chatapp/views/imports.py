@@ -2,6 +2,7 @@
 
 import shutil
 import uuid
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,8 @@ def _begin(request: Request) -> Job:
 def _unknown(path: Path) -> str:
     if path.is_dir():
         return _("These files are not those of one task's folder. Import them one by one.")
+    if zipfile.is_zipfile(path):
+        return _("This is a ZIP archive. Unpack it, and choose the files that are in it.")
     return _("This is no file of a form that is known here.")
 
 

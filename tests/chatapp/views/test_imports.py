@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.conf import settings
@@ -210,3 +212,13 @@ def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice:
     (rule,) = (block for one in store.read_effective(copy.pk) for block in one.blocks)
     assert not is_claimed(rule)
     assert adopt not in browser.get(reverse("pins", args=[copy.pk])).text
+
+
+def test_an_archive_is_refused_with_what_to_do(browser: Client) -> None:
+    """Nothing of it is unpacked, wherever its files would lie."""
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("../../api_conversation_history.json", json.dumps(TALK))
+    answer = send(browser, ("task.zip", packed.getvalue()))
+    assert "Unpack it" in browser.get(answer["Location"], follow=True).text
+    assert not Conversation.objects.exists()
