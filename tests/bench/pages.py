@@ -68,7 +68,7 @@ def _measure_long(server: Server) -> Iterator[Row]:
         answer = server.ask("POST", f"{base}what-if/", csrfmiddlewaretoken=token, **COMPARING)
         assert answer.status == 200
 
-    yield _beside_least(server, "… what-if, six trials of all its turns", compare, 400, times=3)
+    yield _beside_least(server, "… what-if, six trials of all its turns", compare, 600, times=3)
 
 
 def _names(conversation: Conversation) -> Mapping[str, object]:
