@@ -9,10 +9,11 @@ from statistics import median
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 
 from chatapp import services
 from chatapp.models import Condensation, Conversation
-from tests.bench.long import LONG
+from tests.bench.long import LONG, preferring
 from tests.bench.server import Page, Server, open_page, serving
 from tests.bench.table import Row
 from tests.chatapp.claude import answered_by
@@ -49,8 +50,10 @@ class Slow(Standin):
 def measure_drafts() -> Iterator[Row]:
     """Yield what lies between a message and its request while a draft is written, and after it."""
     with serving(DATA_DIR=str(settings.DATA_DIR)) as server, Slow(window=ROOMY) as standin:
-        narrow, roomy = (_make(standin.url, window) for window in (WINDOW, ROOMY))
-        waits = asyncio.run(Talk(server, standin, narrow, roomy).go_on())
+        owner = services.prepare_owner()
+        narrow, roomy = (_make(owner, standin.url, window) for window in (WINDOW, ROOMY))
+        with preferring(owner, threshold=50, draft_ahead="always"):
+            waits = asyncio.run(Talk(server, standin, narrow, roomy).go_on())
     least = 1_000 * median(waits["plain"])
     work = f"from message to request, while {SECONDS} s of summary are written"
     yield Row(work, 1_000 * median(waits["meanwhile"]), "ms", 4, PLAIN, least)
@@ -58,12 +61,8 @@ def measure_drafts() -> Iterator[Row]:
     yield Row(work, 1_000 * min(waits["swapped"]), "ms", 8, PLAIN, least)
 
 
-def _make(url: str, window: int) -> Conversation:
-    """Return a conversation in such a window, whose owner has summaries drafted."""
-    owner = services.prepare_owner()
-    wanted = services.preferences_of(owner)
-    wanted.threshold, wanted.draft_ahead = 50, "always"
-    wanted.save()
+def _make(owner: User, url: str, window: int) -> Conversation:
+    """Return a conversation in such a window."""
     profile = answered_by(owner, "anthropic", "claude-opus-5", url, context_window=window)
     return services.start_conversation(owner=owner, profile=profile, title="Drafts")
 

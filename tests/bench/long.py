@@ -3,8 +3,11 @@
 import asyncio
 import io
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from chatapp import services
@@ -23,31 +26,33 @@ LONG = " ".join(map(str, [*range(100, 725)] * 3))
 
 def make_long(server: Server) -> Conversation:
     """Return it, made over the data of a server: its file is imported, and a stand-in answers."""
+    owner = services.prepare_owner()
     with Standin(window=WINDOW) as standin:
-        conversation = import_session(standin.url)
-        asyncio.run(_go_on(server, conversation))
+        profile = answered_by(
+            owner, "anthropic", "claude-opus-5", standin.url, context_window=WINDOW
+        )
+        with preferring(owner, default_profile=profile, threshold=THRESHOLD):
+            conversation = _import_session()
+            asyncio.run(_go_on(server, conversation))
     return conversation
 
 
-def import_session(url: str, **preferences: object) -> Conversation:
-    """Import the session's file; what answers at this address has a window that is soon full."""
-    owner = services.prepare_owner()
-    wanted = services.preferences_of(owner)
-    profile = answered_by(owner, "anthropic", "claude-opus-5", url, context_window=WINDOW)
-    before = wanted.default_profile
-    _prefer(wanted, default_profile=profile, threshold=THRESHOLD, **preferences)
+@contextmanager
+def preferring(owner: User, **columns: object) -> Iterator[None]:
+    """Change somebody's preferences for a while."""
+    mine = Preferences.objects.filter(owner=owner)
+    before = services.preferences_of(owner)
+    mine.update(**columns)
+    yield
+    mine.update(**{name: getattr(before, name) for name in columns})
+
+
+def _import_session() -> Conversation:
     with tempfile.TemporaryDirectory(prefix="bench-session-") as folder:
         path = Path(folder) / "session.jsonl"
         path.write_bytes(session(TURNS, COMPACTIONS))
         call_command("import_transcript", path, stdout=io.StringIO())
-    _prefer(wanted, default_profile=before)
     return Conversation.objects.latest("created_at")
-
-
-def _prefer(wanted: Preferences, **columns: object) -> None:
-    for name, value in columns.items():
-        setattr(wanted, name, value)
-    wanted.save()
 
 
 async def _go_on(server: Server, conversation: Conversation) -> None:

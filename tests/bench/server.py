@@ -39,6 +39,11 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     @property
+    def spent(self) -> float:
+        """The processor seconds that it and who asks it here have used."""
+        return self.cpu + time.process_time()
+
+    @property
     def memory(self) -> int:
         """The KiB that it holds in memory (Linux)."""
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
