@@ -22,7 +22,7 @@ import { toast } from "./toast.js";
 import { refreshList } from "./sidebar.js";
 import { startTodo, tellOfList } from "./todo.js";
 import { Transcript } from "./transcript.js";
-import { showOutput, showWaiting, startClocks } from "./waiting.js";
+import { showOutput, showWaiting, startWaiting } from "./waiting.js";
 
 const { url, signIn } = document.getElementById("composer").dataset;
 const changes = new Changes(showInTurn, () => socket.open());
@@ -168,7 +168,7 @@ document.body.addEventListener("transcript-changed", () => inTurn(() => transcri
 
 new Suggestions([commandSource, pathSource]);
 startTitle();
-startClocks();
+startWaiting();
 startTodo();
 startPinning();
 startInspector();

@@ -1,4 +1,6 @@
 // The title: a click or the menu turns it into a field; Enter keeps, Esc leaves.
+import { nameTab } from "./waiting.js";
+
 function parts() {
   const form = document.getElementById("title");
   return { form, heading: form.querySelector("h1"), field: form.querySelector("input[name=title]") };
@@ -30,7 +32,7 @@ export async function refreshTitle({ named = false } = {}) {
 
 export function startTitle() {
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
-    if (detail.target.id === "title") document.title = `${parts().heading.textContent} · Palimpsest`;
+    if (detail.target.id === "title") nameTab(parts().heading.textContent);
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-rename]")) open();

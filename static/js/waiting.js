@@ -5,10 +5,23 @@ import { text } from "./text.js";
 const MARK = "● ";
 const SECOND = 1000;
 
+let waits = false;
+
 /** Mark the tab and its line in the list while a person has to say something. */
-export function showWaiting(waits) {
+export function showWaiting(now) {
+  waits = Boolean(now);
   const plain = document.title.startsWith(MARK) ? document.title.slice(MARK.length) : document.title;
   document.title = waits ? MARK + plain : plain;
+  markLine();
+}
+
+/** Give the tab a name, which may come after the mark. */
+export function nameTab(name) {
+  document.title = `${waits ? MARK : ""}${name} · Palimpsest`;
+}
+
+/** A list that was asked for before, or after, shows how things are now. */
+function markLine() {
   const line = document.querySelector(".conversation.is-current a");
   const mark = line?.querySelector(".waiting-mark");
   if (waits && line && !mark) line.append(makeMark());
@@ -39,6 +52,9 @@ function tick() {
   }
 }
 
-export function startClocks() {
+export function startWaiting() {
   setInterval(tick, SECOND);
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (detail.target.id === "conversation-list") markLine();
+  });
 }
