@@ -3,7 +3,6 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -94,7 +93,9 @@ def _load(pieces: Iterable[Piece], owner: User, source: Source) -> Imported:
     _describe(conversation, found, source.name.split(".")[0])
     _begin_record(conversation, source, found)
     _close_unfinished(conversation)
-    return Imported(conversation, len(rows.messages), _answer(conversation, found), source)
+    profile = _answer(conversation)
+    _pin_wishes(conversation, found, source)
+    return Imported(conversation, len(rows.messages), profile, source)
 
 
 def _messages(pieces: Iterable[Piece], found: _Found, source: Source) -> Iterator[dict[str, Any]]:
@@ -102,13 +103,17 @@ def _messages(pieces: Iterable[Piece], found: _Found, source: Source) -> Iterato
     for piece in pieces:
         match piece:
             case Problem():
-                source.unused += 1
-                if len(source.problems) < PROBLEMS_KEPT:
-                    source.problems.append({"index": piece.index, "reason": piece.reason})
+                _note(source, piece)
             case Beside():
                 found.besides[piece.section].append(piece.item)
             case _:
                 yield piece
+
+
+def _note(source: Source, problem: Problem) -> None:
+    source.unused += 1
+    if len(source.problems) < PROBLEMS_KEPT:
+        source.problems.append({"index": problem.index, "reason": problem.reason})
 
 
 def _store_messages(messages: Iterable[dict[str, Any]], rows: Rows, found: _Found) -> None:
@@ -198,12 +203,18 @@ def _close_unfinished(conversation: Conversation) -> None:
     waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
 
 
-def _answer(conversation: Conversation, found: _Found) -> Profile:
+def _answer(conversation: Conversation) -> Profile:
     seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))
     conversation.profile = profile = find_profile(conversation, seen["sum"])
     conversation.save(update_fields=["profile"])
-    if not found.besides["pins"]:
-        for seq in found.wishes:
-            with suppress(services.Refused):
-                services.pin_message(conversation=conversation, seq=seq)
     return profile
+
+
+def _pin_wishes(conversation: Conversation, found: _Found, source: Source) -> None:
+    """Pin what a file without pins on record wants pinned, and note what can't be."""
+    for seq in () if found.besides["pins"] else found.wishes:
+        try:
+            services.pin_message(conversation=conversation, seq=seq)
+        except services.Refused as refusal:
+            _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
+    source.save(update_fields=["problems", "unused"])

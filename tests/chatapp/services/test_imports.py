@@ -136,3 +136,17 @@ def test_without_a_format_it_is_told_from_the_file(folder: Path, alice: User) ->
     assert Source.objects.get().form == "chat_completions"
     with pytest.raises(CommandError, match="no file of a form that is known here"):
         run(folder, [1, 2], format=None)
+
+
+def test_a_message_that_a_file_wants_pinned_and_that_is_too_large_is_named(
+    folder: Path, alice: User
+) -> None:
+    """With the numbers; the others are pinned."""
+    services.preferences_of(alice)
+    Profile.objects.filter(owner=alice).update(context_window=40_000)
+    long = {"role": "user", "content": "port 8080 " * 5_000, "pinned": True}
+    _said, complaints = run(folder, [long, {**TALK[0], "pinned": True}])
+    conversation = Conversation.objects.get(owner=alice)
+    assert [pin.seq for pin in conversation.pins.all()] == [2]
+    assert "item 1: It is not pinned. This message takes about" in complaints
+    assert Source.objects.get().unused == 1
