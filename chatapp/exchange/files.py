@@ -31,9 +31,11 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def digest_of(path: Path) -> str:
-    """Return a file's SHA-256, "" for a folder."""
+    """Return a file's SHA-256; of a folder that of the lines that sha256sum says of its files."""
     if path.is_dir():
-        return ""
+        files = sorted(one for one in path.iterdir() if one.is_file())
+        lines = (f"{digest_of(one)}  {one.name}\n" for one in files)
+        return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

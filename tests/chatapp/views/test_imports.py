@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,10 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
         ("ui_messages.json", shown),
     )
     assert Conversation.objects.get(owner=alice).title == "A task"
+    names = {"api_conversation_history.json": history, "ui_messages.json": shown}
+    sums = {name: sha256(json.dumps(data).encode()) for name, data in names.items()}
+    lines = "".join(f"{one.hexdigest()}  {name}\n" for name, one in sums.items())
+    assert Source.objects.get().digest == sha256(lines.encode()).hexdigest()
 
 
 def test_an_import_that_is_over_is_known_while_others_run(browser: Client, alice: User) -> None:
