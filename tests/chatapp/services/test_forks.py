@@ -133,6 +133,9 @@ def test_cleared_results_are_cleared_in_the_fork(conversation: Conversation, say
     copy = fork(conversation, 5)
     assert seen(store.read_effective(copy.pk)) == seen(store.read_effective(conversation.pk))
     assert "[gone]" in str(store.read_effective(copy.pk)[2].to_api())
+    assert [str(one.clear_id) for one in copy.messages.made_by_engine()] == [
+        str(one.clear_id) for one in conversation.messages.made_by_engine()
+    ]
 
 
 def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Say) -> None:
@@ -182,7 +185,8 @@ def test_a_message_is_in_the_fork_column_by_column_what_it_is(
     conversation: Conversation,
 ) -> None:
     """But for keys, and for what belongs to the original: turns, and what was set aside."""
-    talk(conversation, "Where is north?", "Up, and", "And south?", "Down.")
+    talk(conversation, "Where is north?", "Up, and")
+    use_tools(conversation, 1, "Let me look.")
     services.undo_condensation(condensation=condense_on_record(conversation))
     cut = {"stop_reason": "max_tokens", "unbound": True, "claimed": True}
     conversation.messages.filter(seq=2).update(**cut)

@@ -1,8 +1,10 @@
 """Whoever changes the record is found, and where: five kinds of tampering, 200 times each."""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -11,7 +13,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.utils import timezone
 
+import condense
 from chatapp import services
 from chatapp.models import (
     AuditEntry,
@@ -24,10 +28,12 @@ from chatapp.models import (
     audit,
     chain,
 )
+from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.upkeep import audit as check
 from chatapp.upkeep import seals
 from chatapp.upkeep.integrity import find_problems
 from tests.chatapp.audited import entries, live_through, problems, raw, talk
+from tests.chatapp.context.test_receipts import finding
 
 INSTANCES = 200
 Tamper = Callable[[Conversation, Random], None]
@@ -217,6 +223,55 @@ def rewrite(conversation: Conversation, random: Random) -> None:
 def test_every_edit_is_found(record: Conversation) -> None:
     """Of an entry, of a message and of a record, in any column."""
     all_found(record, edit)
+
+
+# Columns of records that no entry tells of: keys, the turn, what a rewind took along (its tag), and
+# what the server goes on with.
+UNTOLD = {
+    "Condensation": {"id", "conversation", "turn", "rewind_parent", "scope"},
+    "Fork": {"id", "conversation"},
+    "Pin": {"id", "conversation", "message"},
+    "Question": {"id", "turn"},
+    "Review": {"id", "proposal", "typed"},
+    "Rewind": {"id", "conversation", "rewind_parent"},
+}
+
+
+CHANGED: dict[type, Any] = {
+    condense.Receipt: condense.Receipt((finding("port 8123", "kept"),)),
+    dict: {"x": 1},
+    list: ["x"],
+    str: "x",
+    bool: True,
+}
+
+
+def another(column: Any, value: Any) -> Any:
+    """Return a value that a column can hold, and does not."""
+    if isinstance(value, condense.Receipt | dict | list | str | bool):
+        return False if value is True else CHANGED[type(value)]
+    if column.get_internal_type() == "DateTimeField":
+        return (value or timezone.now()) + timedelta(seconds=1)
+    if column.get_internal_type() == "UUIDField":
+        return uuid.uuid4()
+    return 10**6 if column.is_relation else (value or 0) + 1
+
+
+def test_no_column_of_any_kind_of_record_is_changed_unnoticed(record: Conversation) -> None:
+    """Those that no entry tells of are left out for a reason."""
+    services.pin_rule(conversation=record, text="Never guess.")
+    services.fork_conversation(conversation=record, seq=2)
+    assert problems(record) == []
+    for model in Recorded.__subclasses__():
+        row = RecordedQuerySet(model).told_in(record).order_by("pk").last()
+        assert row is not None
+        for column in model._meta.concrete_fields:
+            if column.name in UNTOLD[model.__name__]:
+                continue
+            value = another(column, getattr(row, column.attname))
+            with taken_back():
+                raw(model).filter(pk=row.pk).update(**{column.attname: value})
+                assert problems(record), f"{model.__name__}.{column.name}"
 
 
 def test_every_deletion_is_found(record: Conversation) -> None:
