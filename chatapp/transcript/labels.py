@@ -133,7 +133,7 @@ def cleared_words(count: int) -> str:
 def hidden_text(attempt: Condensation) -> str:
     """Say how much an attempt hid."""
     if attempt.kind == Condensation.Kind.CLEARED:
-        return cleared_words(attempt.results_hidden)
+        return cleared_words(attempt.results_hidden) if attempt.results_hidden else ""
     hidden = seen_words(attempt)
     return hidden and _("%s hidden") % hidden
 

@@ -248,6 +248,19 @@ def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conver
     assert "<dt>Failed</dt><dd>0</dd>" in browser.get(reverse("condensations")).text
 
 
+def test_a_line_leads_to_its_record_and_its_conversation_without_counting_nothing(
+    browser: Client, conversation: Conversation
+) -> None:
+    """Two links a line, and no word of results where none was cleared."""
+    made = attempt(conversation, kind="cleared", results_hidden=0)
+    page = browser.get(reverse("condensations")).text
+    record = reverse("condensation", args=[conversation.pk, made.pk])
+    (line,) = re.findall(r'<li class="attempt.*?</li>', page, re.DOTALL)
+    place = f"{reverse('chat', args=[conversation.pk])}#condensation-{made.pk}"
+    assert re.findall(r'href="([^"]+)"', line) == [record, place]
+    assert "0 results" not in line
+
+
 def test_too_little_to_clear_leads_to_what_was_made_instead(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
