@@ -202,6 +202,8 @@ def test_a_message_is_in_the_fork_column_by_column_what_it_is(
     assert [*here] == [*there]
     assert [one["undone"] for one in here] == [False] * 4 + [True, False, False]
     assert [one["truncation_parent"] is None for one in here] == [False] * 2 + [True] * 5
+    # The one that begins at the marker begins before it, as at a summary.
+    assert fork(conversation, 6).messages.latest("seq").seq == 5
 
 
 def test_both_heads_lead_to_the_other_side(
