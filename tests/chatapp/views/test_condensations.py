@@ -59,6 +59,16 @@ def test_every_attempt_is_listed_with_its_place(
     assert "Rewound" not in page
 
 
+def test_a_total_with_an_estimate_in_it_is_an_estimate(
+    browser: Client, conversation: Conversation
+) -> None:
+    """One is enough."""
+    attempt(conversation)
+    assert "<dd>$0.004</dd>" in browser.get(reverse("condensations")).text
+    attempt(conversation, cost=Decimal("0.002"), cost_measured=False)
+    assert "<dd>≈ $0.006</dd>" in browser.get(reverse("condensations")).text
+
+
 def test_attempts_can_be_filtered_by_outcome(browser: Client, conversation: Conversation) -> None:
     """An outcome that does not exist shows all."""
     attempt(conversation, status="failed", error="No answer.")
