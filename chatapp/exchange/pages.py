@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.csp import CSP
 from django.utils.safestring import mark_safe
 
-from chatapp.exchange.copies import read_entries
+from chatapp.exchange.copies import Entry, read_entries
 from chatapp.models import Conversation
 
 _SHEETS = ("variables.css", "prose.css", "code.css")
@@ -18,9 +19,18 @@ _SHEETS = ("variables.css", "prose.css", "code.css")
 
 def write_html(conversation: Conversation, *, until: int | None = None) -> str:
     """Return the page; up to a message, where one is named."""
+    return _write(str(conversation), read_entries(conversation, until=until))
+
+
+def write_notice(words: str) -> str:
+    """Return a page of the same look that says why there is nothing to read."""
+    return _write(words, ())
+
+
+def _write(title: str, entries: Iterable[Entry]) -> str:
     context = {
-        "title": str(conversation),
-        "entries": read_entries(conversation, until=until),
+        "title": title,
+        "entries": entries,
         # It is the page's own, and nothing that anybody has said.
         "style": mark_safe(f"<style>{_style()}</style>"),  # noqa: S308 - our own sheets
         "policy": "; ".join(f"{name} {' '.join(of)}" for name, of in policy().items()),

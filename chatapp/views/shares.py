@@ -15,7 +15,7 @@ from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
-from chatapp.exchange.pages import policy, write_html
+from chatapp.exchange.pages import policy, write_html, write_notice
 from chatapp.models import Share
 from chatapp.views.common import Request, own_conversation, signed_in
 
@@ -64,9 +64,10 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
     share = services.find_shared(token)
     if share is None:
-        answer = HttpResponse(_("There is nothing at this address."), status=404)
+        answer = HttpResponse(write_notice(_("There is nothing at this address.")), status=404)
     elif _is_worn(share):
-        answer = HttpResponse(_("This link is opened too often. Try again in a minute."))
+        words = _("This link is opened too often. Try again in a minute.")
+        answer = HttpResponse(write_notice(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
     else:
         answer = HttpResponse(_page(share))

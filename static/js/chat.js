@@ -133,9 +133,10 @@ document.addEventListener("click", (event) => {
   }
   const again = event.target.closest("[data-command]");
   if (again) composer.begin({ type: again.dataset.command, seq: Number(again.dataset.of ?? 0) });
-  const menu = event.target.closest(".actions:popover-open");
-  // Copying says in the menu that it worked.
-  if (menu && event.target.closest("button:not([data-copy], [popovertarget])")) menu.hidePopover();
+  const menu = event.target.closest(":is(.actions, .menu):popover-open");
+  // Copying says in the menu that it worked, and a download leaves no page.
+  const done = ".actions button:not([data-copy], [popovertarget]), a[download]";
+  if (menu && event.target.closest(done)) menu.hidePopover();
   const more = event.target.closest("[data-show-all]");
   if (more) showAll(more).catch(() => toast(text("unreachable"), "error"));
 });

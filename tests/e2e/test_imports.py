@@ -51,6 +51,8 @@ def test_a_file_is_imported_read_and_shared(
     with page.expect_download() as downloading:
         page.get_by_role("link", name="Download as HTML").click()
     downloading.value.save_as(copy := tmp_path / "talk.html")
+    expect(page.get_by_role("link", name="Share", exact=True)).to_be_hidden()
+    page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("link", name="Share", exact=True).click()
     page.get_by_role("button", name="Share", exact=True).click()
     link = page.get_by_label("Link").input_value()
@@ -67,3 +69,4 @@ def test_a_file_is_imported_read_and_shared(
     expect(page.get_by_text("The link opens nothing any more.")).to_be_visible()
     stranger.goto(link)
     expect(stranger.get_by_text("There is nothing at this address.")).to_be_visible()
+    assert complaints(stranger) == []
