@@ -267,7 +267,7 @@ def test_a_line_leads_to_its_record_and_its_conversation_without_counting_nothin
     record = reverse("condensation", args=[conversation.pk, made.pk])
     (line,) = re.findall(r'<li class="attempt.*?</li>', page, re.DOTALL)
     place = f"{reverse('chat', args=[conversation.pk])}#condensation-{made.pk}"
-    assert re.findall(r'href="([^"]+)"', line) == [record, place]
+    assert re.findall(r'<a [^>]*href="([^"]+)"', line) == [record, place]
     assert "0 results" not in line
 
 
