@@ -102,13 +102,19 @@ class Hub:
             await sync_to_async(services.close_left)()
 
     async def take_over(self) -> None:
-        """Go on with turns that wait for a person, and for as long only as they said they would."""
+        """Go on with turns that wait for a person, and whose own process is gone.
+
+        Those that wait in this one look whether they were answered in another.
+        """
         if self.closing:
             return
         for run in await sync_to_async(take_over)():
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.room(run.conversation.pk).start(run)
+        for room in self.rooms.values():
+            if room.view.scene.waits:
+                room.wake()
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""

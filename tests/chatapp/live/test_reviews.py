@@ -497,6 +497,19 @@ async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
     assert review.status == Status.EXPIRED
 
 
+async def test_what_is_answered_in_another_process_is_heard(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """It can't wake a turn of this one, which looks by itself every few seconds."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        say = sync_to_async(services.answer_review)
+        await say(review=review, user=alice, decision="accept", summary="Own words.")
+        await hub.take_over()
+        await page.until_idle()
+    assert (await attempt_of(conversation)).summary == "Own words."
+
+
 async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
     conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
 ) -> None:
