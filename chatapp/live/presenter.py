@@ -17,6 +17,7 @@ from chatapp.context.runs import Run
 from chatapp.live import frames
 from chatapp.live.panel import Notice
 from chatapp.live.scene import Scene
+from chatapp.live.waiting import Waiting
 from chatapp.live.watchers import Watchers
 from chatapp.models.reading import reading
 
@@ -38,6 +39,7 @@ class LiveView:
         """Show that nothing runs; ``on_wait`` is called when a turn waits for a person, or not."""
         self.conversation_id = conversation_id
         self.scene = Scene(conversation_id, watchers, on_wait=on_wait)
+        self.waiting = Waiting(conversation_id, watchers)
         self._queue: asyncio.Queue[events.TurnEvent | None] = asyncio.Queue()
         self._presenter: asyncio.Task[None] | None = None
         self._hearers: set[Hearing] = set()
@@ -94,7 +96,7 @@ class LiveView:
                 articles=articles,
                 streamed=scene.streaming.snapshot() if scene.streaming else None,
                 panel=panel,
-                queue=await scene.queue(),
+                queue=await self.waiting.render(),
             )
         ]
 
@@ -108,7 +110,7 @@ class LiveView:
 
     async def show_queue(self) -> None:
         """Show every page the messages that wait."""
-        await _safely(self.scene.show_queue())
+        await _safely(self.waiting.show())
 
     async def _present(self) -> None:
         while (event := await self._next()) is not None:

@@ -163,7 +163,7 @@ class Room:
 
     def _send_next(self, conversation: Conversation, succeeded: bool) -> None:
         wanted, self._wanted = self._wanted, None
-        if ((succeeded and self.view.scene.may_wait) or wanted) and not self.house.closing:
+        if ((succeeded and self.view.waiting.may_wait) or wanted) and not self.house.closing:
             self._soon(self._go_on(conversation, wanted))
 
     def condense_soon(self, wish: Wish) -> None:
@@ -224,7 +224,7 @@ class Room:
 
     def show_queue(self) -> None:
         """Show all watchers the messages that wait, which have changed."""
-        self.view.scene.note_queue()
+        self.view.waiting.note_change()
         self._soon(self.view.show_queue())
 
     def close(self) -> None:

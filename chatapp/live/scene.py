@@ -3,22 +3,21 @@
 Frames are rendered once for all watchers, with the page's own templates, and not at all for nobody.
 """
 
-import asyncio
 import functools
 import logging
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from chatapp import services, transcript
+from chatapp import transcript
 from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.context.spending import has_budget
 from chatapp.live import frames
+from chatapp.live.live_row import LiveRow
 from chatapp.live.panel import Band, Notice, panel_of, read_panel, render_panel, words_written
 from chatapp.live.streamed_text import Streaming
 from chatapp.live.watchers import Watchers
@@ -27,8 +26,6 @@ from chatapp.models.reading import reading
 from chatapp.models.spending import read_spending
 
 log = logging.getLogger(__name__)
-
-ToolEvents = dict[str, events.ToolStarted | events.ToolFinished]
 
 
 class Scene:
@@ -52,36 +49,28 @@ class Scene:
         # What the run told of the context; None where the database has to be asked.
         self._run: Run | None = None
         self._context: events.ContextChanged | None = None
-        # The message whose row may still change, and what its tools have told.
-        self._row_seq = 0
-        self._tools: ToolEvents = {}
-        # Whether it ends the turn, and is shown with that.
-        self._ends = False
+        self._row = LiveRow(conversation_id, watchers)
         self._unsaved: list[tuple[str, str]] = []
-        # Whether any message may wait: what another process left is not known yet.
-        self.may_wait = True
-        self._queue_changes = 0
-        self._queue_in_hand = asyncio.Lock()
 
     def begin(self, run: Run) -> None:
         """Show that something runs."""
-        self.turn, self.notice, self._ends = str(run.turn.pk), None, False
+        self.turn, self.notice, self._row.ends = str(run.turn.pk), None, False
         self._run, self._context = run, None
         self._unsaved.clear()
         self._show_status(_("Thinking…"))
 
     async def settle(self) -> None:
         """Show the last row as the turn's end makes it, and what could not be stored."""
-        unsaved = self.streaming if not self._ends else None
+        unsaved = self.streaming if not self._row.ends else None
         self._remove_streaming()
         if unsaved:
             self._unsaved.append(unsaved.render_unsaved())
             self.watchers.send(frames.article_upserted(*self._unsaved[-1]))
-        await self._show_row()
+        await self._row.show()
 
     async def end(self, status: str, notice: Notice | None, *, changed: bool) -> None:
         """Show that nothing runs any more, and why; ``changed`` where a row of its own says so."""
-        self._row_seq, self._tools = 0, {}
+        self._row.forget()
         self.band, self.notice = None, notice
         if changed:
             await self._show_transcript()
@@ -97,7 +86,7 @@ class Scene:
 
     async def articles(self) -> list[tuple[str, str]]:
         """Return (element id, HTML) of what is in flight, in the transcript's order."""
-        rows = [await self._row()] if self._row_seq and not self._ends else []
+        rows = await self._row.articles()
         if self.streaming:
             rows.append((self.streaming.id, self.streaming.render()))
         return [*rows, *self._unsaved]
@@ -121,26 +110,6 @@ class Scene:
         except Exception:
             log.exception("the context could not be shown")
             return render_panel(None, self.band, self.notice)
-
-    async def queue(self) -> str:
-        """Return the messages that wait, as HTML."""
-        changes = self._queue_changes
-        queued = await reading(services.list_queued)(self.conversation_id)
-        if changes == self._queue_changes:
-            self.may_wait = bool(queued)
-        context = {"queued": queued, "conversation": self.conversation_id}
-        return render_to_string("chat/_queue.html", context)
-
-    def note_queue(self) -> None:
-        """Take note that the queue has changed; what is being read of it may be older."""
-        self._queue_changes += 1
-        self.may_wait = True
-
-    async def show_queue(self) -> None:
-        """Show the messages that wait; what is shown last is what was read last."""
-        async with self._queue_in_hand:
-            if self.watchers:
-                self.watchers.send(frames.queue_changed(await self.queue()))
 
     async def show_change(self) -> None:
         """Show that something else than the run changed the conversation."""
@@ -199,15 +168,15 @@ class Scene:
     @show.register(events.ToolStarted)
     @show.register(events.ToolFinished)
     async def _(self, event: events.ToolStarted | events.ToolFinished) -> None:
-        self._tools[event.id] = event
+        self._row.learn(event)
         if isinstance(event, events.ToolStarted):
             self._show_status(_("Running %(tool)s…") % {"tool": event.name})
-        await self._show_row()
+        await self._row.show()
 
     @show.register
     async def _(self, _event: events.PersonAsked) -> None:
         self.waits = True
-        await self._show_row()
+        await self._row.show()
         self._show_status(_("Waiting for you."))
         self.on_wait()
 
@@ -216,32 +185,25 @@ class Scene:
         self.waits = False
         self._show_status(_("Going on…"))
         self.on_wait()
-        await self._show_row()
+        await self._row.show()
 
     @show.register
     async def _(self, event: events.ToolProgressed) -> None:
-        started = self._tools.get(event.id)
-        if isinstance(started, events.ToolStarted):
-            self._tools[event.id] = replace(started, output=event.output)
-            self.watchers.send(frames.tool_progressed(self._row_seq, event.id, event.output))
+        self._row.progress(event)
 
     @show.register
     async def _(self, event: events.MessageAppended) -> None:
         self.notice = None
-        message = event.message
-        if not message.tool_results:
-            # The next reply's calls may have the same ids.
-            self._row_seq, self._tools = message.seq, {}
+        self._row.take(event.message)
         # What it took is known in a moment, and until then its text is there.
-        self._ends = message.role == "assistant" and not message.tool_uses
-        if not self._ends:
+        if not self._row.ends:
             self._remove_streaming()
-            await self._show_row()
+            await self._row.show()
 
     @show.register
     async def _(self, event: events.ContextChanged) -> None:
         self._context = event
-        if not self._ends:
+        if not self._row.ends:
             await self.show_panel()
 
     @show.register
@@ -331,13 +293,6 @@ class Scene:
             self.watchers.send(frames.article_removed(self.streaming.id))
             self.streaming = None
 
-    async def _show_row(self) -> None:
-        if self._row_seq and self.watchers:
-            self.watchers.send(frames.article_upserted(*await self._row()))
-
-    async def _row(self) -> tuple[str, str]:
-        return await reading(_render_row)(self.conversation_id, self._row_seq, dict(self._tools))
-
     def _show_status(self, text: str) -> None:
         self.status = text
         self.watchers.send(frames.status_changed(text, turn=self.turn, waits=self.waits))
@@ -350,12 +305,6 @@ class Scene:
         """Show how the context stands."""
         if self.watchers:
             self.watchers.send(await self.panel())
-
-
-def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:
-    row, conversation = transcript.live_row(conversation_id, seq, tools)
-    html = render_to_string(row.template, {"row": row, "conversation": conversation})
-    return row.id, html
 
 
 def _render_review(review_pk: int) -> str:
