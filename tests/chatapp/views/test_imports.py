@@ -67,6 +67,8 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     fragment = browser.get(address, headers={"HX-Request": "true"}).text
     assert "1,234 messages read…" in fragment
     assert f'hx-get="{address}"' in fragment
+    # One that asked at intervals would begin to go there again before it has arrived.
+    assert 'hx-trigger="load delay:400ms' in fragment
     del jobs._JOBS[job.pk]
     assert "not known any more" in browser.get(address).text
     answer = send(browser, ("talk.json", TALK))
