@@ -11,7 +11,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import services
-from chatapp.models import Conversation, Message, Rewind, store
+from chatapp.models import Conversation, Message, ModelCall, Rewind, store
 from tests.chatapp.conftest import Say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,6 +35,18 @@ def test_the_chat_shows_its_messages(browser: Client, conversation: Conversation
     assert "<strong>turns</strong>" in page
     assert 'role="log"' in page
     assert 'role="meter"' in page
+
+
+def test_an_answer_of_unknown_cost_shows_its_tokens(
+    browser: Client, conversation: Conversation, say: Say
+) -> None:
+    """A dash would not say what the button opens."""
+    say("user", "Hello.")
+    answer = say("assistant", "Hello!")
+    figures = {"tokens_input": 1_234, "tokens_output": 5, "cost": None}
+    ModelCall.objects.create(conversation=conversation, message=answer, purpose="chat", **figures)
+    page = browser.get(reverse("chat", args=[conversation.pk])).text
+    assert "Cost and tokens: </span>1,234 tokens in</button>" in page
 
 
 def test_an_empty_chat_says_so(browser: Client, conversation: Conversation) -> None:
