@@ -1,6 +1,12 @@
-"""An attempt to condense as it stands on record, for tests and for what they begin with."""
+"""Rows as they stand on record, for tests and for what they begin with."""
 
-from chatapp.models import Condensation, Conversation
+import uuid
+from collections.abc import Sequence
+
+from django.db import transaction
+
+import condense
+from chatapp.models import Condensation, Conversation, store
 
 USUAL = {
     "status": "succeeded",
@@ -21,3 +27,12 @@ USUAL = {
 def put_on_record(conversation: Conversation, **columns: object) -> Condensation:
     """Return the record of a condensation by hand that succeeded, but for these columns."""
     return Condensation.objects.create(conversation=conversation, **USUAL | columns)
+
+
+def append_many(
+    conversation_id: uuid.UUID, messages: Sequence[tuple[condense.Message, int]]
+) -> None:
+    """Store messages, each with its tokens, at the end of a conversation."""
+    with transaction.atomic():
+        for message, tokens in messages:
+            store.append_message(conversation_id, message, tokens=tokens)

@@ -13,11 +13,6 @@ from chatapp.models import Conversation, ModelCall, Profile
 from chatapp.models.prepared import prepared
 
 
-def read_calibration(conversation_id: uuid.UUID, model: str) -> condense.Calibration:
-    """Return what the latest calls to ``model`` teach about its tokenizer."""
-    return _calibrate(_latest_calls(conversation=conversation_id, model=model))
-
-
 def _calibrate(calls: Sequence[ModelCall]) -> condense.Calibration:
     calibration = condense.Calibration()
     for call in reversed(calls):

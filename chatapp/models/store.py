@@ -6,7 +6,7 @@ holds the two against each other.
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -119,25 +119,6 @@ def append_message(
         return insert(row)
 
 
-def append_many(
-    conversation_id: uuid.UUID, messages: Sequence[tuple[condense.Message, int]]
-) -> int:
-    """Store messages, each with its tokens, at the end, in one statement; return their number."""
-    with transaction.atomic():
-        first = next_seq(conversation_id, len(messages)) - len(messages) + 1
-        Message.objects.bulk_create(
-            Message(
-                **columns_of(message),
-                tokens=tokens,
-                conversation_id=conversation_id,
-                seq=seq,
-                position=seq,
-            )
-            for seq, (message, tokens) in enumerate(messages, first)
-        )
-    return len(messages)
-
-
 def columns_of(message: condense.Message) -> dict[str, Any]:
     """Return a message of the engine as columns of a row."""
     return {
@@ -163,17 +144,17 @@ def count_seen(history: Iterable[condense.Message]) -> dict[str, int]:
     }
 
 
-def next_seq(conversation_id: uuid.UUID, count: int = 1) -> int:
-    """Hand out ``count`` numbers and return the last; the row is locked until the commit."""
+def next_seq(conversation_id: uuid.UUID) -> int:
+    """Return the number of the next message; the row is locked until the commit."""
     now = timezone.now()
     last: int
-    (last,) = _grow.returning("last_seq", pk=conversation_id, count=count, now=now)
+    (last,) = _grow.returning("last_seq", pk=conversation_id, now=now)
     return last
 
 
-@prepared_update(pk=models.UUIDField(), count=models.IntegerField(), now=models.DateTimeField())
-def _grow(pk: uuid.UUID, count: int, now: datetime) -> Change:
-    columns = {"last_seq": F("last_seq") + count, "revision": F("revision") + 1, "updated_at": now}
+@prepared_update(pk=models.UUIDField(), now=models.DateTimeField())
+def _grow(pk: uuid.UUID, now: datetime) -> Change:
+    columns = {"last_seq": F("last_seq") + 1, "revision": F("revision") + 1, "updated_at": now}
     return Conversation.objects.filter(pk=pk), columns
 
 

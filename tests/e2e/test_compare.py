@@ -17,14 +17,14 @@ from django.contrib.auth.models import User
 from chatapp import services
 from chatapp.models import store
 from tests.chatapp.conftest import summarise
-from tests.records import put_on_record
+from tests.records import append_many, put_on_record
 
 talk = services.start_conversation(owner=User.objects.get(), title="Two summaries")
 def say(words):
     texts = [f"You must never touch file_{n}.py. {words} " * 4 for n in range(40)]
     said = [(condense.Message("user", text), 60) for text in texts]
     replies = [(condense.Message("assistant", f"It took {n}.5 s. " * 20), 90) for n in range(40)]
-    store.append_many(talk.pk, [one for pair in zip(said, replies) for one in pair])
+    append_many(talk.pk, [one for pair in zip(said, replies) for one in pair])
 for number in range(2):
     say(f"Part {number}.")
     hidden = store.read_effective(talk.pk)

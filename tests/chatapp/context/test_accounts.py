@@ -89,8 +89,8 @@ async def test_what_broke_off_is_no_measure_of_anything(conversation: Conversati
     assert conversation.measured_tokens is None
     assert journal.scale.measured_tokens is None
     assert journal.scale.calibration == condense.Calibration()
-    fresh = await sync_to_async(sizes.read_calibration)(conversation.pk, "offline")
-    assert fresh == condense.Calibration()
+    fresh = await sync_to_async(sizes.Scale.read)(conversation, journal.run.profile, "")
+    assert fresh.calibration == condense.Calibration()
 
 
 async def test_a_whole_reply_is_taken_at_the_providers_word(conversation: Conversation) -> None:

@@ -15,6 +15,7 @@ from chatapp.context.past import LOOKED_AT
 from chatapp.models import Conversation, Message, hiding, message_index, store
 from chatapp.search.questions import Question, stem, words_of
 from tests.chatapp.conftest import Say, summarise, use_tools
+from tests.records import append_many
 
 _TOPICS = """
 database index migration query transaction row column schema backup restore replica cache garden
@@ -66,7 +67,7 @@ def plant(conversation: Conversation, count: int, facts: int, seed: int) -> list
             asked.append((question.format(**about), number + 1))
         role: condense.Role = "user" if number % 2 == 0 else "assistant"
         messages.append((condense.Message(role, (condense.TextBlock(text),)), 10))
-    store.append_many(conversation.pk, messages)
+    append_many(conversation.pk, messages)
     Message.objects.filter(conversation=conversation).update(hidden=True)
     return asked
 

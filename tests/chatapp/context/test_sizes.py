@@ -29,6 +29,7 @@ from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
+from tests.records import append_many
 from tests.standin.metering import measure
 from tests.standin.server import Standin
 
@@ -156,7 +157,7 @@ async def test_the_vendor_counts_once_where_nothing_was_measured_and_it_may_matt
             (condense.Message("user", LAST), tokens),
             (condense.Message("assistant", "Ok"), 1),
         ]
-        await sync_to_async(store.append_many)(conversation.pk, history * 6)
+        await sync_to_async(append_many)(conversation.pk, history * 6)
         async with open_page(conversation, alice) as page:
             await page.say("And now?")
             await page.until_idle()

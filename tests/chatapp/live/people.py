@@ -15,9 +15,10 @@ from chatapp.context import budgets
 from chatapp.context.wishes import Scope
 from chatapp.live import protocol, turns
 from chatapp.live.hub import hub
-from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind, store
+from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind
 from tests.chatapp.claude import converse
 from tests.chatapp.live.witness import Witness
+from tests.records import append_many
 from tests.standin.behaviours import OVERFLOW, UNAUTHORIZED, Reply
 from tests.standin.server import Standin
 
@@ -187,7 +188,7 @@ def meet(standin: Standin) -> Person:
     large = Profile.objects.get(pk=small.pk)
     large.pk, large.name, large.context_window = None, "Large", 60_000
     large.save()
-    store.append_many(conversation.pk, [(one, counted(one)) for one in talk()])
+    append_many(conversation.pk, [(one, counted(one)) for one in talk()])
     return Person(conversation, small, large, standin, Witness(conversation, standin))
 
 

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 import condense
 from chatapp import services
 from chatapp.models import Conversation, Message, Preferences, Turn, store
+from tests.records import append_many
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +35,7 @@ def test_a_stored_message_is_mended_in_the_database_and_at_hand(
 
 def test_many_messages_at_once_are_mended_too(conversation: Conversation) -> None:
     """As an import stores them."""
-    store.append_many(conversation.pk, [(call({"t": BROKEN}), 1)])
+    append_many(conversation.pk, [(call({"t": BROKEN}), 1)])
     assert Message.objects.get().content[0]["input"] == {"t": MENDED}
 
 

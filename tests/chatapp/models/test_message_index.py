@@ -14,6 +14,7 @@ from chatapp import services
 from chatapp.models import Conversation, Message, hiding, message_index, store
 from chatapp.search.queries import Query, fold
 from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.records import append_many
 
 HOSTILE = [
     '"',
@@ -106,7 +107,7 @@ def test_the_index_finds_what_reading_finds(
     """Exactly the messages in which every phrase matches."""
     chat = Conversation.objects.create(owner=alice)
     messages = [condense.Message(role="user", content=" ".join(text)) for text in texts]
-    store.append_many(chat.pk, [(message, 1) for message in messages])
+    append_many(chat.pk, [(message, 1) for message in messages])
     query = Query.read(" ".join(words))
     # A phrase that another one follows ends with a whole word.
     patterns = [Query((phrase, ("zzz",))).pattern for phrase in query.phrases[:-1]]
@@ -178,7 +179,7 @@ def test_the_index_follows_every_change(conversation: Conversation, alice: User,
     """Whoever makes it, in bulk or alone; hiding changes nothing of it."""
     say("user", "the first compass")
     message = condense.Message(role="user", content=(condense.TextBlock("a second compass"),))
-    store.append_many(conversation.pk, [(message, 1), (message, 1)])
+    append_many(conversation.pk, [(message, 1), (message, 1)])
     assert len(found(alice, "compass")) == 3
     Message.objects.filter(seq=1).update(content="astrolabe")
     assert (len(found(alice, "compass")), found(alice, "astrolabe")) == (2, [1])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp.models import Conversation, Message, hiding, store
 from tests.chatapp.models.test_store import OPERATIONS, Twin, name_of
+from tests.records import append_many
 
 
 def shown(twin: Twin) -> list[tuple[int, Any]]:
@@ -49,7 +50,7 @@ def test_undo_and_redo_in_any_order_restore_exactly(
 def test_what_is_hidden_here_and_there_is_found_however_often(conversation: Conversation) -> None:
     """A condition of as many parts would be too deep for the database."""
     message = condense.Message(role="user", content=(condense.TextBlock("Yes."),))
-    store.append_many(conversation.pk, [(message, 1)] * 2_600)
+    append_many(conversation.pk, [(message, 1)] * 2_600)
     odd = [*range(1, 2_600, 2)]
     made = Message(conversation=conversation, hides=[[seq, seq] for seq in odd])
     found = Message.objects.hid_by(made).order_by("seq")

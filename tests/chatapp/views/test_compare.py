@@ -13,7 +13,7 @@ from chatapp import services, transcript
 from chatapp.models import Condensation, Conversation, Message, hiding, store
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.queries import statements
-from tests.records import put_on_record
+from tests.records import append_many, put_on_record
 
 pytestmark = pytest.mark.django_db
 
@@ -155,7 +155,7 @@ def test_thousands_of_originals_come_a_page_at_a_time(
     say("user", "Begin")
     small = condensed(conversation, "Begun.")
     rows = [(condense.Message("user", f"Message {number} of many"), 5) for number in range(600)]
-    store.append_many(conversation.pk, rows)
+    append_many(conversation.pk, rows)
     large = condensed(conversation, "Much was said. " * 5_000)
     costs = []
     for attempt in (small, large):

@@ -15,10 +15,11 @@ from django.urls import reverse
 
 import condense
 from chatapp import services
-from chatapp.models import Condensation, Conversation, Message, Rewind, store
+from chatapp.models import Condensation, Conversation, Message, Rewind
 from chatapp.views.condensations import HIDDEN_LISTED, PAGE
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
+from tests.records import append_many
 
 
 def attempt(conversation: Conversation, **changes: object) -> Condensation:
@@ -341,7 +342,7 @@ def test_of_thousands_that_a_condensation_hid_the_first_are_listed(
 ) -> None:
     """And where the others are; no more are read than are listed."""
     message = condense.Message("user", "Where is the cut?")
-    store.append_many(conversation.pk, [(message, 1)] * (HIDDEN_LISTED + 2))
+    append_many(conversation.pk, [(message, 1)] * (HIDDEN_LISTED + 2))
     record = attempt(conversation, message=summarise(conversation))
     part = browser.get(reverse("hidden", args=[conversation.pk, record.pk])).text
     assert part.count("<li>") == HIDDEN_LISTED

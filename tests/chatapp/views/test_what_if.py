@@ -11,11 +11,12 @@ from django.urls import reverse
 
 import condense
 from chatapp import services
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn, store
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
 from chatapp.rendering.numbers import money
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.queries import statements
+from tests.records import append_many
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 
@@ -36,7 +37,7 @@ def talk(conversation: Conversation, turns: int = 20) -> None:
         asked = f"You must never touch file_{number}.py, whatever else is said. " * 5
         said = f"It took {number}.5 s and nothing else. " * 20
         rows += [(condense.Message("user", asked), 80), (condense.Message("assistant", said), 240)]
-    store.append_many(conversation.pk, [*rows, (condense.Message("user", "And now?"), 5)])
+    append_many(conversation.pk, [*rows, (condense.Message("user", "And now?"), 5)])
 
 
 def compare(browser: Client, conversation: Conversation, **fields: Any) -> Any:
