@@ -8,7 +8,7 @@ import pytest
 from chatapp.models import Conversation
 from chatapp.models.paging import read_cursor, write_cursor
 
-KEY = uuid.uuid4()
+KEY = uuid.UUID(int=7)
 
 
 @pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=14))])
