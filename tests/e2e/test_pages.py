@@ -190,7 +190,7 @@ def test_a_link_to_a_condensation_leads_to_it(open_page: OpenPage, long_chat: st
     page.get_by_role("link", name="Condensations").click()
     there = page.get_by_role("link", name="Context condensed in Every kind of row")
     line = page.get_by_role("listitem").filter(has_text="9,120").filter(has=there).first
-    line.get_by_role("link", name="Context condensed in Every kind of row").click()
+    line.get_by_role("link", name="Every kind of row", exact=True).click()
     expect(page.get_by_role("article", name="Context condensed").first).to_be_in_viewport()
     expect(page.get_by_role("article", name="Context condensed").first).to_be_focused()
 

@@ -7,6 +7,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.provider import ModelRequest, Provider, Purpose
 from chatapp.agent.toolbox import ToolSpec
+from tests.standin.behaviours import Gate
 
 SECRET_KEY = "sk-secret-0123456789"
 TOOLS = tuple(
@@ -49,6 +50,16 @@ def request(
 async def listen(provider: Provider, asked: ModelRequest) -> list[events.StreamEvent]:
     """Return all events of one call."""
     return [event async for event in provider.stream(asked)]
+
+
+async def read_on(provider: Provider, asked: ModelRequest, read: Gate) -> None:
+    """Open the gate once the first words were read, and read on to the end.
+
+    What came with a line's end is not always read: it is lost with the line.
+    """
+    async for event in provider.stream(asked):
+        if isinstance(event, events.TextStreamed):
+            read.open()
 
 
 async def reply(provider: Provider, asked: ModelRequest) -> events.ReplyCompleted:

@@ -6,7 +6,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider import Model
 from chatapp.providers.anthropic.provider import NO_KEY, AnthropicProvider
-from tests.chatapp.providers.requests import TOOLS, listen, request
+from tests.chatapp.providers.requests import TOOLS, listen, read_on, request
 from tests.standin.behaviours import (
     OVERLOADED,
     UNAUTHORIZED,
@@ -114,13 +114,6 @@ async def test_a_declined_reply_is_an_error(
     assert "declined" in str(error)
 
 
-async def read_on(claude: AnthropicProvider, read: Gate) -> None:
-    """Open the gate once the first words were read, and read on to the end."""
-    async for event in claude.stream(request("Hi")):
-        if isinstance(event, events.TextStreamed):
-            read.open()
-
-
 @pytest.mark.parametrize(("text", "retryable"), [("", True), ("One two three four", False)])
 @pytest.mark.parametrize(
     ("broken", "words"), [("cut", "broke off"), ("overloaded_error", "overloaded")]
@@ -138,7 +131,7 @@ async def test_a_stream_that_breaks_off_is_retryable_only_unseen(
     read = Gate()
     anthropic_standin.then(Scripted(text, broken=broken, gate=read if text else None))
     with pytest.raises(ProviderError) as caught:
-        await read_on(claude, read)
+        await read_on(claude, request("Hi"), read)
     assert words in str(caught.value)
     assert caught.value.retryable is retryable
 
@@ -147,12 +140,14 @@ async def test_usage_is_told_even_when_the_stream_breaks_off(
     claude: AnthropicProvider, anthropic_standin: Standin
 ) -> None:
     """A call that fails half-way still costs its prompt."""
-    anthropic_standin.then(Scripted("One two three four", broken="cut"))
+    read = Gate()
+    anthropic_standin.then(Scripted("One two three four", broken="cut", gate=read))
     stream = claude.stream(request("Hi"))
     told = await anext(stream)
     assert isinstance(told, events.UsageReported)
     assert told.usage.input > 0
     await anext(stream)
+    read.open()
     with pytest.raises(ProviderError):
         await anext(stream)
 

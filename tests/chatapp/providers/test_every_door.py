@@ -16,6 +16,7 @@ from tests.chatapp.providers.requests import (
     assistant,
     call,
     listen,
+    read_on,
     reply,
     request,
     result,
@@ -179,9 +180,10 @@ async def test_a_reply_that_breaks_off_is_retried_only_where_nothing_was_shown(
     provider: Provider, anthropic_standin: Standin, *, broken: str, text: str, retryable: bool
 ) -> None:
     """What was seen would otherwise come twice."""
-    anthropic_standin.then(Reply(text, broken=broken))
+    read = Gate()
+    anthropic_standin.then(Reply(text, broken=broken, gate=read if text else None))
     with pytest.raises(ProviderError) as caught:
-        await listen(provider, request("Hi"))
+        await read_on(provider, request("Hi"), read)
     assert caught.value.retryable is retryable
     assert caught.value.status == (None if broken == "cut" else 529)
 

@@ -16,8 +16,8 @@ from chatapp.providers import wire
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.thinking import ThinkTags
-from tests.chatapp.providers.requests import listen, reply, request
-from tests.standin.behaviours import Failure, Raw
+from tests.chatapp.providers.requests import listen, read_on, reply, request
+from tests.standin.behaviours import Failure, Gate, Raw
 from tests.standin.behaviours import Reply as Scripted
 from tests.standin.server import Standin
 
@@ -262,11 +262,12 @@ async def test_what_was_shown_is_not_asked_for_again(
     """Neither at once, without what was refused, nor later: the words would come twice."""
     said = {"code": 400, "type": "invalid_request_error", "message": "temperature: unsupported"}
     raw = Raw(f"data: {json.dumps({'error': said})}\n\n")
-    broken = Scripted("One two three four", broken="cut")
-    refused = Scripted("One two three four", extra=(raw,))
+    read = Gate()
+    broken = Scripted("One two three four", broken="cut", gate=read)
+    refused = Scripted("One two three four", extra=(raw,), gate=read)
     anthropic_standin.then(broken if ending == "cut" else refused)
     with pytest.raises(ProviderError) as raised:
-        await listen(gpt, request("Hi"))
+        await read_on(gpt, request("Hi"), read)
     assert not raised.value.retryable
     assert len(anthropic_standin.requests) == 1
 

@@ -87,9 +87,12 @@ def test_a_stream_that_breaks_off_leaves_what_it_said(
     open_chat: OpenChat, standin: Standin
 ) -> None:
     """The text stays in the transcript and in the model's sight."""
-    chat = open_chat()
-    standin.then(Reply("Half of the truth is not enough.", broken="cut"), Reply("And the rest."))
+    chat, read = open_chat(), Gate()
+    broken = Reply("Half of the truth is not enough.", broken="cut", gate=read)
+    standin.then(broken, Reply("And the rest."))
     chat.type("Tell me the truth.")
+    expect(chat.rows("Agent")).to_contain_text("Half of the")
+    read.open()
     expect(chat.alert).to_contain_text("The stream broke off")
     chat.finished("Failed.")
     expect(chat.rows("Agent")).to_contain_text("Half of the")
