@@ -13,8 +13,9 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.template.loader import render_to_string
 from django.test import Client
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 import condense
 from chatapp import services
@@ -76,6 +77,10 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     made = Conversation.objects.get(owner=alice)
     assert over["HX-Redirect"] == reverse("source", args=[made.pk])
     assert "Everything was used." in browser.get(over["HX-Redirect"]).text
+    # It may end while the page that still waits for it is written: that looks again, too.
+    ended = jobs._JOBS[resolve(answer["Location"]).kwargs["job_pk"]]
+    waiting = render_to_string("imports/_progress.html", {"job": ended, "job_pk": ended.pk})
+    assert f'hx-get="{reverse("import_job", args=[ended.pk])}"' in waiting
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"[]", b"\x1f\x8b\0\0", b"[" * 100_000])
