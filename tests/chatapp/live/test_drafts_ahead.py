@@ -228,11 +228,18 @@ async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_r
         await change(conversation)
         turns.announce_change(conversation.pk)
         await drafting.page.until("transcript.changed")
+        await unused()
     attempt = await Condensation.objects.aget()
     assert attempt.status == Condensation.Status.UNUSED
     assert said in attempt.error
     assert attempt.cost
     assert attempt.cost == (await ModelCall.objects.aget(purpose="summary")).cost
+
+
+async def unused() -> None:
+    """Return once the draft is on record as one that was not used."""
+    while not await Condensation.objects.filter(status=Condensation.Status.UNUSED).aexists():
+        await asyncio.sleep(0)
 
 
 def save_settings(browser: Client, _conversation: Conversation) -> int:
@@ -270,6 +277,7 @@ async def test_what_is_saved_on_another_page_drops_the_draft_at_once(
         await drafting.finish()
         assert await sync_to_async(save)(browser, conversation) == 302
         await drafting.page.until("transcript.changed")
+        await unused()
     attempt = await Condensation.objects.aget()
     assert attempt.status == Condensation.Status.UNUSED
     assert "was changed" in attempt.error
