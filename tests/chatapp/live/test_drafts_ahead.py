@@ -238,8 +238,9 @@ async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_r
 
 async def unused() -> None:
     """Return once the draft is on record as one that was not used."""
-    while not await Condensation.objects.filter(status=Condensation.Status.UNUSED).aexists():
-        await asyncio.sleep(0)
+    dropped = Condensation.objects.filter(status=Condensation.Status.UNUSED)
+    while not await dropped.aexists():
+        pass
 
 
 def save_settings(browser: Client, _conversation: Conversation) -> int:
