@@ -48,17 +48,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         groups[bool(item.get_closest_marker("soak")) == wanted].append(item)
     items[:] = groups[True]
     config.hook.pytest_deselected(items=groups[False])
-    if IN_CI:
-        # A browser, its server and the rest share a machine of which nothing is known: as in the
-        # configuration that Playwright writes, they have a second chance, and the report says so.
-        mark = pytest.mark.flaky(reruns=1)
-    elif not find_chromium():
-        mark = pytest.mark.skip(reason="needs Debian's chromium: apt-get install chromium")
-    else:
-        return
+    needs_browser = pytest.mark.skip(reason="needs Debian's chromium: apt-get install chromium")
     for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(mark)
+        if IN_CI:
+            # A browser, its server and the rest share a machine of which nothing is known: as in
+            # the configuration that Playwright writes, a test has a second chance there, and the
+            # report says so.
+            item.add_marker(pytest.mark.flaky(reruns=1))
+        elif item.get_closest_marker("browser") and not find_chromium():
+            item.add_marker(needs_browser)
 
 
 @pytest.fixture(scope="session")
