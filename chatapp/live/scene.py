@@ -93,14 +93,14 @@ class Scene:
 
     async def panel(self) -> frames.Frame:
         """Return the panel's frame, from what the run knows, or else from the database."""
-        if self.band and self.band.review:
+        # Whatever is read here, the run may have ended meanwhile.
+        if (band := self.band) and band.review:
             # With what somebody has typed since.
-            self.band.shown = await reading(_render_review)(self.band.review)
-        if self._run and self._context:
-            run = self._run
+            band.shown = await reading(_render_review)(band.review)
+        if (run := self._run) and (context := self._context):
             limited = has_budget(run)
             spending = await reading(read_spending)(run.conversation.pk) if limited else ()
-            return panel_of(run, self._context, self.band, self.notice, spending)
+            return panel_of(run, context, self.band, self.notice, spending)
         return await reading(read_panel)(self.conversation_id, self.band, self.notice)
 
     async def _panel_or_notice(self) -> frames.Frame:

@@ -82,6 +82,12 @@ async def until_shown(page: Page) -> Review:
     return await Review.objects.select_related("condensation").aget(status=Status.PENDING)
 
 
+async def until_nothing_runs() -> None:
+    """Wait for what runs in this process, whoever began it."""
+    for job in hub.jobs:
+        await job.ended()
+
+
 async def answer(
     client: Client, review: Review, decision: str, what: str = "", **fields: str
 ) -> HttpResponse:
@@ -425,6 +431,20 @@ async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
     assert not await sync_to_async(problems)(conversation)
 
 
+async def test_a_page_that_opens_while_a_review_ends_shows_what_is_then(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """What it reads of the review came too late, and that is no error."""
+    async with open_page(conversation, alice) as page:
+        await begin(page, standin, FIRST)
+        scene = hub.room(conversation.pk).view.scene
+        ends = scene.end("", None, changed=False)
+        panel, _ = await asyncio.gather(scene.panel(), ends)
+        assert "</textarea>" not in panel["condensing"]
+        await page.send("turn.stop")
+        await until_nothing_runs()
+
+
 async def test_what_was_typed_is_on_the_record_of_one_that_was_stopped(
     conversation: Conversation, alice: User, standin: Standin, browser: Client
 ) -> None:
@@ -465,10 +485,9 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
         review = await until_shown(page)
     await restart()
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
-    hearing = hub.room(conversation.pk).view.hear()
     hub.open()
-    while await hearing.get() is not None:
-        pass
+    await hub.clear_up()
+    await until_nothing_runs()
     hub.pulse.stop()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
@@ -488,11 +507,17 @@ async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
     await restart()
     hub.cleared_up = True
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
-    hearing = hub.room(conversation.pk).view.hear()
-    pulse = Pulse(list, lost=print, closed=print, take_over=hub.take_over, interval=0)
+    taken = asyncio.Event()
+
+    async def take_over() -> None:
+        await hub.take_over()
+        if hub.jobs:
+            taken.set()
+
+    pulse = Pulse(list, lost=print, closed=print, take_over=take_over, interval=0)
     pulse.start()
-    while await hearing.get() is not None:
-        pass
+    await taken.wait()
+    await until_nothing_runs()
     pulse.stop()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
