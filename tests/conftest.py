@@ -1,8 +1,10 @@
 """Fixtures for every test: no test sees the machine's key, folders or browser by accident."""
 
+import gc
 import os
 import shutil
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import hypothesis
@@ -35,6 +37,20 @@ def pytest_configure(config: pytest.Config) -> None:
     ci, settings = hypothesis.settings.get_profile("ci"), hypothesis.settings
     settings.register_profile("tests", ci, derandomize=not config.getoption("--soak"))
     settings.load_profile("tests")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage, and afterwards never among what was collected.
+
+    What was collected stays until the end: to walk over it took longer than all the rest.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
