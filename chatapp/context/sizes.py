@@ -32,6 +32,12 @@ def sum_tokens(history: Sequence[condense.Message]) -> int:
     return condense.count_messages(history, budgets.COUNTER)
 
 
+def overhead_of(conversation: Conversation, profile: Profile, system: str) -> int:
+    """Return the estimate of what every request repeats: system prompt and tools."""
+    tools = toolboxes.offered(conversation, profile)
+    return budgets.overhead_for(profile.provider, tools, system).total
+
+
 def context_size(
     conversation: Conversation, profile: Profile, history: Sequence[condense.Message]
 ) -> condense.TokenCount:
@@ -67,9 +73,8 @@ class Scale:
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
         calls = _latest_calls(conversation=conversation.pk, model=profile.model)
-        tools = toolboxes.offered(conversation, profile)
         return cls(
-            budgets.overhead_for(profile.provider, tools, system).total,
+            overhead_of(conversation, profile, system),
             _calibrate(calls),
             conversation.measured_tokens,
             conversation.measured_seq or 0,

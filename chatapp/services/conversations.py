@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp.agent.errors import BudgetSpent
-from chatapp.context import spending
+from chatapp.context import sizes, spending
+from chatapp.context.instructions import system_of
 from chatapp.models import Conversation, Profile
 from chatapp.models.prepared import Change, prepared_update
 from chatapp.rendering.numbers import number
@@ -27,14 +28,22 @@ def start_conversation(
     *, owner: User, profile: Profile | None = None, workspace: str = "", title: str = ""
 ) -> Conversation:
     """Return a new conversation; ``workspace`` is a folder below WORKSPACES_ROOT, or SAMPLES."""
-    if workspace == SAMPLES:
-        lay_out_samples()
-    return Conversation.objects.create(
-        owner=owner,
-        profile=profile or preferences_of(owner).default_profile,
-        workspace=workspace,
-        title=title[:TITLE_LENGTH],
+    profile = profile or preferences_of(owner).default_profile
+    made = Conversation(
+        owner=owner, profile=profile, workspace=workspace, title=title[:TITLE_LENGTH]
     )
+    if workspace == SAMPLES:
+        lay_out_samples(beside=_overhead(made))
+    made.save(force_insert=True)
+    return made
+
+
+def _overhead(conversation: Conversation) -> int:
+    """Return the tokens of what every request repeats, 0 where no profile answers."""
+    profile = conversation.profile
+    if profile is None:
+        return 0
+    return sizes.overhead_of(conversation, profile, system_of(conversation, profile))
 
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:

@@ -8,19 +8,26 @@ from chatapp.context import budgets
 
 SAMPLES = "samples"
 
-# What the files take together: the last one fills the offline stand-in's window, and with the
-# answer there is still room for all of them where the condensation is undone.
-TOKENS = 9_000
+# What the files take together with the system prompt and the tools: the last one fills the offline
+# stand-in's window, and with the answer there is still room for all of them where the condensation
+# is undone.
+TOKENS = 10_300
+# What they take at least, however much the tools do: less would not be worth reading.
+LEAST = 4_000
 _CUT = "[The rest of {name} is left out of these samples.]\n"
 
 
-def lay_out_samples() -> Path:
-    """Write the documentation into the workspace ``SAMPLES``; return its folder."""
+def lay_out_samples(*, beside: int) -> Path:
+    """Write the documentation into the workspace ``SAMPLES``; return its folder.
+
+    ``beside`` it, every request holds so many tokens.
+    """
     folder = Path(settings.WORKSPACES_ROOT) / SAMPLES
     folder.mkdir(parents=True, exist_ok=True)
     base = Path(settings.BASE_DIR)
     files = (base / "README.md", *sorted((base / "docs").glob("*.md")))
-    waiting, left = {file: file.read_text("utf-8") for file in files}, TOKENS
+    waiting = {file: file.read_text("utf-8") for file in files}
+    left = max(TOKENS - beside, LEAST)
     # The shortest first: what it does not need of its share the others can have.
     for file in sorted(files, key=lambda one: len(waiting[one])):
         text = _abridge(file.name, waiting[file], left // len(waiting))

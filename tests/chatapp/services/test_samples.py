@@ -5,24 +5,45 @@ import re
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.utils import timezone
 
-from chatapp import services
-from chatapp.models import Condensation, Conversation, Message, Turn
-from chatapp.services.samples import lay_out_samples
+from chatapp import bootstrap, services
+from chatapp.models import Condensation, Conversation, McpServer, Message, Turn
 from chatapp.views.conversations import EXAMPLES
 from tests.chatapp.sockets import open_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def test_the_first_example_folds_once_and_answers_from_all_it_read(
-    conversation: Conversation, alice: User
-) -> None:
-    """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten."""
-    files = {path.name for path in (await sync_to_async(lay_out_samples)()).iterdir()}
-    await sync_to_async(services.choose_workspace)(
-        conversation=conversation, folder=services.SAMPLES
+def begin(alice: User, tools: int) -> Conversation:
+    """Return the example's conversation, with so many tools of a server beside the usual ones."""
+    listed = [
+        {
+            "tool": f"search_{number}",
+            "name": f"docs__search_{number}",
+            "description": "Search all documents by meaning; return the best passages. " * 5,
+            "schema": {"type": "object", "properties": {}},
+            "read_only": True,
+        }
+        for number in range(tools)
+    ]
+    now = timezone.now()
+    McpServer.objects.create(
+        owner=alice, name="docs", address="https://mcp.example.org", tools=listed, listed_at=now
     )
+    return services.start_conversation(owner=alice, workspace=services.SAMPLES)
+
+
+@pytest.mark.parametrize("tools", [0, 12])
+async def test_the_first_example_folds_once_and_answers_from_all_it_read(
+    alice: User, tools: int
+) -> None:
+    """By itself, in mid-turn; what a summary says was read is not read again, and not forgotten.
+
+    However many tools there are, the originals fit again where it is undone.
+    """
+    conversation = await sync_to_async(begin)(alice, tools)
+    files = {path.name for path in bootstrap.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
         await page.say(str(EXAMPLES[0]["prompt"]))
         await page.until_idle()
