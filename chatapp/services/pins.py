@@ -50,6 +50,7 @@ def pin_message(*, conversation: Conversation, seq: int) -> None:
         if message.pinned:
             return
         refuse_while_running(own)
+        _refuse_if_hidden(own, message)
         _refuse_if_too_large(own, message.tokens, _MESSAGE_TAKES)
         mark(message)
         store.note_record(own.pk)
@@ -146,6 +147,16 @@ def _find(conversation: Conversation, seq: int) -> Message:
     if message is None:
         raise Refused(_("This message is no part of the conversation any more. Reload the page."))
     return message
+
+
+def _refuse_if_hidden(conversation: Conversation, message: Message) -> None:
+    effective = store.read_effective(conversation.pk)
+    if not condense.shows_pin(effective, store.to_engine(message)):
+        words = _(
+            "This message is hidden from the model, so it can't be pinned as it stands. "
+            "Undo first what hides it, or select its text and pin that."
+        )
+        raise Refused(words)
 
 
 def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: Promise) -> None:
