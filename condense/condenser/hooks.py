@@ -142,10 +142,10 @@ class HookRun:
             made.append(_addition_of(await hook(situation, reduction)))
         return made
 
-    def note_left_out(self, hook: After) -> None:
+    def note_left_out(self, hook: After, addition: Addition) -> None:
         """Say that what a hook returned was too much."""
-        said = f"What the hook {_name(hook)} wanted to add did not fit and was left out."
-        self.troubles.append(said)
+        what = addition.what or f"what the hook {_name(hook)} adds"
+        self.troubles.append(f"For lack of room this was left out: {what}.")
 
     async def judged(self, situation: Situation, reduction: Reduction) -> Reduction:
         """Return the reduction with the verdicts on it, and with what went wrong in hooks."""

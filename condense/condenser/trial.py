@@ -73,7 +73,7 @@ class Trial:
         except DidNotShrink:
             if self.situation.fits and self._loses_ledger(reduction):
                 raise
-            self.hooks.note_left_out(hook)
+            self.hooks.note_left_out(hook, addition)
             extended, addition = self._telling(reduction, addition), addition.left_out()
         notes = (*reduction.notes, *addition.notes)
         return replace(extended, notes=notes, folded=addition.folded or reduction.folded)

@@ -171,11 +171,15 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """What is added to a reduction: ``blocks`` for the model, the rest for the record."""
+    """What is added to a reduction: ``blocks`` for the model, the rest for the record.
+
+    ``what`` are the blocks in words for people, who are told where there is no room for them.
+    """
 
     blocks: tuple[Block, ...] = ()
     notes: tuple[str, ...] = ()
     folded: Folded | None = None
+    what: str = ""
 
     def left_out(self) -> "Addition":
         """Return what is still to be said where the blocks are too much."""

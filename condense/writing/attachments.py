@@ -18,16 +18,20 @@ PER_TOKEN_OF_WINDOW = 0.25
 # Characters for each token gained: a token of code is three or four, so two thirds stay gained.
 PER_TOKEN_GAINED = 1
 
+FACTS = "the facts of the hidden messages, copied by rule"
+FILES = "the signatures of files that were read"
 
-async def attach_ledger(situation: Situation, reduction: Reduction) -> Sequence[Block]:
+
+async def attach_ledger(situation: Situation, reduction: Reduction) -> Addition:
     """Return the facts of what a summary by a model hides, copied by rule.
 
     They take 4 % of the window at most, of a small one up to a tenth. A ledger that is itself the
     summary, and a truncation's marker, carry theirs already.
     """
     if reduction.kind != "condensed" or not reduction.prompt:
-        return ()
-    return await facts_of(reduction.hidden_among(situation.effective), situation)
+        return Addition()
+    facts = await facts_of(reduction.hidden_among(situation.effective), situation)
+    return Addition(blocks=facts, what=FACTS)
 
 
 async def facts_of(
@@ -64,7 +68,8 @@ class AttachFoldedFiles:
         if not paths:
             return Addition()
         folded = self.fold(paths, min(LIMIT, _room(situation, reduction)))
-        return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded)
+        blocks = tuple(map(TextBlock, folded.sections))
+        return Addition(blocks=blocks, folded=folded, what=FILES)
 
     def fold(self, paths: Sequence[str], limit: int) -> Folded:
         """Return the signatures of these files in so many characters, wherever they are kept."""

@@ -191,10 +191,21 @@ async def test_blocks_that_are_too_much_are_left_out() -> None:
     """The summary was paid for and holds without them, and so does what other hooks add."""
     made = await Bench("S", hooks=Hooks(after=(add, flood, add))).fit(talk(12))
     assert made is not None
-    said = "What the hook flood wanted to add did not fit and was left out."
+    said = "For lack of room this was left out: what the hook flood adds."
     assert made.notes == (said,)
     assert texts(made.message)[-2:] == [EXTRA.text, EXTRA.text]
     assert (made.message.tokens or 0) < 100
+
+
+async def test_what_is_left_out_is_told_in_the_words_of_who_adds_it() -> None:
+    """People who read the record need not know a hook's name."""
+
+    async def flood_with_facts(situation: Situation, reduction: Reduction) -> Addition:
+        return Addition(blocks=tuple(await flood(situation, reduction)), what="the facts")
+
+    made = await Bench("S", hooks=Hooks(after=(flood_with_facts,))).fit(talk(12))
+    assert made is not None
+    assert made.notes == ("For lack of room this was left out: the facts.",)
 
 
 async def test_an_addition_may_say_something_on_record() -> None:
