@@ -3,7 +3,8 @@
 import uuid
 
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -20,7 +21,12 @@ PLACES = 1_000
 @never_cache
 @signed_in
 def search(request: Request) -> HttpResponse:
-    """Return what the sidebar shows for a search, or the next page of its conversations."""
+    """Return what the sidebar shows for a search, or the next page of its conversations.
+
+    Opened by itself, this leads to the page beside which the search is shown.
+    """
+    if not request.htmx:
+        return redirect(reverse("conversations", query={"q": request.GET.get("q", "")}))
     text, after = request.GET.get("q", ""), request.GET.get("after", "")
     shelf = request.GET.get("shelf", "")
     current = {"current": as_uuid(request.GET.get("current", ""))}

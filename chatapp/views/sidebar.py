@@ -58,7 +58,8 @@ def search_conversations(
 ) -> dict[str, Any]:
     """Return the first page of conversations with ``text`` in their title, and who says it.
 
-    Without a text, those that are pinned and the folders stand before the others.
+    Without a text, those that are pinned and the folders stand before the others, and the archive,
+    if there is one, behind them.
     """
     listed = list_conversations(request, text=text)
     if not text.strip():
@@ -72,6 +73,7 @@ def _shelves(request: Request) -> dict[str, Any]:
     pinned = list(own.pinned().order_by("pinned_at").defer("system_prompt")[:MOST_PINNED])
     present = Q(conversations__deleted_at=None, conversations__archived_at=None)
     return {
+        "archive": Conversation.objects.owned_by(request.user).present().archived().exists(),
         "pinned": [Day(_("Pinned"), tuple(pinned), False)] if pinned else [],
         "folders": Folder.objects.owned_by(request.user).annotate(
             count=Count("conversations", present)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from condense.facts import budget_in, ledger
 from condense.folding import LIMIT, Folded, files_read, fold_files
 from condense.folding.ignoring import Ignore
-from condense.messages import Block, Message, TextBlock
+from condense.messages import Message, TextBlock
 from condense.situation import Addition, Reduction, Situation
 from condense.tokens import TokenCounter
 

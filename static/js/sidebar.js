@@ -57,6 +57,8 @@ export function startSidebar() {
   keepFolders();
   document.body.addEventListener("list-changed", refreshList);
   show();
+  // A search that was opened by itself would be out of sight in a drawer.
+  if (narrow.matches && location.pathname === "/" && new URLSearchParams(location.search).get("q")) toggle();
   // What was found and is shown now stays in sight in its list.
   document.querySelector(".hit[aria-current]")?.scrollIntoView({ block: "nearest" });
   narrow.addEventListener("change", show);

@@ -102,7 +102,7 @@ def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, s
     say("user", RULE)
     say("assistant", "Noted.")
     summarise(conversation)
-    with pytest.raises(services.Refused, match="hidden from the model.*Undo first what hides it"):
+    with pytest.raises(services.Refused, match=r"hidden from the model.*Undo first what hides it"):
         services.pin_message(conversation=conversation, seq=1)
     assert not Pin.objects.exists()
     assert not Message.objects.filter(pinned=True).exists()

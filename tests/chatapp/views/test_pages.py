@@ -19,6 +19,12 @@ PAGES = [
     *("conversations", "condensations", "costs", "profiles", "new_profile", "settings", "search"),
     *("mcp_servers", "new_mcp_server"),
 ]
+HTMX = {"HX-Request": "true"}
+
+
+def headers_for(name: str) -> dict[str, str]:
+    """Return the headers with which a page is opened, or the part of one that a search is."""
+    return HTMX if name == "search" else {}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -35,24 +41,32 @@ def test_every_page_is_read_without_writing(
     """No transaction, no row: a locked database or a full disk can still be read."""
     address = reverse(name, args=[conversation.pk] if name == "chat" else [])
     with CaptureQueriesContext(connection) as queries:
-        assert browser.get(address).status_code == 200
+        assert browser.get(address, headers=headers_for(name)).status_code == 200
     assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_opens(browser: Client, name: str) -> None:
     """Without anything in it yet."""
-    assert browser.get(reverse(name)).status_code == 200
+    assert browser.get(reverse(name), headers=headers_for(name)).status_code == 200
+
+
+def test_a_search_that_is_opened_by_itself_leads_to_a_page(browser: Client, alice: User) -> None:
+    """With what was found beside it."""
+    services.start_conversation(owner=alice, title="Trieste & Rome")
+    answer = browser.get("/search/?q=e+%26+r", follow=True)
+    assert answer.redirect_chain == [("/?q=e+%26+r", 302)]
+    assert answer.text.startswith("<!DOCTYPE html>")
+    assert "Trieste &amp; Rome" in answer.text
 
 
 def test_a_fragment_moves_the_whole_page_to_signing_in(transactional_db: None) -> None:
     """A sign-in form inside a list would be a riddle."""
-    asked = {"HX-Request": "true"}
-    answer = Client().get(reverse("search"), headers=asked)
+    answer = Client().get(reverse("search"), headers=HTMX)
     sign_in, first = reverse("sign_in"), reverse("conversations")
     assert answer.headers["HX-Redirect"] == f"{sign_in}?next={first}"
     there = {"HX-Current-URL": f"http://testserver{reverse('settings')}"}
-    answer = Client().get(reverse("search"), headers=asked | there)
+    answer = Client().get(reverse("search"), headers=HTMX | there)
     assert answer.headers["HX-Redirect"] == f"{sign_in}?next={reverse('settings')}"
 
 
@@ -142,7 +156,8 @@ def test_what_was_said_is_kept_by_no_browser(
     browser: Client, conversation: Conversation, place: str
 ) -> None:
     """Somebody else may use it next."""
-    answer = browser.get(reverse(place, args=[] if place in PAGES else [conversation.pk]))
+    address = reverse(place, args=[] if place in PAGES else [conversation.pk])
+    answer = browser.get(address, headers=headers_for(place))
     assert answer.status_code == 200
     assert "no-store" in answer["Cache-Control"]
 
@@ -155,19 +170,19 @@ def test_the_sidebar_lists_what_is_the_users(browser: Client, alice: User, bob: 
     page = browser.get(reverse("conversations")).text
     assert "Trieste" in page
     assert "Bob" not in page
-    found = browser.get(reverse("search"), {"q": "tri"}).text
+    found = browser.get(reverse("search"), {"q": "tri"}, headers=HTMX).text
     assert "Trieste" in found
     assert "Venice" not in found
-    assert "Nothing says" in browser.get(reverse("search"), {"q": "Rome"}).text
+    assert "Nothing says" in browser.get(reverse("search"), {"q": "Rome"}, headers=HTMX).text
 
 
 def test_a_long_list_goes_on_page_by_page(browser: Client, alice: User) -> None:
     """Without a gap or a repetition."""
     for number in range(45):
         services.start_conversation(owner=alice, title=f"Talk {number}.")
-    first = browser.get(reverse("search")).text
+    first = browser.get(reverse("search"), headers=HTMX).text
     after = first.partition("after=")[2].partition("&")[0]
-    second = browser.get(f"{reverse('search')}?after={after}").text
+    second = browser.get(f"{reverse('search')}?after={after}", headers=HTMX).text
     shown = [
         number for number in range(45) for page in (first, second) if f"Talk {number}." in page
     ]
@@ -188,9 +203,9 @@ def test_a_deleted_conversation_can_be_brought_back(
 def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversation) -> None:
     """A blank title is refused in words."""
     address = reverse("rename", args=[conversation.pk])
-    answer = browser.post(address, {"title": "Trieste"}, headers={"HX-Request": "true"})
+    answer = browser.post(address, {"title": "Trieste"}, headers=HTMX)
     assert "Trieste" in answer.text
-    blank = browser.post(address, {"title": " "}, headers={"HX-Request": "true"})
+    blank = browser.post(address, {"title": " "}, headers=HTMX)
     assert blank.status_code == 422
 
 

@@ -19,12 +19,13 @@ from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.models.test_message_index import HOSTILE
 from tests.records import put_on_record
 
+HTMX = {"HX-Request": "true"}
 FACTS = re.compile(r'class="hit-facts">(.*?) · <time', re.DOTALL)
 
 
 def search(browser: Client, words: str) -> str:
     """Return what the sidebar shows for some words."""
-    answer = browser.get(reverse("search"), {"q": words})
+    answer = browser.get(reverse("search"), {"q": words}, headers=HTMX)
     assert answer.status_code == 200
     return unescape(answer.text)
 
@@ -46,7 +47,7 @@ def test_messages_are_found_beside_every_page(
     assert "<mark>compass</mark>" in page
     assert "At sea" in page
     assert '<p id="search-status" hx-swap-oob="innerHTML">0 titles, 1 message</p>' in page
-    raw = browser.get(reverse("search"), {"q": "compass"}).text
+    raw = browser.get(reverse("search"), {"q": "compass"}, headers=HTMX).text
     assert "The &lt;b&gt;<mark>compass</mark>&lt;/b&gt; lies" in raw
 
 

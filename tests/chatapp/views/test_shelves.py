@@ -13,6 +13,8 @@ from chatapp import services
 from chatapp.models import Conversation, Folder
 from tests.chatapp.queries import statements
 
+HTMX = {"HX-Request": "true"}
+
 
 def converse(owner: User, *titles: str) -> list[Conversation]:
     """Store conversations of these titles, the last one written in last."""
@@ -21,7 +23,7 @@ def converse(owner: User, *titles: str) -> list[Conversation]:
 
 def titles(browser: Client, **asked: str) -> list[str]:
     """Return what the list shows, in its order: headings, folders and conversations."""
-    page = browser.get(reverse("search"), asked).text
+    page = browser.get(reverse("search"), asked, headers=HTMX).text
     found = re.findall(
         r'<h2 class="day">(.*?)<|class="(?:conversation|folder)-title"[^>]*>(.*?)<', page
     )
@@ -33,7 +35,7 @@ def put(browser: Client, conversation: Conversation, action: str, **more: object
     answer = browser.post(
         reverse("shelve", args=[conversation.pk]),
         {"action": action, **more},
-        headers={"HX-Request": "true"},
+        headers=HTMX,
     )
     return answer.status_code
 
@@ -43,23 +45,23 @@ def test_what_is_pinned_stands_first_until_it_is_not(browser: Client, alice: Use
     first, second, _third = converse(alice, "First", "Second", "Third")
     assert put(browser, second, "pin") == 204
     put(browser, first, "pin")
-    assert titles(browser) == ["# Pinned", "Second", "First", "# Today", "Third", "Archive"]
+    assert titles(browser) == ["# Pinned", "Second", "First", "# Today", "Third"]
     put(browser, second, "unpin")
-    assert titles(browser) == ["# Pinned", "First", "# Today", "Third", "Second", "Archive"]
+    assert titles(browser) == ["# Pinned", "First", "# Today", "Third", "Second"]
 
 
 def test_the_archive_is_shown_on_request_and_searched(browser: Client, alice: User) -> None:
-    """What is in it is out of the list, pinned or not, and opens as ever."""
+    """What is in it is out of the list, pinned or not, and opens as ever; an empty one is none."""
     first, _second = converse(alice, "Trieste", "Trier")
     put(browser, first, "pin")
     put(browser, first, "archive")
     assert titles(browser) == ["# Today", "Trier", "Archive"]
     assert titles(browser, shelf="archive") == ["Trieste"]
     assert titles(browser, q="tri") == ["# Today", "Trier", "Trieste"]
-    assert "Archived" in browser.get(reverse("search"), {"q": "trieste"}).text
+    assert "Archived" in browser.get(reverse("search"), {"q": "trieste"}, headers=HTMX).text
     assert browser.get(reverse("chat", args=[first.pk])).status_code == 200
     put(browser, first, "unarchive")
-    assert titles(browser) == ["# Pinned", "Trieste", "# Today", "Trier", "Archive"]
+    assert titles(browser) == ["# Pinned", "Trieste", "# Today", "Trier"]
 
 
 def test_a_folder_is_made_by_its_name_and_holds_what_is_moved_there(
@@ -71,14 +73,14 @@ def test_a_folder_is_made_by_its_name_and_holds_what_is_moved_there(
     put(browser, second, "move", named="work")
     folder = Folder.objects.get()
     assert folder.name == "Work"
-    assert titles(browser) == ["Work", "# Today", "Third", "Archive"]
+    assert titles(browser) == ["Work", "# Today", "Third"]
     assert titles(browser, shelf=str(folder.pk)) == ["Second", "First"]
     put(browser, third, "move", folder=folder.pk)
     put(browser, first, "move", folder="")
     put(browser, second, "archive")
     assert titles(browser) == ["Work", "# Today", "First", "Archive"]
     assert titles(browser, shelf=str(folder.pk)) == ["Third"]
-    shown = browser.get(reverse("search"), {"current": str(third.pk)}).text
+    shown = browser.get(reverse("search"), {"current": str(third.pk)}, headers=HTMX).text
     assert re.search(r'data-folder="\d+" open hx-get="[^"]*" hx-trigger="load"', shown)
 
 
@@ -92,14 +94,13 @@ def test_a_folder_is_renamed_and_removed_without_its_conversations(
     work = Folder.objects.get(name="Work")
     address = reverse("change_folder", args=[work.pk])
     assert 'value="Work"' in browser.get(address).text
-    ajax = {"HX-Request": "true"}
-    assert browser.post(address, {"name": "PLAY"}, headers=ajax).status_code == 422
-    assert browser.post(address, {"name": " "}, headers=ajax).status_code == 422
-    assert browser.post(address, {"name": "x" * 61}, headers=ajax).status_code == 422
-    assert browser.post(address, {"name": "Office"}, headers=ajax).status_code == 204
-    assert titles(browser) == ["Office", "Play", "Archive"]
+    assert browser.post(address, {"name": "PLAY"}, headers=HTMX).status_code == 422
+    assert browser.post(address, {"name": " "}, headers=HTMX).status_code == 422
+    assert browser.post(address, {"name": "x" * 61}, headers=HTMX).status_code == 422
+    assert browser.post(address, {"name": "Office"}, headers=HTMX).status_code == 204
+    assert titles(browser) == ["Office", "Play"]
     browser.post(address, {"remove": "1"})
-    assert titles(browser) == ["Play", "# Today", "First", "Archive"]
+    assert titles(browser) == ["Play", "# Today", "First"]
     assert Conversation.objects.count() == 2
 
 
@@ -145,7 +146,7 @@ def test_the_pages_of_a_shelf_follow_each_other(browser: Client, alice: User) ->
     for _page in range(3):
         asked = {"shelf": str(folder.pk), "after": after}
         with statements() as sent:
-            page = browser.get(reverse("search"), asked).text
+            page = browser.get(reverse("search"), asked, headers=HTMX).text
         counts.append(len([*sent]))
         seen += re.findall(r'class="conversation-title"[^>]*>(.*?)<', page)
         assert (f"shelf={folder.pk}" in page) == ("after=" in page)

@@ -15,6 +15,7 @@ from chatapp import services
 from chatapp.models import Conversation
 from chatapp.views.days import ZONE_COOKIE, name_day
 
+HTMX = {"HX-Request": "true"}
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 NAMED = [
     (timedelta(hours=-1), "Today"),
@@ -35,14 +36,14 @@ def converse(owner: User, title: str, *, days: int = 0) -> None:
 
 def listed(browser: Client, address: str) -> list[str]:
     """Return headings, with "#" before them, and titles in their order."""
-    page = browser.get(address).text
+    page = browser.get(address, headers=HTMX).text
     found = re.findall(r'<(h2) class="day">(.*?)<|class="(c)[^"]*-title"[^>]*>(.*?)<', page)
     return [f"# {day}" if tag else unescape(title) for tag, day, _, title in found]
 
 
 def next_page(browser: Client, address: str) -> str:
     """Return the address of the page that follows."""
-    page = browser.get(address).text
+    page = browser.get(address, headers=HTMX).text
     return f"{reverse('search')}?after={page.partition('after=')[2].partition('&')[0]}"
 
 
