@@ -79,15 +79,18 @@ class Hub:
         """Return the number of the last change that pages of a conversation were told of."""
         return self.room(conversation_id).watchers.change
 
-    async def enter(self, conversation_id: uuid.UUID) -> Room:
-        """Return the conversation's room, where something is to begin.
+    @contextlib.asynccontextmanager
+    async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[Room]:
+        """Hold the conversation's room, where something is to begin.
 
         Raises services.Refused while the server stops.
         """
+        if not self.closing:
+            await self.clear_up()
         if self.closing:
             raise services.Refused(_("The server is being stopped. Send it again in a moment."))
-        await self.clear_up()
-        return self.room(conversation_id)
+        with self.room(conversation_id).held() as room:
+            yield room
 
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
@@ -134,8 +137,7 @@ class Hub:
         What can't be stored is left to the next start to clear up.
         """
         self.closing = True
-        for room in self.rooms.values():
-            room.stir()
+        await self._until_begun(settings.SAFE_POINT)
         reason = _("The server was stopped. What was written until then is kept.")
         for job in self.jobs:
             job.leave(reason)
@@ -151,6 +153,17 @@ class Hub:
         """Stop all that runs; while the server is being closed, that ends the wait for it."""
         for job in self.jobs:
             job.stop()
+
+    async def _until_begun(self, seconds: float) -> None:
+        """Wait for what was about to begin, so that it is ended like the rest."""
+        rooms = [*self.rooms.values()]
+        for room in rooms:
+            room.stir()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                for room in rooms:
+                    async with room.starting:
+                        pass
 
     async def _until_ended(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -74,12 +74,15 @@ class LiveView:
         With ``changed`` there is a row that says how it ended.
         """
         self._queue.put_nowait(None)
-        self._tell(None)
-        # What was stopped before it began has no presenter, but perhaps a message to show.
-        await (self._presenter or self._present())
-        self._presenter = None
-        await _safely(self.scene.settle())
-        await self.scene.end(status, notice, changed=changed)
+        try:
+            # What was stopped before it began has no presenter, but perhaps a message to show.
+            await (self._presenter or self._present())
+            self._presenter = None
+            await _safely(self.scene.settle())
+            await self.scene.end(status, notice, changed=changed)
+        finally:
+            # Who hears that may begin something else at once.
+            self._tell(None)
 
     async def snapshot(self, place: frames.Place) -> list[frames.Frame]:
         """Return the frames that bring a page up to date as of ``place``, whatever it shows."""

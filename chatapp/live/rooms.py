@@ -1,11 +1,12 @@
 """Rooms: a conversation while somebody watches it or something runs in it."""
 
 import asyncio
+import contextlib
 import functools
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from typing import Any, Protocol, Self
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.agent import events
+from chatapp.agent.finishing import finish
 from chatapp.context import ahead, idle
 from chatapp.context.runs import Run
 from chatapp.context.wishes import Wish
@@ -64,6 +66,8 @@ class Room:
         self.starting = asyncio.Lock()
         # The time zone of whoever said something here last.
         self.zone = ""
+        # How many are about to do something here.
+        self._holders = 0
         self._changes: set[asyncio.Task[None]] = set()
         # The queued message that goes next, whatever becomes of what runs.
         self._wanted: uuid.UUID | None = None
@@ -73,23 +77,34 @@ class Room:
     @property
     def idle(self) -> bool:
         """Whether nobody watches and nothing runs."""
-        return not (self.watchers.present or self.busy or self._changes or self._resting)
+        held = self._holders or self._changes or self._resting
+        return not (self.watchers.present or self.busy or held)
 
     @property
     def busy(self) -> bool:
         """Whether something runs or is about to."""
         return bool(self.job) or self.starting.locked()
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[Self]:
+        """Have it stay the conversation's room meanwhile."""
+        self._holders += 1
+        try:
+            yield self
+        finally:
+            self._holders -= 1
+            self.house.close_idle(self)
+
     async def watch(self, since: frames.Place | None) -> AsyncIterator[str]:
         """Yield what a page lacks that has everything up to ``since``, then every frame.
 
         Ends when the watcher falls too far behind.
         """
-        try:
-            async for text in self.watchers.watch(self.view.snapshot, since):
-                yield text
-        finally:
-            self.house.close_idle(self)
+        with self.held():
+            watching = self.watchers.watch(self.view.snapshot, since)
+            async with contextlib.aclosing(watching) as texts:
+                async for text in texts:
+                    yield text
 
     def start(self, run: Run) -> None:
         """Let a run begin here."""
@@ -102,6 +117,10 @@ class Room:
 
         Who calls this holds ``starting``. What is said ``anew`` takes the place of something.
         """
+        # What is on record has to run, whether or not somebody still waits for it.
+        return await finish(self._begin(conversation, start, anew=anew))
+
+    async def _begin(self, conversation: Conversation, start: Start, *, anew: bool) -> bool:
         # What can't be undone, tried again or continued any more loses its button.
         settles = await reading(services.has_loose_end)(conversation)
         started = await sync_to_async(start)()
@@ -118,7 +137,7 @@ class Room:
     def _vacate(self, run: Run, succeeded: bool) -> None:
         self.job = None
         if (wish := run.wishes.take()) and not self.house.closing:
-            self._soon(self._condense_now(run.conversation, wish))
+            self._soon(self._condense_now(run.conversation, wish, succeeded))
         else:
             self._send_next(run.conversation, succeeded)
         if succeeded and not self.house.closing:
@@ -141,14 +160,11 @@ class Room:
             if self.job or self.house.closing:
                 return
             try:
-                run = await sync_to_async(start_idle)(self.conversation_id)
+                await self.open(functools.partial(start_idle, self.conversation_id))
             except services.Refused as reason:
                 log.info("nothing was condensed while idle: %s", reason)
             except Exception:
                 log.exception("nothing could be condensed while idle")
-            else:
-                if run:
-                    self.start(run)
 
     async def _show_draft(self) -> None:
         """Have the line at the composer say so as soon as a draft is written."""
@@ -163,34 +179,52 @@ class Room:
 
     def _send_next(self, conversation: Conversation, succeeded: bool) -> None:
         wanted, self._wanted = self._wanted, None
-        if ((succeeded and self.view.waiting.may_wait) or wanted) and not self.house.closing:
+        # Whoever is about to begin something may put it into the queue, since this ran.
+        may_wait = self.view.waiting.may_wait or self.starting.locked()
+        if (succeeded and may_wait) or wanted:
             self._soon(self._go_on(conversation, wanted))
 
-    def condense_soon(self, wish: Wish) -> None:
-        """Condense after the step of the turn that runs, unless it condenses already."""
+    def condense_soon(self, wish: Wish) -> bool:
+        """Condense after the step of the turn that runs, unless it condenses; False without one."""
         if self.job and not self.job.run.turn.condenses:
             self.job.condense_soon(wish)
+        return bool(self.job)
+
+    async def open(self, store: Callable[[], Run | None]) -> Run | None:
+        """Begin the turn that ``store`` puts on record, and return it; None where it does not.
+
+        Who calls this holds ``starting``, and nothing runs.
+        """
+        # As in ``begin``.
+        return await finish(self._open(store))
+
+    async def _open(self, store: Callable[[], Run | None]) -> Run | None:
+        run = await sync_to_async(store)()
+        if run:
+            self.start(run)
+        return run
 
     async def condense(self, conversation: Conversation, wish: Wish) -> None:
         """Begin a condensation by hand; who calls this holds ``starting``, and nothing runs."""
-        run = await sync_to_async(start_condensing)(conversation, wish)
-        if run:
-            self.start(run)
+        await self.open(functools.partial(start_condensing, conversation, wish))
 
-    async def _condense_now(self, conversation: Conversation, wish: Wish) -> None:
+    async def _condense_now(self, conversation: Conversation, wish: Wish, succeeded: bool) -> None:
         """Condense after a turn during which that was asked for; then what waits goes on."""
+        if self.house.closing:
+            return
         async with self.starting:
-            if self.job:
-                self.condense_soon(wish)
+            if self.condense_soon(wish):
                 return
             try:
                 await self.condense(conversation, wish)
             except services.Refused as reason:
                 log.info("a turn was not followed by a condensation: %s", reason)
+        if not self.job:
+            self._send_next(conversation, succeeded)
 
     async def _go_on(self, conversation: Conversation, wanted: uuid.UUID | None) -> None:
         """Send what waits for what has just ended; where that is refused, it waits on."""
-        if not await reading(services.list_queued)(conversation.pk):
+        if self.house.closing:
             return
         try:
             await self.send_queued(conversation, wanted)
@@ -211,10 +245,11 @@ class Room:
                     self._wanted = nonce
                     self.job.stop()
                 return
-            row = await reading(services.find_queued)(conversation, nonce)
-            brought = await bring(conversation, row.text if row else "", strict=False)
-            start = functools.partial(start_queued, conversation, nonce, brought, self.zone)
-            sent = await self.begin(conversation, start)
+            sent = False
+            if row := await reading(services.find_queued)(conversation, nonce):
+                brought = await bring(conversation, row.text, strict=False)
+                start = functools.partial(start_queued, conversation, nonce, brought, self.zone)
+                sent = await self.begin(conversation, start)
         if sent or nonce:
             await self.view.show_queue()
 

@@ -35,18 +35,8 @@ async def send_message(conversation: Conversation, command: protocol.SendMessage
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
-    services.check_message(command.text, alone=not (command.attachments or command.replaces))
-    room = await hub.enter(conversation.pk)
-    room.zone = command.zone
-    async with room.starting:
-        if command.queued and await _waits(room, conversation, command):
-            return
-        if not await _may_start(room, conversation, command.nonce):
-            return
-        brought = await bring(conversation, command.text, strict=not command.literal)
-        tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
-        start = functools.partial(_start_turn, conversation, command, tokens, brought)
-        await room.begin(conversation, start, anew=command.replaces is not None)
+    async with hub.enter(conversation.pk) as room, room.starting:
+        await _send(room, conversation, command)
 
 
 async def send_and_hear(
@@ -56,16 +46,31 @@ async def send_and_hear(
 
     Sent again, it is heard from now on; the turn goes on when nobody hears it any more.
     """
-    room = await hub.enter(conversation.pk)
-    hearing = room.view.hear()
-    try:
-        await send_message(conversation, command)
-    except BaseException:
-        room.view.forget(hearing)
-        raise
-    if not room.job or room.job.run.turn.nonce != command.nonce:
-        hearing.put_nowait(None)
+    async with hub.enter(conversation.pk) as room, room.starting:
+        # What ran before it was not to be heard: from here on, nothing else begins.
+        hearing = room.view.hear()
+        try:
+            await _send(room, conversation, command)
+        except BaseException:
+            room.view.forget(hearing)
+            raise
+        if not room.job or room.job.run.turn.nonce != command.nonce:
+            hearing.put_nowait(None)
     return _listen(room, hearing)
+
+
+async def _send(room: Room, conversation: Conversation, command: protocol.SendMessage) -> None:
+    """Store a message and start its turn, or put it into the queue."""
+    services.check_message(command.text, alone=not (command.attachments or command.replaces))
+    room.zone = command.zone
+    if command.queued and await _waits(room, conversation, command):
+        return
+    if not await _may_start(room, conversation, command.nonce):
+        return
+    brought = await bring(conversation, command.text, strict=not command.literal)
+    tokens = await asyncio.to_thread(budgets.COUNTER.count, command.text)
+    start = functools.partial(_start_turn, conversation, command, tokens, brought)
+    await room.begin(conversation, start, anew=command.replaces is not None)
 
 
 async def _listen(room: Room, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:
@@ -96,21 +101,21 @@ async def _waits(room: Room, conversation: Conversation, command: protocol.SendM
 
 async def change_queued(conversation: Conversation, command: protocol.ChangeQueued) -> None:
     """Change or remove a message that waits; raise services.Refused once it does not."""
-    room = await hub.enter(conversation.pk)
-    if command.text is None:
-        remove = sync_to_async(services.remove_queued)
-        await remove(conversation=conversation, nonce=command.nonce)
-    else:
-        await bring(conversation, command.text, strict=not command.literal)
-        change = sync_to_async(services.change_queued)
-        await change(conversation=conversation, nonce=command.nonce, text=command.text)
-    room.show_queue()
+    async with hub.enter(conversation.pk) as room:
+        if command.text is None:
+            remove = sync_to_async(services.remove_queued)
+            await remove(conversation=conversation, nonce=command.nonce)
+        else:
+            await bring(conversation, command.text, strict=not command.literal)
+            change = sync_to_async(services.change_queued)
+            await change(conversation=conversation, nonce=command.nonce, text=command.text)
+        room.show_queue()
 
 
 async def send_queued(conversation: Conversation, command: protocol.SendQueued) -> None:
     """Send a message that waits, once what runs is stopped; raise services.Refused."""
-    room = await hub.enter(conversation.pk)
-    await room.send_queued(conversation, command.nonce)
+    async with hub.enter(conversation.pk) as room:
+        await room.send_queued(conversation, command.nonce)
 
 
 @transaction.atomic
@@ -142,15 +147,13 @@ async def take_up(conversation: Conversation, command: protocol.TakeUp) -> None:
 
     A repeated nonce starts nothing.
     """
-    room = await hub.enter(conversation.pk)
-    async with room.starting:
-        if not await _may_start(room, conversation, command.nonce):
-            return
-        run = await sync_to_async(_take_up)(conversation, command)
-        if run is None:
-            return
-        room.start(run)
-    await room.view.show_change()
+    async with hub.enter(conversation.pk) as room:
+        async with room.starting:
+            if not await _may_start(room, conversation, command.nonce):
+                return
+            if not await room.open(functools.partial(_take_up, conversation, command)):
+                return
+        await room.view.show_change()
 
 
 @transaction.atomic
@@ -178,21 +181,22 @@ async def condense_now(conversation: Conversation, command: protocol.StartConden
 
     A repeated nonce starts nothing.
     """
-    room = await hub.enter(conversation.pk)
     wish = Wish(command.nonce, command.focus, command.review, command.scope)
-    async with room.starting:
+    async with hub.enter(conversation.pk) as room, room.starting:
         if room.job and not room.job.run.turn.condenses:
             await sync_to_async(check_condensing)(conversation, wish.scope)
-            room.condense_soon(wish)
-        elif await _may_start(room, conversation, command.nonce):
+            # Unless the turn has ended meanwhile.
+            if room.condense_soon(wish):
+                return
+        if await _may_start(room, conversation, command.nonce):
             await room.condense(conversation, wish)
 
 
 async def put_off_condensing(conversation: Conversation) -> None:
     """Have the next condensation that would begin by itself wait for one turn."""
     await sync_to_async(store.put_off)(conversation, True)
-    room = await hub.enter(conversation.pk)
-    room.show_change()
+    async with hub.enter(conversation.pk) as room:
+        room.show_change()
 
 
 def stop(conversation_id: uuid.UUID, turn: uuid.UUID | None = None) -> None:

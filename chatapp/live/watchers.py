@@ -8,7 +8,7 @@ import asyncio
 import time
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from chatapp.live import fitting, frames
 from chatapp.live.frames import Place
@@ -88,7 +88,7 @@ class Watchers:
         self,
         snapshot: Callable[[Place], Awaitable[Sequence[frames.Frame]]],
         since: Place | None = None,
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str]:
         """Yield what brings a page up to date that has everything up to ``since``, then all frames.
 
         Ends when the watcher is dropped; it should come back.

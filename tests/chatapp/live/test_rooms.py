@@ -13,4 +13,5 @@ async def test_nothing_begins_while_the_server_stops() -> None:
     hub = Hub()
     await hub.close()
     with pytest.raises(services.Refused, match="being stopped"):
-        await hub.enter(uuid.uuid4())
+        async with hub.enter(uuid.uuid4()):
+            pass
