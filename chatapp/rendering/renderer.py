@@ -20,8 +20,8 @@ _MAX_FORMULAS = 50_000
 # What a formula costs beside its characters.
 _FORMULA = 50
 
-# Characters: a cell with more is prose, whose lines may break.
-_SHORT_CELL = 32
+# Characters: a cell with more is prose, whose lines may break; so may those of a longer heading.
+_SHORT_CELL, _SHORT_HEADING = 32, 16
 
 CLOSE_CODE_BLOCK = "</code></pre></div>\n"
 
@@ -134,7 +134,8 @@ def _class_cell(tokens: Sequence[Token], idx: int) -> None:
     attributes = tokens[idx].attrs
     _, _, side = str(attributes.pop("style", "")).partition("text-align:")
     classes = [f"align-{side}"] if side else []
-    if len(tokens[idx + 1].content) > _SHORT_CELL:
+    short = _SHORT_HEADING if tokens[idx].tag == "th" else _SHORT_CELL
+    if len(tokens[idx + 1].content) > short:
         classes.append("long")
     if classes:
         attributes["class"] = " ".join(classes)

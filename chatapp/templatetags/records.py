@@ -4,8 +4,11 @@ from typing import Any
 
 from django import template
 
+from chatapp.transcript.labels import strategy_name
+
 register = template.Library()
 
+register.filter("strategy", strategy_name)
 
 LONGEST = 120  # characters of an excerpt
 

@@ -11,14 +11,6 @@ from chatapp.models import Condensation
 from chatapp.transcript import labels
 from chatapp.transcript.facts import facts_kept
 
-_CAME_TO_NOTHING = (
-    Condensation.Outcome.FAILED,
-    Condensation.Outcome.DECLINED,
-    Condensation.Outcome.CANCELLED,
-    Condensation.Outcome.UNUSED,
-)
-
-
 _REWOUND = "rewound"
 
 
@@ -28,7 +20,8 @@ class AttemptLine:
 
     ``status`` is how it stands: what it made may have been rewound since.
 
-    ``instead`` is what happened in place of one that came to nothing. ``row`` is the record whose
+    ``instead`` is what happened in place of one that came to nothing, and of one that failed that
+    nothing did. ``row`` is the record whose
     row the chat has: too little to clear leaves none, so there it is of what was made instead.
     """
 
@@ -67,7 +60,6 @@ def _find_followers(rows: Iterable[Condensation]) -> dict[object, list[Condensat
 
 def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
     failed = attempt.outcome == Condensation.Outcome.FAILED
-    came_to_nothing = attempt.outcome in _CAME_TO_NOTHING
     other = labels.made_instead(attempt, followers)
     succeeded = attempt.status == Condensation.Status.SUCCEEDED
     was_rewound = succeeded and getattr(attempt, "gone_with", None) is not None
@@ -81,7 +73,7 @@ def _line(attempt: Condensation, followers: list[Condensation]) -> AttemptLine:
         status=_REWOUND if was_rewound else attempt.status,
         status_words=_("Rewound") if was_rewound else capfirst(attempt.get_status_display()),
         words=tuple(filter(None, _words(attempt))),
-        instead=labels.instead_text(other) if came_to_nothing else "",
+        instead=labels.instead_text(other) if failed or other else "",
     )
 
 

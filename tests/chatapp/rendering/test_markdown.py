@@ -226,6 +226,12 @@ def test_a_table_scrolls_in_a_box_of_its_own() -> None:
     assert html.count("</table></div>") == 2
 
 
+def test_a_tables_long_headings_break_into_lines_of_several_words() -> None:
+    """A short one stays on one line, as narrow as its column."""
+    html = render_markdown("| Price | Price of what was bought |\n|---|---|\n| 1 | 2 |\n")
+    assert '<th>Price</th>\n<th class="long">Price of what was bought</th>' in html
+
+
 @pytest.mark.parametrize(
     ("text", "attributes"),
     [

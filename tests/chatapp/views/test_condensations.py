@@ -249,10 +249,12 @@ def test_a_line_of_a_failed_attempt_says_what_happened_instead(
 
 
 def test_too_little_to_clear_is_no_failure(browser: Client, conversation: Conversation) -> None:
-    """Neither in its line nor in the totals."""
+    """Neither in its line nor in the totals; that nothing was changed goes without saying."""
     attempt(conversation, status="declined", kind="cleared", strategy="clear", error="Too little.")
     (line,) = lines(browser)
     assert line.startswith("Not enough to clear")
+    assert "Too little." in line
+    assert "Nothing was changed" not in line
     assert "ailed" not in line
     assert not lines(browser, outcome="failed")
     assert lines(browser, outcome="declined") == [line]
