@@ -44,13 +44,10 @@ def broken(server: Server) -> str:
     return f"/c/{server.run(TAMPER)}/audit/"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_a_broken_record_says_where(
-    open_page: OpenPage, broken: str, theme: str, width: int
-) -> None:
+def test_a_broken_record_says_where(open_page: OpenPage, broken: str, width: int) -> None:
     """On its page, which is accessible and scrolls sideways nowhere, and beside the others."""
-    page = open_page(broken, theme=theme, width=width)
+    page = open_page(broken, width=width)
     expect(page.get_by_text("Record broken")).to_be_visible()
     expect(page.get_by_text("Entry 7 is not what was written")).to_be_visible()
     assert complaints(page) == []

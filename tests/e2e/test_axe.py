@@ -1,5 +1,7 @@
 """axe-core finds nothing to complain about, on any page, in either theme."""
 
+from typing import Literal
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
@@ -19,7 +21,7 @@ PAGES = [
     "/mcp/new/",
     "/c/missing/",
 ]
-THEMES = ["light", "dark"]
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = [1280, 360]
 
 # Prints the address of a conversation in which a picture and a program were attached.
@@ -40,29 +42,34 @@ print(f"/c/{talk.pk}/")
 
 
 def complaints(page: Page) -> list[str]:
-    """Return one line for each violation."""
+    """Return one line for each violation, in either theme of the system; the page follows it."""
+    return [line for theme in THEMES for line in complaints_in(page, theme)]
+
+
+def complaints_in(page: Page, theme: Literal["light", "dark"]) -> list[str]:
+    """Return those in one theme, in which the page stays."""
+    page.emulate_media(color_scheme=theme)
     found = Axe().run(page).response["violations"]
     return [
-        f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        f"{theme}: {one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
         for one in found
         for node in one["nodes"]
     ]
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("path", PAGES)
-def test_pages_are_accessible(open_page: OpenPage, path: str, theme: str) -> None:
+def test_pages_are_accessible(page: Page) -> None:
     """Contrast, names, roles, landmarks."""
-    assert complaints(open_page(path, theme=theme)) == []
+    for path in PAGES:
+        page.goto(path)
+        assert complaints(page) == [], path
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_chat_with_every_kind_of_row_is_accessible(
-    open_page: OpenPage, long_chat: str, theme: str, width: int
+    open_page: OpenPage, long_chat: str, width: int
 ) -> None:
     """With everything that can be opened, open."""
-    page = open_page(long_chat, theme=theme, width=width)
+    page = open_page(long_chat, width=width)
     page.evaluate(
         "for (const one of document.querySelectorAll('#transcript details')) one.open = true"
     )
@@ -73,13 +80,12 @@ def test_a_chat_with_every_kind_of_row_is_accessible(
     assert complaints(page) == []
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_turns_that_failed_were_cut_or_answered_again_are_accessible(
-    open_page: OpenPage, turns_chat: str, theme: str, width: int
+    open_page: OpenPage, turns_chat: str, width: int
 ) -> None:
     """Open and closed; nothing scrolls sideways."""
-    page = open_page(turns_chat, theme=theme, width=width)
+    page = open_page(turns_chat, width=width)
     assert complaints(page) == []
     page.evaluate(
         "for (const one of document.querySelectorAll('#transcript details')) one.open = true"
@@ -88,10 +94,9 @@ def test_turns_that_failed_were_cut_or_answered_again_are_accessible(
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_dialogs_and_menus_are_accessible(open_page: OpenPage, long_chat: str, theme: str) -> None:
+def test_dialogs_and_menus_are_accessible(open_page: OpenPage, long_chat: str) -> None:
     """The rewind that says what it hides, and the list of shortcuts."""
-    page = open_page(long_chat, theme=theme)
+    page = open_page(long_chat)
     page.get_by_role("button", name="Rewind to here").last.click()
     page.get_by_role("button", name="Rewind", exact=True).wait_for()
     assert complaints(page) == []
@@ -100,11 +105,10 @@ def test_dialogs_and_menus_are_accessible(open_page: OpenPage, long_chat: str, t
     assert complaints(page) == []
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_search_is_accessible(open_page: OpenPage, history: str, theme: str, width: int) -> None:
+def test_a_search_is_accessible(open_page: OpenPage, history: str, width: int) -> None:
     """What was found, beside the page and in the conversation."""
-    page = open_page(f"{history}?at=48.48&q=heliotrope", theme=theme, width=width)
+    page = open_page(f"{history}?at=48.48&q=heliotrope", width=width)
     page.get_by_text("1 of 1").wait_for()
     assert complaints(page) == []
     if width < 900:
@@ -121,12 +125,9 @@ def test_signing_in_is_accessible(open_page: OpenPage) -> None:
     assert complaints(page) == []
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_what_is_suggested_while_typing_is_accessible(
-    open_page: OpenPage, long_chat: str, theme: str
-) -> None:
+def test_what_is_suggested_while_typing_is_accessible(open_page: OpenPage, long_chat: str) -> None:
     """Commands and their help, on a phone."""
-    page = open_page(long_chat, width=360, theme=theme)
+    page = open_page(long_chat, width=360)
     page.get_by_role("textbox", name="Message").press_sequentially("/")
     page.get_by_role("listbox", name="Suggestions").wait_for()
     assert complaints(page) == []
@@ -150,16 +151,15 @@ def attached(server: Server) -> str:
     return server.run(ATTACHED)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_what_is_attached_is_accessible(open_page: OpenPage, attached: str, theme: str) -> None:
+def test_what_is_attached_is_accessible(open_page: OpenPage, attached: str) -> None:
     """As chips on the first page, and as rows of a message, opened."""
-    page = open_page("/", theme=theme, width=360)
+    page = open_page("/", width=360)
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Attach files").click()
     chooser.value.set_files([{"name": "a.py", "mimeType": "text/plain", "buffer": b"print(1)\n"}])
     page.get_by_role("button", name="Remove a.py").wait_for()
     assert complaints(page) == []
-    page = open_page(attached, theme=theme, width=360)
+    page = open_page(attached, width=360)
     page.get_by_text("a.py").click()
     assert page.get_by_role("img", name="photo.png").get_attribute("alt") == "photo.png"
     assert complaints(page) == []

@@ -68,7 +68,7 @@ def test_what_was_condensed_is_compared_and_other_settings_are_tried(
     open_page: OpenPage, addresses: list[str]
 ) -> None:
     """Facts lead to their messages; a model is asked once its price is known; one is used."""
-    page = open_page(addresses[0], theme="dark")
+    page = open_page(addresses[0])
     expect(page.get_by_text("Generation 2")).to_be_visible()
     expect(page.get_by_text("+ Part 1 is done.")).to_be_visible()
     page.get_by_text("What you asked to be kept to").click()

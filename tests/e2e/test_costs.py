@@ -4,18 +4,17 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.test_axe import THEMES, WIDTHS, complaints
+from tests.e2e.test_axe import WIDTHS, complaints
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_costs_are_accessible_at_any_width(
-    open_page: OpenPage, long_chat: str, width: int, theme: str
+    open_page: OpenPage, long_chat: str, width: int
 ) -> None:
     """Reached by the keyboard from the condensations; nothing but the tables scrolls sideways."""
-    page = open_page("/condensations/", width=width, theme=theme)
+    page = open_page("/condensations/", width=width)
     page.get_by_role("link", name="Cost of all calls").press("Enter")
     expect(page.get_by_role("heading", name="By conversation")).to_be_visible()
     expect(page.get_by_role("link", name="Every kind of row").last).to_be_visible()

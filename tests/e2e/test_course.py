@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage, Server
-from tests.e2e.test_axe import THEMES, WIDTHS, complaints
+from tests.e2e.test_axe import WIDTHS, complaints
 
 pytestmark = pytest.mark.browser
 
@@ -43,13 +43,12 @@ def condensed(server: Server) -> str:
     return server.run(CONDENSED)
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_chart_is_accessible_at_any_width(
-    open_page: OpenPage, condensed: str, width: int, theme: str
+    open_page: OpenPage, condensed: str, width: int
 ) -> None:
     """In either theme, with its tables open; nothing scrolls sideways."""
-    page = open_page(condensed, width=width, theme=theme)
+    page = open_page(condensed, width=width)
     expect(page.get_by_role("img", name="with 2 drops")).to_be_visible()
     page.get_by_text("The turns as a table").click()
     expect(page.get_by_role("row", name="165,000")).to_be_visible()

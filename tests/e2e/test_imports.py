@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import FilePayload, expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.test_axe import complaints
+from tests.e2e.test_axe import WIDTHS, complaints
 
 pytestmark = pytest.mark.browser
 
@@ -26,9 +26,9 @@ FILE: FilePayload = {
 }
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_file_is_imported_read_and_shared(
-    open_page: OpenPage, tmp_path: Path, theme: str, width: int
+    open_page: OpenPage, tmp_path: Path, width: int
 ) -> None:
     """By names that people read; each page is accessible, and scrolls sideways nowhere."""
 
@@ -36,7 +36,7 @@ def test_a_file_is_imported_read_and_shared(
         assert complaints(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    page = open_page("/", theme=theme, width=width)
+    page = open_page("/", width=width)
     page.get_by_role("link", name="Import a conversation").click()
     expect(page.get_by_role("heading", name="Import a conversation")).to_be_visible()
     check()
@@ -57,7 +57,7 @@ def test_a_file_is_imported_read_and_shared(
     page.get_by_role("button", name="Share", exact=True).click()
     link = page.get_by_label("Link").input_value()
     check()
-    stranger = open_page(link, known=False, theme=theme, width=width)
+    stranger = open_page(link, known=False, width=width)
     assert complaints(stranger) == []
     for address in (link, copy.as_uri()):
         stranger.goto(address)
