@@ -46,6 +46,8 @@ def show_settings(request: Request) -> HttpResponse:
     valid += [one.is_valid() for one in chosen]
     if sent is not None and all(valid):
         save(request, form, chosen, kept)
+        # Before the commit, what is told would find all as it was.
+        turns.announce_changes(request.user.pk)
         return redirect("settings")
     context = {
         "form": form,
@@ -104,7 +106,6 @@ def save(
         kept.save()
     for one in chosen:
         request.user.profiles.filter(pk=one.instance.pk).update(threshold=one.instance.threshold)
-    turns.announce_changes(request.user.pk)
     messages.success(request, _("Settings saved."))
     if {*filter(CHOICE.fullmatch, request.POST)} - {one.add_prefix("mode") for one in chosen}:
         text = _("A profile was removed in another tab. There was no threshold of its own to save.")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
@@ -16,6 +18,7 @@ from chatapp import services
 from chatapp.context import ahead
 from chatapp.live import turns
 from chatapp.live.hub import hub
+from chatapp.live.rooms import Room
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, store
 from tests.chatapp.claude import converse
 from tests.chatapp.exchange.lives import read, write
@@ -282,6 +285,43 @@ async def test_what_is_saved_on_another_page_drops_the_draft_at_once(
     attempt = await Condensation.objects.aget()
     assert attempt.status == Condensation.Status.UNUSED
     assert "was changed" in attempt.error
+
+
+class Looking:
+    """An event loop that looks, when something is to be told, at what pages would find then."""
+
+    def __init__(self) -> None:
+        """Nothing is told yet."""
+        self.found: list[list[tuple[str, ...]]] = []
+
+    def call_soon_threadsafe(self, *_told: object, **_context: object) -> None:
+        with ThreadPoolExecutor(1) as other:
+            self.found.append(other.submit(self.look).result())
+
+    @staticmethod
+    def look() -> list[tuple[str, ...]]:
+        """Return what is committed of all that the tests here save."""
+        try:
+            chosen = Preferences.objects.values_list("condensing_prompt", "strategy")
+            return [*chosen, *Profile.objects.order_by("pk").values_list("model")]
+        finally:
+            connection.close()
+
+
+@pytest.mark.parametrize("save", [save_settings, save_profile, use_another])
+def test_pages_are_told_of_what_is_saved_once_they_can_find_it(
+    conversation: Conversation,
+    browser: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    save: Callable[[Client, Conversation], int],
+) -> None:
+    """What they look at before the commit is as it was, and nothing tells them again."""
+    loop, before = Looking(), Looking.look()
+    monkeypatch.setattr(hub, "loop", loop)
+    monkeypatch.setitem(hub.rooms, conversation.pk, Room(conversation.pk, hub))
+    assert save(browser, conversation) == 302
+    assert loop.found == [Looking.look()]
+    assert loop.found != [before]
 
 
 async def test_an_edit_drops_the_draft_of_what_was_there_before_it(begin: Begin) -> None:
