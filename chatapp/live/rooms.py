@@ -240,13 +240,15 @@ class Room:
     async def send_queued(self, conversation: Conversation, nonce: uuid.UUID | None = None) -> None:
         """Send a message that waits, the next one unless named; what runs is stopped first."""
         async with self.starting:
+            row = await reading(services.find_queued)(conversation, nonce)
             if self.job:
-                if nonce:
+                # Asked for twice, it may be what runs by now.
+                if nonce and row:
                     self._wanted = nonce
                     self.job.stop()
                 return
             sent = False
-            if row := await reading(services.find_queued)(conversation, nonce):
+            if row:
                 brought = await bring(conversation, row.text, strict=False)
                 start = functools.partial(start_queued, conversation, nonce, brought, self.zone)
                 sent = await self.begin(conversation, start)

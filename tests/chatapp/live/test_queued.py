@@ -1,5 +1,6 @@
 """A message sent while a turn runs waits for its end, whatever becomes of pages and processes."""
 
+import asyncio
 import re
 import uuid
 from typing import Any
@@ -124,6 +125,28 @@ async def test_send_now_stops_what_runs_first(
     assert await questions() == ["First", "Third", "Second"]
     statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
     assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED, Turn.Status.SUCCEEDED]
+
+
+async def test_send_now_for_what_was_sent_stops_nothing(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """A hand that clicks twice does not stop what its first click began."""
+    first, second = Gate(), Gate()
+    anthropic_standin.then(Reply("One two.", gate=first), Reply("Two.", gate=second))
+    async with open_page(conversation, alice) as page:
+        await page.say("First")
+        await page.until("text.streamed")
+        (nonce,) = await queue(page, "Second")
+        await page.send("queue.send", nonce=nonce)
+        assert await asyncio.to_thread(second.wait_until_reached)
+        await page.send("queue.send", nonce=nonce)
+        await page.send("ping")
+        await page.until("pong")
+        second.open()
+        for _ in range(2):
+            await page.until_idle()
+    statuses = [turn.status async for turn in Turn.objects.order_by("started_at")]
+    assert statuses == [Turn.Status.STOPPED, Turn.Status.SUCCEEDED]
 
 
 async def test_what_waits_can_be_changed_and_removed(
