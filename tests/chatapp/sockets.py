@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,7 +16,10 @@ from chatapp.models import Conversation
 from chatapp.routing import websocket_urlpatterns
 
 # Seconds: generous, as the machine may be busy; a test that waits this long has failed.
-PATIENCE = 60
+PATIENCE = 120
+
+# What one page alone is told: before or after what all are told at that time.
+PERSONAL = frozenset({"message.accepted", "refused", "noted", "pong"})
 
 
 class Page:
@@ -25,6 +29,7 @@ class Page:
         self.communicator = communicator
         self.frames: list[dict[str, Any]] = []
         self.nonce = ""
+        self._unread: defaultdict[bool, deque[dict[str, Any]]] = defaultdict(deque)
 
     async def send(self, type_: str, **fields: Any) -> None:
         """Send one command, as a page does: with a new nonce, or the turn that it sees running."""
@@ -51,13 +56,20 @@ class Page:
         """Return the next frame."""
         frame: dict[str, Any] = await self.communicator.receive_json_from(PATIENCE)
         self.frames.append(frame)
+        self._unread[frame["type"] in PERSONAL].append(frame)
         return frame
 
     async def until(self, type_: str, **fields: Any) -> dict[str, Any]:
-        """Return the next frame of a type with these fields."""
+        """Return the next frame of a type with these fields.
+
+        Whoever waits for what this page alone is told misses nothing of what all are told.
+        """
+        unread = self._unread[type_ in PERSONAL]
         async with asyncio.timeout(PATIENCE):
             while True:
-                frame = await self.next()
+                while not unread:
+                    await self.next()
+                frame = unread.popleft()
                 if frame["type"] == type_ and fields.items() <= frame.items():
                     return frame
 
@@ -98,4 +110,4 @@ async def open_page(
     try:
         yield page
     finally:
-        await communicator.disconnect()
+        await communicator.disconnect(timeout=PATIENCE)

@@ -13,6 +13,7 @@ from django.conf import LazySettings
 from chatapp.asgi import SECOND, application
 from chatapp.environment import BadEnvironment, only_server_in
 from chatapp.live.hub import hub
+from tests.chatapp.sockets import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,16 +27,16 @@ async def test_a_server_keeps_its_folder_until_it_ends(
     monkeypatch.setattr(hub, "cleared_up", True)
     server = ApplicationCommunicator(application, {"type": "lifespan"})
     await server.send_input({"type": "lifespan.startup"})
-    assert await server.receive_output() == {"type": "lifespan.startup.complete"}
+    assert await server.receive_output(PATIENCE) == {"type": "lifespan.startup.complete"}
 
     other = ApplicationCommunicator(application, {"type": "lifespan"})
     await other.send_input({"type": "lifespan.startup"})
-    refused = await other.receive_output()
+    refused = await other.receive_output(PATIENCE)
     assert refused["type"] == "lifespan.startup.failed"
     assert "Another server is running with DATA_DIR" in refused["message"]
 
     await server.send_input({"type": "lifespan.shutdown"})
-    assert await server.receive_output() == {"type": "lifespan.shutdown.complete"}
+    assert await server.receive_output(PATIENCE) == {"type": "lifespan.shutdown.complete"}
     assert hub.closing
     with only_server_in("DATA_DIR", Path(settings.DATA_DIR)):
         pass
@@ -55,7 +56,8 @@ def other_process_in(folder: Path) -> subprocess.Popen[bytes]:
 async def get(path: str) -> dict[str, Any]:
     """Return the answer to a request."""
     headers = [(b"host", b"localhost")]
-    return dict(await HttpCommunicator(application, "GET", path, headers=headers).get_response())
+    visit = HttpCommunicator(application, "GET", path, headers=headers)
+    return dict(await visit.get_response(PATIENCE))
 
 
 async def test_a_server_that_announces_no_start_has_its_folder_for_itself_too(
@@ -66,7 +68,7 @@ async def test_a_server_that_announces_no_start_has_its_folder_for_itself_too(
     try:
         answer = await get("/static/no-such-file")
         socket = WebsocketCommunicator(application, "/ws/c/x/")
-        opened, _code = await socket.connect()
+        opened, _code = await socket.connect(PATIENCE)
     finally:
         other.communicate(b"\n")
     assert (answer["status"], answer["body"]) == (503, SECOND)

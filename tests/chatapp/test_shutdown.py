@@ -64,7 +64,8 @@ class Visitor:
         path = urllib.parse.urlsplit(self.address).path
         address = f"{self.origin.replace('http', 'ws', 1)}/ws{path}"
         headers = {"Cookie": self.cookie}
-        return connect(address, origin=self.origin, additional_headers=headers)  # type: ignore[arg-type] # a plain string
+        patience: Any = {"open_timeout": PATIENCE, "ping_timeout": None}
+        return connect(address, origin=self.origin, additional_headers=headers, **patience)  # type: ignore[arg-type] # a plain string
 
 
 def until(socket: ClientConnection, type_: str) -> dict[str, Any]:

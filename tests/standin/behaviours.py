@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-PATIENCE = 60.0
+# Seconds: whoever waits this long has failed, however busy the machine is.
+PATIENCE = 120.0
 
 
 class Gate:

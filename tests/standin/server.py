@@ -23,7 +23,17 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.standin import auto, chat_door, compaction, thinking
-from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Gate, Raw, Reply, Rest, ToolCall
+from tests.standin.behaviours import (
+    OVERFLOW,
+    PATIENCE,
+    Behaviour,
+    Failure,
+    Gate,
+    Raw,
+    Reply,
+    Rest,
+    ToolCall,
+)
 from tests.standin.diagnosis import Diagnosis
 from tests.standin.listening import Listening
 from tests.standin.metering import PromptCache, measure
@@ -34,7 +44,6 @@ from tests.standin.writing import Written
 NO_KEY = Failure(401, "authentication_error", "x-api-key header is required")
 WRONG_KEY = Failure(401, "authentication_error", "invalid x-api-key")
 VERSIONS = {"2023-06-01", "2026-10-21"}
-PATIENCE = 60.0
 
 
 class ConnectionCut(Exception):
@@ -112,7 +121,10 @@ class Standin:
         """Listen, and return once requests are served."""
         listener = socket.create_server(("127.0.0.1", self.port))
         self.port = listener.getsockname()[1]
-        config = uvicorn.Config(self.app, log_level="critical", lifespan="off", ws="none")
+        # A line that rests is closed by no clock: a request may be on its way at that moment.
+        config = uvicorn.Config(
+            self.app, log_level="critical", lifespan="off", ws="none", timeout_keep_alive=3_600
+        )
         self._server = Listening(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [listener]}, daemon=True

@@ -288,6 +288,8 @@ async def test_stop_ends_the_wait_and_withdraws_the_question(
 async def restart() -> None:
     """Do what a stop and a start of the server do, as far as one process can."""
     hub.closing = False
+    # Or it would take over what waits, whenever that may be.
+    hub.pulse.stop()
     for job in hub.jobs:
         job.leave("The server was stopped.")
         await job.ended()

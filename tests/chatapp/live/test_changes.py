@@ -19,8 +19,8 @@ from chatapp.models import Conversation
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
 
 SHORT = "Write 400 words about condensing."
-# Takes seconds to be streamed, so that it still is when it is stopped.
-LONG = "Write 3,000 words about condensing."
+# Takes ten seconds at least to be streamed, so that it still is when it is stopped.
+LONG = "Write 20,000 words about condensing."
 
 STEPS = st.lists(
     st.one_of(
@@ -206,7 +206,7 @@ async def test_a_page_comes_back_to_where_it_was(conversation: Conversation, ali
         while (frame := await back.next())["type"] != "status.changed" or frame["turn"]:
             numbers.append(frame["change"])
         assert numbers == [*range(last + 1, last + 1 + len(numbers))]
-        await again.disconnect()
+        await again.disconnect(timeout=PATIENCE)
 
 
 async def talk(page: Page) -> None:

@@ -39,8 +39,8 @@ __all__ = ["anthropic_standin"]
 # What runs does so in other threads than the test's, which see only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# Takes seconds to be streamed, so that it still is when it is stopped.
-LONG = "Write 3,000 words about condensing."
+# Takes ten seconds at least to be streamed, so that it still is when it is stopped.
+LONG = "Write 20,000 words about condensing."
 
 
 async def test_a_visitor_who_is_not_signed_in_is_told_to_sign_in(
@@ -313,5 +313,5 @@ async def test_a_page_that_leaves_while_it_is_told_is_no_error(
     await socket.connect(PATIENCE)
     async with asyncio.timeout(PATIENCE):
         await Leaving.tried.wait()
-    await socket.disconnect()
+    await socket.disconnect(timeout=PATIENCE)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -1,5 +1,6 @@
 """A model that calls a tool of an MCP server: a person allows it, and the turn goes on."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,7 @@ from chatapp.models import Conversation, McpServer, Message, Turn
 from chatapp.tools.mcp.pool import pool
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_approvals import answer, result_of, standin, until_asked
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import PATIENCE, open_page
 from tests.chatapp.tools.mcp import offering
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.server import Standin
@@ -96,10 +97,10 @@ async def test_stop_ends_a_turn_whose_server_hangs(
     standin.then(Reply(tools=(ToolCall("tools__hang", {}),)))
     async with open_page(conversation, alice) as page:
         await page.say("Wait for it.")
-        await sync_to_async(remote.offering.started.wait, thread_sensitive=False)()
+        assert await asyncio.to_thread(remote.offering.started.wait, PATIENCE)
         await page.send("turn.stop")
         await page.until_idle()
-    await sync_to_async(remote.offering.cancelled.wait, thread_sensitive=False)()
+    assert await asyncio.to_thread(remote.offering.cancelled.wait, PATIENCE)
     assert (await Turn.objects.aget()).status == Turn.Status.STOPPED
     await pool().close()
 

@@ -7,7 +7,8 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import transcript
+from chatapp import consumers, transcript
+from chatapp.live.hub import hub
 from chatapp.models import Conversation
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
@@ -28,6 +29,13 @@ WITH_TIME = (
     'SET "heartbeat_at"',
     'WHERE ("chatapp_turn"."finished_at" IS NULL AND NOT',
 )
+
+
+@pytest.fixture(autouse=True)
+def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be looked for because seconds have passed: a test may take longer."""
+    monkeypatch.setattr(hub.pulse, "interval", 3_600)
+    monkeypatch.setattr(consumers, "LOOK_AGAIN", 3_600)
 
 
 @pytest.fixture

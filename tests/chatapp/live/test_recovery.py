@@ -5,6 +5,7 @@ In the end of every test, each request was one that the provider accepts, and ha
 
 import asyncio
 import re
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from django.contrib.auth.models import User
 
 import condense
 from chatapp import bootstrap, transcript
+from chatapp.live import turns
+from chatapp.live.protocol import SendMessage
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn, store
 from chatapp.transcript import MessageRow, TurnRow
 from tests.chatapp.claude import converse
@@ -112,7 +115,8 @@ async def test_the_band_is_shown_while_a_summary_is_written_and_then_taken_away(
     await talk(conversation, alice, LONG)
     async with open_page(conversation, alice) as page:
         await page.send("condense.start")
-        assert await asyncio.to_thread(gate.wait_until_reached)
+        while "Condensing context" not in (await page.until("panel.changed"))["condensing"]:
+            pass
         async with open_page(conversation, alice) as late:
             assert "Condensing context" in late.frames[0]["panel"]["condensing"]
         gate.open()
@@ -280,8 +284,9 @@ async def test_a_turn_that_is_stopped_before_its_first_step_ends(
     """Nothing is asked, the message is kept, and the next one works."""
     standin.reply("Now?")
     async with open_page(conversation, alice) as page:
-        await page.say("Hello.")
-        await page.send("turn.stop")
+        # Without a turn of the event loop between the two.
+        await turns.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
+        turns.stop(conversation.pk)
         await page.until_idle()
         await page.say("Again.")
         await page.until_idle()

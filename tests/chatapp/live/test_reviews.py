@@ -424,8 +424,8 @@ async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
             assert "Own words, half</textarea>" in shown
             assert 'value="the vault"' in shown
             assert before.content.decode().split("</p>")[0] in shown
-    await answer(browser, review, "accept", summary="Own words.")
     async with open_page(conversation, alice) as page:
+        await answer(browser, review, "accept", summary="Own words.")
         await page.until_idle()
     assert (await Review.objects.aget()).typed is None
     assert not await sync_to_async(problems)(conversation)
@@ -576,7 +576,7 @@ async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
         await page.say("Go on.")
         assert await asyncio.to_thread(gate.wait_until_reached)
         await page.send("condense.start", review=True)
-        await page.until("panel.changed")
+        await page.until("message.accepted", nonce=page.nonce)
         gate.open()
         review = await until_shown(page)
         await answer(browser, review, "accept", summary="Own words.")

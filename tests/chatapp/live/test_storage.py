@@ -97,9 +97,13 @@ async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
 
 
 async def test_a_write_that_fails_is_made_again_while_the_text_stays(
-    conversation: Conversation, alice: User, anthropic_standin: Standin
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With room again in time, nothing is lost, and the notice goes."""
+    monkeypatch.setattr(saving, "WAITS", (0.5,) * 1_000)
     gate = Gate()
     text = "Well: " + "long, " * 20_000 + "at last."
     anthropic_standin.then(Reply(text, gate=gate))
@@ -111,11 +115,11 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
             gate.open()
             while "could not save" not in (panel := await page.until("panel.changed"))["notice"]:
                 pass
+            assert "data-until" in panel["notice"]
+            async with open_page(conversation, alice) as late:
+                assert [one["id"] for one in late.frames[0]["articles"]][-1] == "streaming"
         finally:
             await sync_to_async(free_disk)()
-        assert "data-until" in panel["notice"]
-        async with open_page(conversation, alice) as late:
-            assert [one["id"] for one in late.frames[0]["articles"]][-1] == "streaming"
         await page.until_idle()
     assert page.frames[-1]["notice"] == ""
     row = await Message.objects.aget(role="assistant")

@@ -14,7 +14,7 @@ from chatapp.models import Conversation, Message, Preferences, store
 from chatapp.transcript import MessageRow, NotePart, TextPart
 from tests.chatapp.claude import converse
 from tests.chatapp.queries import statements
-from tests.chatapp.sockets import connect, open_page
+from tests.chatapp.sockets import PATIENCE, connect, open_page
 from tests.standin.behaviours import Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -100,12 +100,12 @@ async def test_it_is_the_time_where_the_person_is(
     """As their browser says, and UTC where that says nothing that there is."""
     socket = connect(conversation, alice)
     socket.scope["cookies"] = {"zone": "Asia/Kolkata"}
-    assert (await socket.connect())[0]
+    assert (await socket.connect(PATIENCE))[0]
     nonce = "8c5a1b1e-0000-4000-8000-000000000000"
     await socket.send_json_to({"type": "message.send", "text": "One", "nonce": nonce})
-    while (await socket.receive_json_from(60)).get("text") != "Done.":
+    while (await socket.receive_json_from(PATIENCE)).get("text") != "Done.":
         pass
-    await socket.disconnect()
+    await socket.disconnect(timeout=PATIENCE)
     assert "(Asia/Kolkata, UTC+05:30)" in told(anthropic_standin.requests[0].body["messages"][0])
     describe = sync_to_async(describe_surroundings)
     fresh = await Conversation.objects.select_related("owner__preferences").aget()

@@ -100,9 +100,9 @@ async def test_condensing_asked_for_in_the_last_step_follows_the_turn(
     answer = Reply("Done.", gate=Gate())
     async with answering(conversation, alice, anthropic_standin, answer) as page:
         await page.send("condense.start")
-        await page.until("message.accepted")
+        await page.until("message.accepted", nonce=page.nonce)
         await page.say("What next?", queued=True)
-        await page.until("message.accepted")
+        await page.until("message.accepted", nonce=page.nonce)
         anthropic_standin.then(Reply(SUMMARY), Reply("Nothing."))
         answer.gate.open()
         for _ in range(3):
@@ -135,7 +135,7 @@ async def test_asked_for_again_with_the_same_nonce_it_happens_once(
     nonce = str(uuid.uuid4())
     async with answering(conversation, alice, anthropic_standin, step) as page:
         await page.send("condense.start", nonce=nonce)
-        await page.until("message.accepted")
+        await page.until("message.accepted", nonce=page.nonce)
         anthropic_standin.then(Reply(SUMMARY), second)
         step.gate.open()
         assert await asyncio.to_thread(second.gate.wait_until_reached)

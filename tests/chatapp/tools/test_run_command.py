@@ -18,7 +18,10 @@ from chatapp.tools.outputs import HEAD, TAIL, Outputs, read_part
 from chatapp.tools.ports import Person
 from chatapp.tools.shell import Shell
 
-PATIENCE = 60  # seconds
+PATIENCE = 120  # seconds
+
+# Decimals by which what a test has started is told from all else that sleeps on this machine.
+OWN = f"{os.getpid():07}"
 
 
 class Watching:
@@ -113,10 +116,10 @@ async def test_a_command_is_ended_when_its_time_is_up(
 ) -> None:
     """With all that it has started, and what it said by then is there."""
     # As long as a busy machine may take to start a shell.
-    outcome = await run(toolbox, "echo begun; sleep 1000 & sleep 1000", timeout=5)
+    outcome = await run(toolbox, f"echo begun; sleep 1000.{OWN} & sleep 1000.{OWN}", timeout=5)
     assert outcome.is_error
     assert outcome.text.startswith("begun\n[Ended after 5 s, with all that it had started.")
-    assert not running("sleep 1000")
+    assert not running(f"sleep 1000.{OWN}")
 
 
 def running(words: str) -> list[int]:
@@ -134,39 +137,39 @@ def running(words: str) -> list[int]:
 
 async def test_what_a_command_leaves_running_ends_with_it(toolbox: WorkspaceToolbox) -> None:
     """Also what has a session of its own and gave up its parent."""
-    daemon = "(setsid sh -c 'sleep 2000' >/dev/null 2>&1 &)"
-    outcome = await run(toolbox, f"{daemon}; sleep 2000 >/dev/null 2>&1 & echo gone")
+    lasting = f"sleep 2000.{OWN}"
+    daemon = f"(setsid sh -c '{lasting}' >/dev/null 2>&1 &)"
+    outcome = await run(toolbox, f"{daemon}; {lasting} >/dev/null 2>&1 & echo gone")
     assert outcome.text.startswith("gone\n")
-    assert not running("sleep 2000")
+    assert not running(lasting)
 
 
 async def test_stop_ends_a_command_with_all_that_it_has_started(
     toolbox: WorkspaceToolbox, folder: Path
 ) -> None:
     """Its group, and what left it."""
-    watching = Watching()
-    call = asyncio.create_task(
-        toolbox.run(
-            "run_command", {"command": "(setsid sleep 3000 &) ; echo on; sleep 3000"}, watching
-        )
-    )
+    watching, lasting = Watching(), f"sleep 3000.{OWN}"
+    command = f"(setsid {lasting} &) ; echo on; {lasting}"
+    call = asyncio.create_task(toolbox.run("run_command", {"command": command}, watching))
     async with asyncio.timeout(PATIENCE):
         await watching.came.wait()
     assert watching.shown[-1] == "on\n"
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert not running("sleep 3000")
+    assert not running(lasting)
 
 
 async def test_a_command_that_makes_processes_without_end_is_ended(
     toolbox: WorkspaceToolbox,
 ) -> None:
     """None of them is left."""
-    bomb = "for n in 1 2 3 4 5 6 7 8; do (while :; do sleep 4000 & sleep 0.05; done) & done; wait"
+    lasting = f"sleep 4000.{OWN}"
+    loop = f"while :; do {lasting} & sleep 0.05; done"
+    bomb = f"for n in 1 2 3 4 5 6 7 8; do ({loop}) & done; wait"
     outcome = await run(toolbox, bomb, timeout=1)
     assert outcome.is_error
-    assert not running("sleep 4000")
+    assert not running(lasting)
 
 
 async def test_a_flood_is_cut_in_the_middle_and_kept_whole(
@@ -233,12 +236,13 @@ asyncio.run(Shell(Path(sys.argv[1]), Path(sys.argv[2]), NO_LINE).run(sys.argv[3]
 
 def test_a_command_ends_with_a_server_that_is_killed(folder: Path, outputs: Path) -> None:
     """Nothing tells it: the pipe that it hangs on is closed by the system."""
-    command = "(setsid sleep 5000 &); touch begun; sleep 5000"
+    lasting = f"sleep 5000.{OWN}"
+    command = f"(setsid {lasting} &); touch begun; {lasting}"
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(folder), str(outputs), command])
-    wait_until(lambda: (folder / "begun").exists() and len(running("sleep 5000")) >= 2)
+    wait_until(lambda: (folder / "begun").exists() and len(running(lasting)) >= 2)
     os.kill(server.pid, signal.SIGKILL)
     server.wait(PATIENCE)
-    wait_until(lambda: not running("sleep 5000"))
+    wait_until(lambda: not running(lasting))
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

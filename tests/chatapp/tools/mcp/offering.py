@@ -55,10 +55,11 @@ class Offering:
         """Add two numbers."""
         return a + b
 
-    async def hang(self) -> str:
-        """Never answer, unless told to stop."""
+    async def hang(self, context: Context) -> str:
+        """Say that it is called, and never answer, unless told to stop."""
         self.started.set()
         try:
+            await context.report_progress(0, 1, "begun")
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled.set()

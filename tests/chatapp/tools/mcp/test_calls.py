@@ -9,6 +9,7 @@ import pytest
 from chatapp.tools.mcp import connection
 from chatapp.tools.mcp.servers import HIDDEN, MAX_ANSWER, ServerFailed
 from chatapp.tools.outputs import HEAD, TAIL
+from tests.chatapp.sockets import PATIENCE
 from tests.chatapp.tools.mcp.conftest import SECRET, User, command
 from tests.chatapp.tools.mcp.offering import CANCELLED, FLOOD, AtAddress
 
@@ -18,9 +19,11 @@ class Watching:
 
     def __init__(self) -> None:
         self.shown: list[str] = []
+        self.came = asyncio.Event()
 
     def show(self, output: str) -> None:
         self.shown.append(output)
+        self.came.set()
 
     async def ask(self, question: str, answers: object, /) -> str:
         raise AssertionError(question)
@@ -115,16 +118,13 @@ async def test_stop_cancels_a_call_at_the_server(local: User, web: User, remote:
     """It is told, and the turn does not wait for it."""
     for user in (web, local):
         await user.list()
-        call = asyncio.create_task(user.call("hang"))
-        if user is web:
-            await asyncio.to_thread(remote.offering.started.wait)
-        else:
-            # Calls are answered in the order in which they begin.
-            await user.call("add", a=1, b=1)
+        watching = Watching()
+        call = asyncio.create_task(user.call("hang", watching))
+        await watching.came.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-    await asyncio.to_thread(remote.offering.cancelled.wait)
+    assert await asyncio.to_thread(remote.offering.cancelled.wait, PATIENCE)
     assert (await local.call("add", a=1, b=1)).text == "2"
     assert (local.folder / CANCELLED).exists()
 
