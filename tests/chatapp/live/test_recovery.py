@@ -284,7 +284,7 @@ async def test_a_turn_that_is_stopped_before_its_first_step_ends(
     """Nothing is asked, the message is kept, and the next one works."""
     standin.reply("Now?")
     async with open_page(conversation, alice) as page:
-        # Without a turn of the event loop between the two.
+        # With fewer turns of the event loop between the two than a step takes.
         await turns.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
         turns.stop(conversation.pk)
         await page.until_idle()
