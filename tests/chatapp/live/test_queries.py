@@ -20,8 +20,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # Two of those to answer keep what was sent: they find its head, and write the record.
 # One of those to answer is for budgets, which hold as they are when a call begins.
 # One of those that open a page is for the to-do list beside the chat; one each to answer, connect
-# and open is for MCP servers. Two of those to open are for what is pinned, and for folders.
-TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 17, 19, 8, 19, 4
+# and open is for MCP servers. Three of those to open are for what is pinned, for folders, and for
+# whether there is an archive.
+TO_SEND, TO_ANSWER, TO_CONNECT, TO_OPEN, TO_SHOW_A_ROW = 17, 19, 8, 20, 4
 
 # What stores drafts and signs of life, and what looks for turns that nobody works on.
 WITH_TIME = (
