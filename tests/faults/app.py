@@ -5,6 +5,8 @@ import itertools
 import json
 import re
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,24 @@ class Faults(AppConfig):
         """Begin to look."""
         connection_created.connect(_look, weak=False)
         WorkspaceToolbox.run = _run_or_hold  # type: ignore[method-assign] # a tool that takes long
+        _note_reading()
+
+
+_read_at: deque[float] = deque(maxlen=1)
+
+
+def _note_reading() -> None:
+    """Have the writer of drafts note when it reads what it is about to store."""
+    # It needs the models.
+    from chatapp.context.drafts import writer  # noqa: PLC0415
+
+    write = writer._write
+
+    async def note_and_write() -> None:
+        _read_at.append(time.monotonic())
+        await write()
+
+    writer._write = note_and_write  # type: ignore[method-assign] # as above
 
 
 def _look(connection: Any, **_: object) -> None:
@@ -62,7 +82,7 @@ def _pass_or_stand(
     if hit:
         _stand()
     if many and "SET draft" in sql:
-        _say(DRAFTED)
+        context["connection"].on_commit(lambda: _say(f"{DRAFTED} {_read_at[-1]}"))
     return result
 
 

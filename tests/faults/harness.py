@@ -31,9 +31,6 @@ _numbers = itertools.count(1)
 
 IDLE = "IDLE"
 
-# Seconds before a kill in which what was shown may be lost.
-GRACE = 0.5
-
 
 def words(count: int) -> str:
     """Return words that no other text has."""
@@ -46,7 +43,8 @@ class Server:
     def __init__(self, data: Path, standin: Standin) -> None:
         self.data = data
         self.standin = standin
-        self.killed_at = 0.0
+        # When the drafts were read that were stored last: what was shown by then is there.
+        self.kept_until = 0.0
         self.port = 0
         self.pid = 0
         self.said: queue.Queue[str] = queue.Queue()
@@ -115,6 +113,8 @@ class Server:
         assert self._nursery.stdout
         with self._nursery.stdout as lines:
             for line in lines:
+                if line.startswith(app.DRAFTED):
+                    self.kept_until = float(line.split()[1])
                 self.said.put(line.strip())
 
     def _until(self, *words: str) -> str:
@@ -140,13 +140,12 @@ class Server:
 
     @staticmethod
     def now() -> float:
-        """Return this moment, as frames and kills are timed."""
+        """Return this moment, as frames and drafts are timed."""
         return time.monotonic()
 
     def kill(self) -> None:
         """End it as a power cut does, if it lives."""
         if self.pid:
-            self.killed_at = time.monotonic()
             os.kill(self.pid, signal.SIGKILL)
             self._until(nursery.DIED)
             self.pid = 0

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chatapp.test_shutdown import Visitor
 from tests.faults import scenarios
-from tests.faults.harness import GRACE, WORD, Server, Talk
+from tests.faults.harness import WORD, Server, Talk
 from tests.faults.scenarios import Scenario
 from tests.first_start import FirstStart
 from tests.standin.server import Standin
@@ -43,6 +43,7 @@ class Stage:
         server, talks = self.server, self.talks
         self.talks = []
         server.kill()
+        kept_until = server.kept_until
         server.standin.forget()
         server.start()
         assert server.count("chatapp_turn WHERE finished_at IS NULL") == 0
@@ -53,16 +54,16 @@ class Stage:
         assert server.count("chatapp_modelcall") >= len(server.standin.requests)
         scenarios.set_window(server, WIDE)
         for talk in talks:
-            check(talk)
+            check(talk, kept_until)
             go_on(talk)
         assert server.standin.problems == []
 
 
-def check(talk: Talk) -> None:
-    """What was shown is stored, but for the last moment, and nothing twice."""
+def check(talk: Talk, kept_until: float) -> None:
+    """What was shown by then is stored, and nothing twice."""
     stored = talk.stored()
     assert len(stored) == len(set(stored))
-    assert talk.seen_before(talk.server.killed_at - GRACE) <= set(stored)
+    assert talk.seen_before(kept_until) <= set(stored)
     assert stored == sorted(stored, key=lambda word: int(word[1:]))
 
 
