@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.errors import AgentError
+from chatapp.agent.finishing import finish
 from chatapp.agent.ports import Journal
 from chatapp.context.attempts import last_drafted
 from chatapp.context.draft_log import DraftLog
@@ -241,7 +242,8 @@ async def settled(conversation_id: uuid.UUID) -> None:
 async def drop(conversation_id: uuid.UUID, reason: str) -> None:
     """Drop the draft of a conversation, if there is one."""
     if draft := _drafts.pop(conversation_id, None):
-        await draft.drop(reason)
+        # Nobody else can close its row any more.
+        await finish(draft.drop(reason))
 
 
 async def drop_all(reason: str) -> None:

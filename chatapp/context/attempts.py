@@ -200,9 +200,11 @@ class StoredLog:
         said = {"error": str(error), "details": error.details, "fell_back_to": fell_back_to or ""}
         unasked = attempt.kind == "cleared" and self.scope is None
         declined = isinstance(error, condense.NothingToCondense) or unasked
-        status = Status.DECLINED if declined else Status.FAILED
-        await finish(self.saver.save(self._give_up, attempt, status, **said))
-        if fell_back_to:
+        await finish(self._fail(attempt, Status.DECLINED if declined else Status.FAILED, said))
+
+    async def _fail(self, attempt: condense.Attempt, status: Status, said: dict[str, str]) -> None:
+        await self.saver.save(self._give_up, attempt, status, **said)
+        if said["fell_back_to"]:
             self.audience.publish(events.CondensingFellBack())
         else:
             self._announce(attempt, status)

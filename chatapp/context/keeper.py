@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.utils import timezone
@@ -91,7 +92,10 @@ class Keeper:
             history = await self._fulfil(wish)
         situation = await self._situation(history, trigger)
         try:
-            if await self._waits(situation) or await self._reduce(situation) is None:
+            if (
+                await self._waits(situation)
+                or await self._cancellable(self._fit(situation)) is None
+            ):
                 await self.ahead.begin(situation)
                 return history
         except _Declined:
@@ -109,6 +113,12 @@ class Keeper:
 
         Raises a condense.CondenseError where it fails; None where it was cancelled.
         """
+        try:
+            return await self._cancellable(self._condense(scope))
+        except _Declined:
+            return None
+
+    async def _condense(self, scope: Scope | None) -> condense.Reduction | None:
         history = await self.journal.effective_history()
         await self.ahead.drop(_("The context was condensed without it."))
         situation = await self._situation(history, condense.Trigger.MANUAL)
@@ -116,9 +126,7 @@ class Keeper:
         chosen = await find(self.run.conversation.pk, history, scope) if scope else None
         self.log.scope = scope
         try:
-            return await self._reduce(replace(situation, chosen=chosen))
-        except _Declined:
-            return None
+            return await self._fit(replace(situation, chosen=chosen))
         finally:
             self.log.scope = None
 
@@ -190,8 +198,14 @@ class Keeper:
         self._declined = True
         return self._reducing.cancel()
 
-    async def _reduce(self, situation: condense.Situation) -> condense.Reduction | None:
-        self._reducing = asyncio.ensure_future(self._fit(situation))
+    async def _cancellable(
+        self, work: Coroutine[Any, Any, condense.Reduction | None]
+    ) -> condense.Reduction | None:
+        """Return what comes of a condensation; raise _Declined where it is cancelled, or not liked.
+
+        It can be from here on, also while nothing is on record yet.
+        """
+        self._reducing = asyncio.create_task(work)
         try:
             return await self._reducing
         except condense.Discarded:

@@ -3,6 +3,7 @@
 Frames are rendered once for all watchers, with the page's own templates, and not at all for nobody.
 """
 
+import asyncio
 import functools
 import logging
 import time
@@ -51,6 +52,8 @@ class Scene:
         self._context: events.ContextChanged | None = None
         self._row = LiveRow(conversation_id, watchers)
         self._unsaved: list[tuple[str, str]] = []
+        # The panel that is shown last is the one that was read last.
+        self._panels = asyncio.Lock()
 
     def begin(self, run: Run) -> None:
         """Show that something runs."""
@@ -74,15 +77,16 @@ class Scene:
         self.band, self.notice = None, notice
         if changed:
             await self._show_transcript()
-        panel = await self._panel_or_notice() if self.watchers else None
-        self.turn = ""
-        waited, self.waits = self.waits, False
-        self._show_status(status)
-        if waited:
-            self.on_wait()
-        self._run = self._context = None
-        if panel:
-            self.watchers.send(panel)
+        async with self._panels:
+            panel = await self._panel_or_notice() if self.watchers else None
+            self.turn = ""
+            waited, self.waits = self.waits, False
+            self._show_status(status)
+            if waited:
+                self.on_wait()
+            self._run = self._context = None
+            if panel:
+                self.watchers.send(panel)
 
     async def articles(self) -> list[tuple[str, str]]:
         """Return (element id, HTML) of what is in flight, in the transcript's order."""
@@ -303,8 +307,9 @@ class Scene:
 
     async def show_panel(self) -> None:
         """Show how the context stands."""
-        if self.watchers:
-            self.watchers.send(await self.panel())
+        async with self._panels:
+            if self.watchers:
+                self.watchers.send(await self.panel())
 
 
 def _render_review(review_pk: int) -> str:

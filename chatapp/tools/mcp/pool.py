@@ -19,6 +19,7 @@ IDLE = 600.0
 MAX_OPEN = 32
 
 NOT_INSTALLED = "This server can't use MCP servers: the package mcp is not installed."
+FORGOTTEN = "The MCP server {name} was changed or removed just now. Try again in a moment."
 TOO_MANY = "Too many MCP servers are in use at once. Try again in a moment."
 
 Connect = Callable[[Server, Path, Guard], "Connection"]
@@ -70,15 +71,22 @@ class Pool:
             opening = asyncio.create_task(self._open(key, root, guard))
             opening.add_done_callback(_hear)
             self._opening[key] = opening
-        # Whoever waits for it may be stopped; the next one still has it.
-        return await asyncio.shield(opening)
+        try:
+            # Whoever waits for it may be stopped; the next one still has it.
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            if opening.cancelled() and not _is_stopped():
+                raise ServerFailed(FORGOTTEN.format(name=key[0].name)) from None
+            raise
 
     async def _open(self, key: _Key, root: Path, guard: Guard) -> "Connection":
         try:
             connection = (await load())(key[0], root, guard)
             await connection.open()
         except BaseException:
-            self._opening.pop(key, None)
+            # Where it was closed, there may be another by now.
+            if self._opening.get(key) is asyncio.current_task():
+                del self._opening[key]
             raise
         self._rest(key, connection)
         return connection
@@ -124,6 +132,12 @@ def _hear(opening: "asyncio.Task[Connection]") -> None:
     """Take note of how it ended: whoever waited for it may have been stopped."""
     if not opening.cancelled():
         opening.exception()
+
+
+def _is_stopped() -> bool:
+    """Whether the work that waits was stopped, rather than what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _end(opening: "asyncio.Task[Connection]") -> None:

@@ -14,13 +14,17 @@ from django.db.models import Model
 from django.db.models.signals import ModelSignal, post_init, post_save
 
 from chatapp import services
+from chatapp.agent import events
 from chatapp.context.runs import Run
 from chatapp.context.wishes import Wish
 from chatapp.live import protocol, turns
 from chatapp.live.hub import Hub, hub
 from chatapp.live.ports import Announcer, Work
+from chatapp.live.presenter import LiveView
 from chatapp.models import Conversation, QueuedMessage, Turn
+from chatapp.models.outcomes import Status
 from chatapp.models.reading import reading
+from tests.chatapp.live.heard import Heard
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns import ask, end
 
@@ -206,6 +210,36 @@ async def test_who_hears_the_end_may_send_the_next_message(
             async for _event in await turns.send_and_hear(conversation, command):
                 pass
     assert await Turn.objects.acount() == 2
+
+
+async def test_the_panel_that_is_read_first_is_not_shown_last(conversation: Conversation) -> None:
+    """A condensation that has ended would seem to go on."""
+    reached, gate = threading.Event(), threading.Event()
+
+    def hold(**_signal: Any) -> None:
+        if not reached.is_set():
+            reached.set()
+            gate.wait()
+
+    heard = Heard()
+    scene = LiveView(conversation.pk, heard).scene
+    await scene.show(events.CondensingStarted("manual"))
+    post_init.connect(hold, sender=Conversation)
+    try:
+        first = asyncio.create_task(scene.show_panel())
+        await asyncio.to_thread(reached.wait)
+        ended = scene.show(events.CondensingEnded("condensed", Status.SUCCEEDED))
+        second = asyncio.create_task(ended)
+        # All that could overtake the first has one thread, and does it in this order.
+        for _ in range(6):
+            await reading(services.list_queued)(conversation.pk)
+        gate.set()
+        await asyncio.gather(first, second)
+    finally:
+        gate.set()
+        post_init.disconnect(hold, sender=Conversation)
+    panels = [frame for frame in heard.frames if frame["type"] == "panel.changed"]
+    assert [bool(panel["condensing"]) for panel in panels] == [True, True, False]
 
 
 async def test_a_room_is_closed_whichever_way_its_last_page_goes(

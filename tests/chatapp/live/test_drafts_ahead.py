@@ -352,6 +352,20 @@ async def test_a_turn_that_is_stopped_leaves_the_draft_to_be_written(begin: Begi
     assert [one.status async for one in calls] == [ModelCall.Status.SUCCEEDED]
 
 
+async def test_a_draft_that_is_dropped_says_why_though_who_drops_it_is_stopped(
+    begin: Begin,
+) -> None:
+    """Nobody else knows of it any more."""
+    async with begin() as drafting:
+        dropping = asyncio.create_task(ahead.drop(drafting.conversation.pk, "It is not wanted."))
+        await asyncio.sleep(0)
+        dropping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await dropping
+    attempt = await Condensation.objects.aget()
+    assert (attempt.status, attempt.error) == (Condensation.Status.UNUSED, "It is not wanted.")
+
+
 @pytest.mark.parametrize(
     ("wish", "price", "drafts"),
     [

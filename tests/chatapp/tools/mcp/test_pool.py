@@ -45,6 +45,19 @@ async def test_a_server_that_was_removed_is_connected_to_no_more(web: User) -> N
     assert connection.ended
 
 
+async def test_what_is_removed_while_it_is_connected_to_fails_that_call_alone(web: User) -> None:
+    """The turn that waits for it was not stopped; a call after it connects anew, and once."""
+    lent = [pool().use(web.server, web.folder, web.guard) for _ in range(2)]
+    waiting = asyncio.create_task(lent[0].__aenter__())
+    await asyncio.sleep(0)
+    pool().forget(web.server.key)
+    async with lent[1] as connection:
+        with pytest.raises(ServerFailed, match="changed or removed"):
+            await waiting
+    async with pool().use(web.server, web.folder, web.guard) as again:
+        assert again is connection
+
+
 async def test_the_end_of_the_server_closes_all_connections(local: User) -> None:
     """And ends what runs as a command."""
     async with pool().use(local.server, local.folder, local.guard) as connection:

@@ -1,0 +1,176 @@
+"""What keeps a context within its window, when somebody wants something else meanwhile."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.provider import ModelRequest
+from chatapp.context import budgets
+from chatapp.context.ahead import Ahead
+from chatapp.context.attempts import StoredLog
+from chatapp.context.journal import StoredJournal
+from chatapp.context.keeper import Keeper
+from chatapp.context.reviews import StoredReviewer
+from chatapp.context.saving import Saver
+from chatapp.context.sizes import Scale
+from chatapp.context.wishes import Wish
+from chatapp.models import Condensation, Conversation, Profile
+from chatapp.tools import WorkspaceToolbox
+from condense.testing import ScriptedSummarizer
+from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
+from tests.chatapp.conftest import Say
+from tests.chatapp.runs import run_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AUTO = condense.Trigger.AUTO
+NEAR, OVER = 1_100, 1_900  # tokens of each of five messages, in a window of 10,000
+
+
+class Silent(ScriptedSummarizer):
+    """A model that writes nothing, and never ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def stream(self, request: condense.SummaryRequest) -> AsyncIterator[condense.Chunk]:
+        self.asked.set()
+        await asyncio.Event().wait()
+        yield condense.TextChunk("")
+
+
+class Counting(ScriptedProvider):
+    """A provider that counts for ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def count_tokens(self, _request: ModelRequest) -> int | None:
+        self.asked.set()
+        await asyncio.Event().wait()
+        return None
+
+
+@dataclass
+class Keeping:
+    """A conversation of five messages, of so many tokens each."""
+
+    conversation: Conversation
+    folder: Path
+    say: Say
+    audience: RecordingAudience
+
+    async def keeper(
+        self,
+        tokens: int,
+        summarizer: ScriptedSummarizer,
+        provider: ScriptedProvider | None = None,
+    ) -> Keeper:
+        """Return what keeps it."""
+        await sync_to_async(self._fill)(tokens)
+        run = await sync_to_async(run_in)(self.conversation)
+        scale, saver = Scale(overhead=0), Saver(self.audience)
+        log = StoredLog(run, scale=scale, saver=saver, audience=self.audience)
+        return Keeper(
+            run,
+            condenser=condense.Condenser(summarizer, budgets.COUNTER, log=log),
+            log=log,
+            reviewer=StoredReviewer(run, saver=saver, audience=self.audience),
+            journal=StoredJournal(run, scale, saver),
+            toolbox=WorkspaceToolbox(self.folder),
+            provider=provider or ScriptedProvider(),
+            scale=scale,
+            ahead=Ahead(run, lambda: None),
+        )
+
+    def _fill(self, tokens: int) -> None:
+        for number in range(5):
+            self.say("user" if number % 2 == 0 else "assistant", f"No. {number}.", tokens=tokens)
+
+    async def fit(self, keeper: Keeper) -> Sequence[condense.Message]:
+        """Make it fit, as before a call."""
+        return await keeper.fit(await keeper.journal.effective_history(), AUTO)
+
+
+@pytest.fixture
+def keeping(conversation: Conversation, alice: User, tmp_path: Path, say: Say) -> Keeping:
+    """A conversation in a small window."""
+    Profile.objects.filter(owner=alice).update(context_window=10_000, max_output=1_000)
+    return Keeping(conversation, tmp_path, say, RecordingAudience())
+
+
+async def test_what_a_person_asked_for_is_done_before_the_next_call(keeping: Keeping) -> None:
+    """Once, whatever is due by itself."""
+    keeper = await keeping.keeper(NEAR, ScriptedSummarizer("<summary>It was said.</summary>"))
+    keeper.run.wishes.ask(Wish(uuid.uuid4(), focus="the numbers"))
+    history = await keeping.fit(keeper)
+    assert history[0].is_summary
+    attempt = await Condensation.objects.aget()
+    assert (attempt.trigger, attempt.status, attempt.focus) == (
+        "manual",
+        "succeeded",
+        "the numbers",
+    )
+    assert keeping.audience.of(events.CondensingAwaited) == [events.CondensingAwaited(False)]
+    assert keeper.run.wishes.take() is None
+
+
+async def test_what_a_person_asked_for_can_be_cancelled_from_the_first_moment(
+    keeping: Keeping,
+) -> None:
+    """Also while the vendor is asked how large the context is; the turn goes on."""
+    provider = Counting()
+    keeper = await keeping.keeper(NEAR, ScriptedSummarizer(), provider)
+    keeper.run.wishes.ask(Wish(uuid.uuid4()))
+    fitting = asyncio.create_task(keeping.fit(keeper))
+    await provider.asked.wait()
+    assert keeper.cancel()
+    assert len(await fitting) == 5
+    assert not await Condensation.objects.aexists()
+
+
+async def test_a_stop_while_it_condenses_by_itself_stops_the_turn(keeping: Keeping) -> None:
+    """And not that condensation alone."""
+    summarizer = Silent()
+    keeper = await keeping.keeper(OVER, summarizer)
+    fitting = asyncio.create_task(keeping.fit(keeper))
+    await summarizer.asked.wait()
+    fitting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await fitting
+    assert (await Condensation.objects.aget()).status == Condensation.Status.CANCELLED
+    assert not keeper.cancel()
+
+
+async def test_the_end_of_an_attempt_is_told_though_it_is_cancelled_just_then(
+    keeping: Keeping,
+) -> None:
+    """Otherwise pages would show it as running, beside the answer."""
+    log = (await keeping.keeper(NEAR, ScriptedSummarizer())).log
+    attempt = condense.Attempt(
+        id=str(uuid.uuid4()),
+        strategy="fresh_start",
+        kind="condensed",
+        trigger=AUTO,
+        threshold=75,
+        threshold_source="user",
+        tokens_before=condense.TokenCount(5 * NEAR),
+    )
+    await log.started(attempt)
+    ending = asyncio.create_task(log.failed(attempt, condense.SummaryFailed("No luck.")))
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert (await Condensation.objects.aget()).status == Condensation.Status.FAILED
+    assert len(keeping.audience.of(events.CondensingEnded)) == 1
