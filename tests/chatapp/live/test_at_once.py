@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import Model
 from django.db.models.signals import ModelSignal, post_init, post_save
+from django.test import Client
+from django.urls import reverse
 
 from chatapp import services
 from chatapp.agent import events
@@ -21,6 +25,7 @@ from chatapp.live import protocol, turns
 from chatapp.live.hub import Hub, hub
 from chatapp.live.ports import Announcer, Work
 from chatapp.live.presenter import LiveView
+from chatapp.live.rooms import Room
 from chatapp.models import Conversation, QueuedMessage, Turn
 from chatapp.models.outcomes import Status
 from chatapp.models.reading import reading
@@ -240,6 +245,28 @@ async def test_the_panel_that_is_read_first_is_not_shown_last(conversation: Conv
         post_init.disconnect(hold, sender=Conversation)
     panels = [frame for frame in heard.frames if frame["type"] == "panel.changed"]
     assert [bool(panel["condensing"]) for panel in panels] == [True, True, False]
+
+
+class Loop:
+    """An event loop that notes whether what it is told of is stored by then."""
+
+    def __init__(self) -> None:
+        self.stored: list[bool] = []
+
+    def call_soon_threadsafe(self, *_what: object, context: contextvars.Context) -> None:
+        self.stored.append(not connection.in_atomic_block)
+
+
+def test_pages_and_drafts_hear_of_settings_that_are_stored(
+    conversation: Conversation, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who looked before that would find nothing new, and would not be told again."""
+    loop = Loop()
+    monkeypatch.setattr(hub, "loop", loop)
+    monkeypatch.setitem(hub.rooms, conversation.pk, Room(conversation.pk, hub))
+    sent = {"threshold": 50, "step_limit": 20, "draft_ahead": "always", "draft_share": 80}
+    assert browser.post(reverse("settings"), sent).status_code == 302
+    assert loop.stored == [True]
 
 
 async def test_a_room_is_closed_whichever_way_its_last_page_goes(
