@@ -59,7 +59,8 @@ def _said(one: Spending) -> str:
         case Scope.CONVERSATION, True:
             return _(
                 "The budget of this conversation is spent: %(spent)s of %(limit)s. No model is "
-                "called until you raise it under “Tools and prompt”, or go on in another one."
+                "called until you raise it under “Tools and prompt”; or go on in another "
+                "conversation."
             )
         case Scope.CONVERSATION, False:
             return _(

@@ -46,7 +46,10 @@ function wordsFor(button) {
   if (button.matches("[data-copy-address]")) return fetchText(button.dataset.copyAddress);
   if (button.matches("[data-copy-details]")) return row.querySelector("[data-details]").textContent;
   if (button.matches("[data-copy-code]")) return button.parentElement.querySelector("pre").textContent;
-  if (button.matches("[data-copy-from]")) return button.previousElementSibling.textContent;
+  if (button.matches("[data-copy-from]")) {
+    const shown = button.previousElementSibling;
+    return shown.value ?? shown.textContent;
+  }
   return null;
 }
 

@@ -67,7 +67,7 @@ function showWhetherItCan() {
   const awaited = condensing.querySelector("strong, h2");
   tip.dataset.words ??= tip.textContent;
   if (isCondensing()) tip.textContent = text("condensingNow");
-  else tip.textContent = awaited?.textContent ?? tip.dataset.words;
+  else tip.textContent = awaited?.dataset.why ?? awaited?.textContent ?? tip.dataset.words;
   const cannot = awaited !== null || asked || tip.dataset.nothing !== undefined;
   condense.setAttribute("aria-disabled", String(cannot));
   keep.querySelector("button").disabled = cannot;

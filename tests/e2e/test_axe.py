@@ -40,6 +40,24 @@ store.append_message(talk.pk, message, tokens=1)
 print(f"/c/{talk.pk}/")
 """
 
+# Prints the address of a conversation in which one condensation stands on another.
+STACKED = """
+import condense
+from django.contrib.auth.models import User
+from chatapp import services
+from chatapp.models import store
+from tests.chatapp.conftest import summarise
+from tests.records import put_on_record
+
+talk = services.start_conversation(owner=User.objects.get())
+for text in ("One", "Two"):
+    store.append_message(talk.pk, condense.Message("user", text), tokens=1)
+    store.append_message(talk.pk, condense.Message("assistant", text), tokens=1)
+    made = summarise(talk)
+    put_on_record(talk, message=made, at_seq=made.seq - 1)
+print(f"/c/{talk.pk}/")
+"""
+
 
 def complaints(page: Page) -> list[str]:
     """Return one line for each violation, in either theme of the system; the page follows it."""
@@ -102,6 +120,14 @@ def test_dialogs_and_menus_are_accessible(open_page: OpenPage, long_chat: str) -
     assert complaints(page) == []
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Keyboard shortcuts").click()
+    assert complaints(page) == []
+
+
+def test_undoing_several_condensations_is_accessible(open_page: OpenPage, server: Server) -> None:
+    """The question that says how many, on a phone."""
+    page = open_page(server.run(STACKED), width=360)
+    page.get_by_role("button", name="Undo this and the later ones").click()
+    page.get_by_role("dialog", name="Undo this and the later condensation?").wait_for()
     assert complaints(page) == []
 
 
