@@ -15,7 +15,7 @@ from chatapp.providers.sealed import Sealed
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.providers.requests import SECRET_KEY
-from tests.standin.behaviours import UNAUTHORIZED, Failure
+from tests.standin.behaviours import PATIENCE, UNAUTHORIZED, Failure
 from tests.standin.server import Standin
 
 LISTS: list[tuple[dict[str, Any], ListedModel]] = [
@@ -179,11 +179,11 @@ async def test_what_runs_on_this_machine_is_found(
     gone = Preset("Gone", "http://localhost:9/v1", is_local=True)
     spec = ProviderSpec("openai", "", "", presets=(gone, here, Preset("Far", "http://x.invalid")))
     monkeypatch.setattr(nearby, "provider_specs", lambda: {"openai": spec})
-    (found,) = await nearby.find_local_servers()
+    (found,) = await nearby.find_local_servers(PATIENCE)
     assert (found.preset, found.provider) == (here, "openai")
     assert found.models[0].id == "m"
     anthropic_standin.served["/v1/models"] = {"data": []}
-    assert await nearby.find_local_servers() == []
+    assert await nearby.find_local_servers(PATIENCE) == []
 
 
 async def test_no_key_is_in_what_a_list_fails_with(anthropic_standin: Standin, door: Door) -> None:
