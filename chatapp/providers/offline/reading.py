@@ -71,7 +71,7 @@ def _of_text(text: str, role: condense.Role) -> Iterator[Happening]:
     if call := _TOOL_USE.match(text):
         yield Happening("call", main_argument(dict(_ARGUMENT.findall(call["input"]))), call["name"])
     elif result := _TOOL_RESULT.match(text):
-        yield Happening("error" if result["error"] else "result", result["text"].strip())
+        yield Happening("error" if result["error"] else "result", result["text"].strip("\n"))
     elif role == "assistant":
         yield Happening(role, text)
     elif carried := _CARRIED.match(text):
@@ -112,6 +112,6 @@ def main_argument(input_: Any) -> str:
 
 def _result_text(content: condense.Content | None) -> str:
     if content is None or isinstance(content, str):
-        return (content or "").strip()
+        return (content or "").strip("\n")
     texts = (block.text for block in content if isinstance(block, condense.TextBlock))
-    return "\n".join(texts).strip()
+    return "\n".join(texts).strip("\n")

@@ -228,6 +228,13 @@ async def test_tools_are_used_when_asked_for(
     assert words in text
 
 
+async def test_numbered_lines_stay_below_each_other(offline: OfflineProvider) -> None:
+    """The first is as far in as the others."""
+    lines = "     1\tone\n     2\ttwo"
+    _made, text = await run_tools(offline, "read README.md", {"README.md": f"{lines}\n"})
+    assert f"```text\n{lines}\n```" in text
+
+
 async def test_a_search_in_vain_is_said_as_one(offline: OfflineProvider, tmp_path: Path) -> None:
     """In the words of the tool itself; they are no line that was found."""
     nothing = search_files.run(Workspace(tmp_path), search_files.Arguments("TODO"))
