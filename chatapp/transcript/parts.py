@@ -110,7 +110,7 @@ def _card(
 ) -> ToolCard:
     text, state = _outcome(answer, live)
     took = live.seconds if isinstance(live, events.ToolFinished) else None
-    written = input_text(call)
+    written = input_text(call) if call.input else ""
     return ToolCard(
         id=call.id,
         name=call.name,

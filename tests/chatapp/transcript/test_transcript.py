@@ -48,6 +48,16 @@ def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -
     assert (card.argument, card.result, card.state) == ("a.txt", "its text", "done")
 
 
+def test_a_call_without_arguments_shows_none(conversation: Conversation) -> None:
+    """Its name says all; empty braces would be a riddle."""
+    append(conversation, "assistant", condense.ToolUseBlock("c1", "list_files", {}))
+    (agent,) = transcript.page(conversation).rows
+    assert isinstance(agent, MessageRow)
+    (card,) = agent.parts
+    assert isinstance(card, ToolCard)
+    assert (card.name, card.argument, card.input) == ("list_files", "", "")
+
+
 def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> None:
     """The card is open then."""
     calls = [condense.ToolUseBlock(f"c{n}", "read_file", {}) for n in (1, 2)]
