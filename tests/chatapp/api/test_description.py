@@ -35,6 +35,7 @@ CHECKS = [
 ]
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 FEW, MANY = 10, 100
+PATIENCE = 120  # seconds
 
 # Prints a token, and the names of what its owner has.
 SEED = """
@@ -104,7 +105,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart) -> 
 @pytest.fixture
 def description(asked: Asked) -> schemathesis.BaseSchema:
     """What the server says of its API."""
-    return schemathesis.openapi.from_url(f"{asked.url}/api/openapi.json")
+    return schemathesis.openapi.from_url(f"{asked.url}/api/openapi.json", timeout=PATIENCE)
 
 
 def ask(case: schemathesis.Case, asked: Asked) -> None:
@@ -116,7 +117,7 @@ def ask(case: schemathesis.Case, asked: Asked) -> None:
     # What is no request of HTTP at all is answered before the API hears of it.
     meant = case.meta is None or case.meta.generation.mode is GenerationMode.POSITIVE
     checks = CHECKS if meant else CHECKS[:1]
-    case.call_and_validate(headers=asked.headers, checks=checks, timeout=120)
+    case.call_and_validate(headers=asked.headers, checks=checks, timeout=PATIENCE)
 
 
 def ask_all(schema: schemathesis.BaseSchema, asked: Asked, examples: int) -> None:
