@@ -159,7 +159,9 @@ class Server:
 
     def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Return rows of its database."""
-        with closing(sqlite3.connect(self.data / "palimpsest.sqlite3", timeout=20)) as database:
+        with closing(
+            sqlite3.connect(self.data / "palimpsest.sqlite3", timeout=PATIENCE)
+        ) as database:
             rows = database.execute(sql, values).fetchall()
             database.commit()
         return rows

@@ -56,6 +56,7 @@ def browser(chromium: str) -> Iterator[Browser]:
 def signed_in(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """The context in which the printed link was opened."""
     context = browser.new_context(base_url=server.url)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(server.link)
     page.get_by_role("button", name="Sign in").click()
