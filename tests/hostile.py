@@ -69,7 +69,9 @@ def assert_linear(read: Callable[[str], object], hostile: Hostile, name: str) ->
             continue
         small = small or fastest(read, hostile.text(SMALL))
         allowed = max(SECONDS, 3 * small * size / SMALL)
-        spent = min(spent, *(seconds(read, text) for _ in range(2)))
+        if spent > allowed:
+            # Something else may have been in the way.
+            spent = min(seconds(read, text) for _ in range(2))
         said = f"{name}: {size:,} characters take {spent:.2f} s, {SMALL:,} {small:.4f} s"
         assert spent <= allowed, said
 
