@@ -40,7 +40,7 @@ class Hub:
         self.closing = False
         self.pulse = Pulse(
             self._turns,
-            lost=self._stop_turn,
+            lost=self._let_go,
             closed=self._show_change,
             take_over=self.take_over,
         )
@@ -54,10 +54,14 @@ class Hub:
     def _turns(self) -> list[uuid.UUID]:
         return [job.run.turn.pk for job in self.jobs]
 
-    def _stop_turn(self, turn_id: uuid.UUID) -> None:
-        for job in self.jobs:
-            if job.run.turn.pk == turn_id:
-                job.stop()
+    def _let_go(self, turn_id: uuid.UUID) -> None:
+        """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
+        for room in self.rooms.values():
+            if (job := room.job) and job.run.turn.pk == turn_id:
+                if room.view.scene.waits:
+                    job.leave("")
+                else:
+                    job.stop()
 
     def _show_change(self, conversation_id: uuid.UUID) -> None:
         if room := self.rooms.get(conversation_id):

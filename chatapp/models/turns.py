@@ -142,12 +142,13 @@ class Turn(models.Model):
 
     def go_on(self, doing: Doing, *, step: int | None = None) -> None:
         """Note what it is at from now on; raise TurnEnded where somebody took it for dead."""
-        if not _go_on(pk=self.pk, doing=doing, step=step):
+        if not _go_on(pk=self.pk, owner=self.owner, doing=doing, step=step):
             raise TurnEnded(_("This turn was ended by another process of the server."))
 
     def wait(self) -> None:
         """Note that it waits for a person; raise TurnEnded where somebody took it for dead."""
-        if not Turn.objects.unfinished().filter(pk=self.pk).update(status=Turn.Status.WAITING):
+        own = Turn.objects.unfinished().filter(pk=self.pk, owner=self.owner)
+        if not own.update(status=Turn.Status.WAITING):
             raise TurnEnded(_("This turn was ended by another process of the server."))
 
     @property
@@ -161,10 +162,15 @@ class Turn(models.Model):
         return self.origin == Turn.Origin.CONDENSED
 
 
-@prepared_update(pk=models.UUIDField(), doing=models.CharField(), step=models.IntegerField())
-def _go_on(pk: uuid.UUID, doing: str, step: int | None) -> Change:
+@prepared_update(
+    pk=models.UUIDField(),
+    owner=models.CharField(),
+    doing=models.CharField(),
+    step=models.IntegerField(),
+)
+def _go_on(pk: uuid.UUID, owner: str, doing: str, step: int | None) -> Change:
     columns = {"status": Turn.Status.RUNNING, "doing": doing, "step": Coalesce(step, F("step"))}
-    return Turn.objects.unfinished().filter(pk=pk), columns
+    return Turn.objects.unfinished().filter(pk=pk, owner=owner), columns
 
 
 class Hiding(models.Model):

@@ -153,16 +153,18 @@ def finish_turn(
 ) -> None:
     """Close a turn: how it ended, and why if it failed, which the transcript shows.
 
-    What it left open is closed with it. One that is over already stays as it is.
+    What it left open is closed with it. One that is over already, or was taken over by another
+    process since, stays as it is.
     """
     with transaction.atomic():
         if status != Turn.Status.SUCCEEDED:
             _locked(pk=turn.conversation_id)
-            if not Turn.objects.unfinished().filter(pk=turn.pk).exists():
+            if not Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner).exists():
                 return
             close_what_is_open(turn, error)
         changed = _finish(
             pk=turn.pk,
+            owner=turn.owner,
             conversation=turn.conversation_id,
             status=status,
             error=error,
@@ -178,6 +180,7 @@ def finish_turn(
 
 @prepared_update(
     pk=models.UUIDField(),
+    owner=models.CharField(),
     conversation=models.UUIDField(),
     status=models.CharField(),
     error=fields.TextField(),
@@ -185,10 +188,12 @@ def finish_turn(
     profile_at_fault=models.BooleanField(),
     now=models.DateTimeField(),
 )
-def _finish(pk: uuid.UUID, conversation: uuid.UUID, now: datetime, **columns: Any) -> Change:
+def _finish(
+    pk: uuid.UUID, owner: str, conversation: uuid.UUID, now: datetime, **columns: Any
+) -> Change:
     whole = Conversation.objects.filter(pk=conversation)
     ended = {"doing": "", "last_seq": Subquery(whole.values("last_seq")), "finished_at": now}
-    return Turn.objects.unfinished().filter(pk=pk), columns | ended
+    return Turn.objects.unfinished().filter(pk=pk, owner=owner), columns | ended
 
 
 def close_interrupted(
@@ -227,12 +232,14 @@ def take_over_waiting() -> list[Turn]:
     taken = [turn for turn in turns.select_related("conversation") if turn.is_abandoned]
     here = {"owner": this_process(), "heartbeat_at": timezone.now()}
     Turn.objects.filter(pk__in=[turn.pk for turn in taken]).update(**here)
+    for turn in taken:
+        turn.owner = this_process()
     return taken
 
 
 def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Note that this process works on turns; return those that were ended elsewhere."""
-    here = Turn.objects.unfinished().filter(pk__in=turns)
+    """Note that this process works on turns; return those that were ended or taken elsewhere."""
+    here = Turn.objects.unfinished().filter(pk__in=turns, owner=this_process())
     if here.update(heartbeat_at=timezone.now()) == len(turns):
         return set()
     return set(turns) - set(here.values_list("pk", flat=True))

@@ -4,6 +4,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 import condense
@@ -334,6 +336,51 @@ async def test_a_question_survives_a_restart(
     assert await listed.acount() == 2
     results = blocks_of(standin.requests[-1].body["messages"][-1])
     assert [one.get("is_error", False) for one in results] == [False] * 3
+
+
+async def hand_over() -> None:
+    """Have another process take over the turn that waits, which heard nothing of this one."""
+    later = timezone.now() + timedelta(hours=1)
+    await Turn.objects.aupdate(owner="elsewhere/1/1", heartbeat_at=later)
+
+
+async def test_a_turn_that_another_process_took_over_goes_on_there_alone(
+    conversation: Conversation, alice: User, standin: Standin, folder: Path, browser: Client
+) -> None:
+    """Both hear the answer, and what was allowed once runs once."""
+    standin.then(Reply(tools=(WRITE,)))
+    async with open_page(conversation, alice) as page:
+        await page.say("Write it.")
+        question = await until_asked(page)
+        await hand_over()
+        assert (await answer(browser, question, "once")).status_code == 204
+        await page.until_idle()
+    assert (folder / "a.txt").read_text() == "old\n"
+    assert not (await Turn.objects.aget()).is_over
+    assert await conversation.messages.acount() == 2
+
+
+async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
+    conversation: Conversation,
+    alice: User,
+    standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As soon as it gives a sign of life; the question stays open."""
+    standin.then(Reply(tools=(WRITE,)))
+    async with open_page(conversation, alice) as page:
+        await page.say("Write it.")
+        question = await until_asked(page)
+        await hand_over()
+        hub.pulse.stop()
+        await asyncio.sleep(0)
+        monkeypatch.setattr(hub.pulse, "interval", 0)
+        hub.pulse.start()
+        await page.until_idle()
+        hub.pulse.stop()
+    await question.arefresh_from_db()
+    assert question.status == Question.Status.PENDING
+    assert (await Turn.objects.aget()).status == Turn.Status.WAITING
 
 
 async def test_nothing_else_can_be_sent_while_a_turn_waits(
