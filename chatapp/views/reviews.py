@@ -5,13 +5,12 @@ import uuid
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from chatapp import services, transcript
 from chatapp.live import turns
 from chatapp.models import Review
-from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
+from chatapp.views.common import Request, done, own_conversation, signed_in
 
 ANSWERED = "review-answered"
 
@@ -37,10 +36,11 @@ def show_figures(request: Request, pk: uuid.UUID, review_pk: int) -> HttpRespons
     """Say how large the context would be with a summary as it is now, and what that keeps.
 
     Who asks is at work on it, so it does not apply by itself any more, and what they type is kept.
+    Says nothing once it was answered: the page is told so anyway, perhaps after its last question.
     """
     review = _own_review(request, pk, review_pk)
     if review.status != Review.Status.PENDING:
-        return refuse(request, _("This was decided already."))
+        return HttpResponse(status=204)
     summary, focus = (request.POST.get(name, "") for name in ("summary", "focus"))
     if services.hold_review(review=review, summary=summary, focus=focus):
         turns.announce_answer(pk)

@@ -49,7 +49,7 @@ def test_only_what_the_model_sees_can_be_pinned(
     assert reverse("pin_message", args=[conversation.pk, 1]) not in shown
     status, said = press(browser, conversation, "pin_message")
     assert status == 422
-    assert "would not see message 1 word for word" in said
+    assert "hidden from the model, so it can't be pinned" in said
 
 
 def test_a_pin_that_cannot_fit_is_refused_with_the_numbers(
