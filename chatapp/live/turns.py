@@ -166,14 +166,16 @@ def _take_up(conversation: Conversation, command: protocol.TakeUp) -> Run | None
 
 async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
     """Whether a turn may start now; raise services.Refused while another one runs."""
-    if not room.job:
-        # What a full disk kept from being closed would be in the way for ever.
-        if await reading(services.has_unfinished)(conversation):
-            await sync_to_async(services.close_interrupted)(conversation)
-        return True
-    if await reading(services.is_known)(conversation, nonce):
-        return False
-    raise services.busy_with(room.job.run.turn)
+    while job := room.job:
+        if await reading(services.is_known)(conversation, nonce):
+            return False
+        # It may have ended meanwhile.
+        if room.job is job:
+            raise services.busy_with(job.run.turn)
+    # What a full disk kept from being closed would be in the way for ever.
+    if await reading(services.has_unfinished)(conversation):
+        await sync_to_async(services.close_interrupted)(conversation)
+    return True
 
 
 async def condense_now(conversation: Conversation, command: protocol.StartCondensing) -> None:

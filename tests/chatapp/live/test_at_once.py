@@ -90,11 +90,13 @@ class Runner:
 
 
 @pytest.fixture
-def runner(monkeypatch: pytest.MonkeyPatch) -> Runner:
+def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """What holds turns in the place of what runs them."""
     runner = Runner()
     monkeypatch.setattr(hub, "runner", runner)
-    return runner
+    yield runner
+    # What a test that failed left running would be waited for in the next one.
+    hub.rooms.clear()
 
 
 async def say(conversation: Conversation, text: str, *, queued: bool = False) -> None:
@@ -133,6 +135,21 @@ def meanwhile(signal: ModelSignal, of: type[Model], do: Callable[[], None]) -> I
         yield
     finally:
         signal.disconnect(hold, sender=of)
+
+
+async def test_a_message_that_comes_while_the_turn_ends_is_answered(
+    conversation: Conversation, runner: Runner
+) -> None:
+    """What still ran when it was looked at may run no more once that is known."""
+    await say(conversation, "One.")
+    first = await runner.finish()
+
+    async def end() -> None:
+        first.end()
+
+    await asyncio.gather(say(conversation, "Two."), end())
+    assert len(runner.held) == 2
+    (await runner.finish()).end()
 
 
 async def test_a_message_that_is_queued_while_the_turn_ends_is_sent(
