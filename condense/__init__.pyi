@@ -30,8 +30,6 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
-from .evaluation.following import Followed, follow
-from .evaluation.replay import StandIn
 from .facts import Ledger, ledger, parse_ledger
 from .folding.folded import Folded, FoldedFile, FoldingRecord
 from .folding.ignoring import ignore_matcher
@@ -71,7 +69,6 @@ from .messages import (
     content_from_api,
     content_to_api,
 )
-from .metrics import Metrics, Outcome, Score
 from .prompts import (
     BESIDE_LEDGER,
     CONDENSE,
@@ -87,6 +84,7 @@ from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, recei
 from .reducing import Kit, Strategy, asks_model
 from .reducing.composition import PartKind, part_kind, split_beside, split_parts
 from .reducing.pinned import carried_pin_ids, readdress_pins, shows_pin
+from .replay import ExcerptSummarizer, Replayed, replay_history
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
     INTERRUPTED,
@@ -207,6 +205,7 @@ __all__ = [
     "Discarded",
     "Environment",
     "Event",
+    "ExcerptSummarizer",
     "FactKind",
     "FactState",
     "FellBack",
@@ -216,7 +215,6 @@ __all__ = [
     "Folded",
     "FoldedFile",
     "FoldingRecord",
-    "Followed",
     "Gauge",
     "Hooks",
     "ImageBlock",
@@ -225,12 +223,10 @@ __all__ = [
     "Kit",
     "Ledger",
     "Message",
-    "Metrics",
     "NoReview",
     "NothingToCondense",
     "NullLog",
     "OpaqueBlock",
-    "Outcome",
     "Pairing",
     "PartKind",
     "PerProfile",
@@ -243,14 +239,13 @@ __all__ = [
     "Receipt",
     "RedoRefused",
     "Reduction",
+    "Replayed",
     "Report",
     "Resolver",
     "Reviewer",
     "Role",
     "RooSettings",
-    "Score",
     "Situation",
-    "StandIn",
     "Strategy",
     "Summarizer",
     "SummaryFailed",
@@ -298,7 +293,6 @@ __all__ = [
     "effective_history",
     "expected_usage",
     "extract_command_blocks",
-    "follow",
     "growth_per_turn",
     "hide_behind",
     "ignore_matcher",
@@ -330,6 +324,7 @@ __all__ = [
     "repair_tool_pairs",
     "replace_hidden",
     "replace_images",
+    "replay_history",
     "require_enough",
     "rewind",
     "safe_cuts",

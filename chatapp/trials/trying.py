@@ -27,7 +27,7 @@ class SoFar:
     """
 
     variant: Variant
-    followed: condense.Followed
+    followed: condense.Replayed
     cost: Decimal | None
 
 
@@ -72,7 +72,9 @@ async def _try_all(
     for variant in variants:
         others = [replace(variant, threshold=threshold) for threshold in thresholds]
         so_far = [await _so_far(present, written, other) for other in others]
-        tried = predict_cost(present, variant) or await _try(present, variant, condense.StandIn(""))
+        tried = predict_cost(present, variant) or await _try(
+            present, variant, condense.ExcerptSummarizer()
+        )
         found.append(replace(tried, so_far=so_far))
     return found
 
@@ -165,8 +167,8 @@ async def _so_far(present: Present, written: Sequence[condense.Message], variant
     configuration = _configuration(terms)
     # What an excerpt says in place of a summary is not worth to be judged.
     unjudged = replace(configuration, hooks=replace(configuration.hooks, validators=()))
-    condenser = unjudged.condenser(condense.StandIn(""), COUNTER)
-    followed = await condense.follow(written, condenser, start, COUNTER)
+    condenser = unjudged.condenser(condense.ExcerptSummarizer(), COUNTER)
+    followed = await condense.replay_history(written, condenser, start, COUNTER)
     profile = terms.profile
     costs = [profile.cost_of(bill(profile, usage)) for usage in followed.requests]
     known = [cost for cost in costs if cost is not None]

@@ -41,7 +41,7 @@ def test_the_architecture_names_every_folder_and_module(package: str) -> None:
         path.stem for path in (ROOT / package).iterdir()
         if (path.is_dir() or path.suffix == ".py") and not path.name.startswith("_")
     }  # fmt: skip
-    passing = {"migrations", "management", "templatetags", "apps", "testing", "evaluation"}
+    passing = {"migrations", "management", "templatetags", "apps", "testing"}
     assert there - passing <= set(re.findall(r"\w+", listing))
 
 

@@ -1,9 +1,9 @@
 """Sessions as if they had been read from files."""
 
 from condense import CharacterCounter, Message
-from condense.evaluation import Cut, Recording
 from tests.condense.dialogues import numbered
 from tests.condense.sessions import Session
+from tests.evaluation.recordings import Cut, Recording
 
 
 def session() -> Session:
@@ -16,7 +16,7 @@ def session() -> Session:
 
 def recording(made: Session) -> Recording:
     """Return the session as if it had been read from a file."""
-    cuts = tuple(Cut(cut["at"], cut["trigger"], cut["summary"]) for cut in made.cuts)
+    cuts = tuple(Cut(cut["at"], cut["summary"]) for cut in made.cuts)
     counter = CharacterCounter()
     messages = tuple(
         Message(m.role, m.content, id=m.id, seq=m.seq, tokens=counter.count(m.content))

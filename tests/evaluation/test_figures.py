@@ -1,37 +1,41 @@
-"""What counts as needed, said or planted, and what of it a context keeps."""
+"""Figures: what counts as needed, said or planted, and what of it a context keeps."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from condense import Message, TextBlock
-from condense.evaluation import Fact, Kept, Share, needs_at, what_is_kept
-from tests.condense.evaluation.recorded import recording, session
 from tests.condense.sessions import Session, summary
+from tests.evaluation.figures import Share, figures, needs_at
+from tests.evaluation.recordings import Fact
+from tests.evaluation.samples import recording, session
 
 
-def kept(made: Session, text: str, *verbatim: Message, facts: tuple[Fact, ...] = ()) -> Kept:
+def kept(
+    made: Session, text: str, *verbatim: Message, facts: tuple[Fact, ...] = ()
+) -> Mapping[str, Share]:
     """Return what a summary, and messages after it, keep at the session's first cut."""
     one = replace(recording(made), facts=facts)
     context = [summary(TextBlock(text)), *verbatim]
-    return what_is_kept(needs_at(one, one.cuts[0]), context)
+    return figures(needs_at(one, one.cuts[0]), context)
 
 
 def test_needed_is_what_was_used_before_and_after() -> None:
     """By the name of a file, and by the head of a command."""
     found = kept(session(), "parser.py")
-    assert found.needed_files == Share(1, 1)
-    assert found.needed_commands == Share(0, 1)
-    assert found.user_messages == Share(0, 1)
-    assert found.edited_files == Share(1, 1)
+    assert found["needed files"] == Share(1, 1)
+    assert found["needed commands"] == Share(0, 1)
+    assert found["user messages"] == Share(0, 1)
+    assert found["edited files"] == Share(1, 1)
 
 
 def test_of_a_long_request_its_beginning_has_to_stand_there() -> None:
     """1,500 characters of it."""
     text = "".join(f"word{n} " for n in range(400))
     made = Session().says(text).is_cut()
-    assert kept(made, f"x {text[:1500]}").user_messages == Share(1, 1)
-    assert kept(made, f"x {text[:1490]}").user_messages == Share(0, 1)
+    assert kept(made, f"x {text[:1500]}")["user messages"] == Share(1, 1)
+    assert kept(made, f"x {text[:1490]}")["user messages"] == Share(0, 1)
 
 
 def test_characters_of_users_count_as_far_as_they_stand_there() -> None:
@@ -39,7 +43,7 @@ def test_characters_of_users_count_as_far_as_they_stand_there() -> None:
     line = "All of these words are kept to the letter, and none of the others."
     made = Session().says(f"{line}\n{'lost ' * 10}").is_cut()
     found = kept(made, line.replace(" ", "\n"))
-    assert found.user_characters == Share(len(line) - 1, len(line) - 1 + 49)
+    assert found["user characters"] == Share(len(line) - 1, len(line) - 1 + 49)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +57,8 @@ def test_characters_of_users_count_as_far_as_they_stand_there() -> None:
 def test_words_of_users_in_results_are_told_by_what_clients_answer(answer: str) -> None:
     """A refusal's reason; a file that tells of users is none."""
     made = Session().runs("make", answer, error=True).runs("cat notes", "Every user said: yes")
-    assert kept(made.is_cut(), "no\nduplication please").result_words == Share(1, 1)
-    assert kept(made, "no duplication").result_words == Share(0, 1)
+    assert kept(made.is_cut(), "no\nduplication please")["user words in results"] == Share(1, 1)
+    assert kept(made, "no duplication")["user words in results"] == Share(0, 1)
 
 
 def test_answers_and_approved_plans_are_words_of_users_too() -> None:
@@ -62,7 +66,8 @@ def test_answers_and_approved_plans_are_words_of_users_too() -> None:
     made = Session().calls("Ask", 'Answers: "Which?"="The blue one"', questions=[{"question": "?"}])
     made.calls("Ask", "<answer>Tomorrow</answer>", question="When?")
     made.calls("ExitPlanMode", "Approved.", plan="1. Read 2. Write").is_cut()
-    assert kept(made, "The blue one. Tomorrow. 1. Read 2. Write").result_words == Share(3, 3)
+    found = kept(made, "The blue one. Tomorrow. 1. Read 2. Write")
+    assert found["user words in results"] == Share(3, 3)
 
 
 def test_what_the_next_calls_name_of_the_history_is_looked_for() -> None:
@@ -74,10 +79,10 @@ def test_what_the_next_calls_name_of_the_history_is_looked_for() -> None:
     )
     made.calls("Edit", file_path="/app/core/parser.py", old_string="read_token", new_string="x")
     found = kept(made, "See core: parser.py; make  test")
-    assert found.next_paths == Share(1, 1)
-    assert found.next_commands == Share(1, 1)
-    assert found.next_identifiers == Share(0, 1)
-    assert found.next_items == Share(2, 3)
+    assert found["next calls: paths"] == Share(1, 1)
+    assert found["next calls: commands"] == Share(1, 1)
+    assert found["next calls: identifiers"] == Share(0, 1)
+    assert found["next calls: all three"] == Share(2, 3)
 
 
 def test_an_action_is_whole_where_nothing_that_it_names_is_missing() -> None:
@@ -87,7 +92,7 @@ def test_an_action_is_whole_where_nothing_that_it_names_is_missing() -> None:
     made.calls("Edit", **edit).reads("/app/core/parser.py", "def read_token(): ...")
     made.calls("Edit", **edit)
     found = kept(made, "core/parser.py")
-    assert found.actions == Share(2, 3)
+    assert found["next calls: whole"] == Share(2, 3)
 
 
 def test_unseen_is_what_no_message_holds_when_it_is_first_named() -> None:
@@ -95,9 +100,9 @@ def test_unseen_is_what_no_message_holds_when_it_is_first_named() -> None:
     made = Session().reads("/app/core/parser.py", "def read_token(): skip_space()").is_cut()
     made.replies("So.").runs("grep read_token skip_space")
     found = kept(made, "read_token", Message("assistant", "It calls skip_space."))
-    assert found.unseen == Share(1, 1)
-    assert found.next_identifiers == Share(2, 2)
-    assert kept(made, "nothing").unseen == Share(0, 2)
+    assert found["unseen items supplied"] == Share(1, 1)
+    assert found["next calls: identifiers"] == Share(2, 2)
+    assert kept(made, "nothing")["unseen items supplied"] == Share(0, 2)
 
 
 def test_planted_facts_count_before_the_cut() -> None:
@@ -105,8 +110,9 @@ def test_planted_facts_count_before_the_cut() -> None:
     made = Session().says("Order 4711, 周五交付").is_cut().replies("Number 17.")
     facts = (Fact(0, "4711"), Fact(0, "周五"), Fact(1, "17"))
     found = kept(made, "Order 4711 在周五交付。", facts=facts)
-    assert (found.facts_of_users, found.facts_of_replies) == (Share(2, 2), Share())
-    assert kept(made, "Order 47110.", facts=facts).facts_of_users == Share(0, 2)
+    assert found["facts that users gave"] == Share(2, 2)
+    assert found["facts that replies gave"] == Share()
+    assert kept(made, "Order 47110.", facts=facts)["facts that users gave"] == Share(0, 2)
 
 
 def test_words_that_an_argument_only_chooses_among_are_none_that_a_context_must_show() -> None:
@@ -117,5 +123,5 @@ def test_words_that_an_argument_only_chooses_among_are_none_that_a_context_must_
         made.calls("Grep", "old_name", pattern=f"find_{number}", output_mode=mode)
     made.is_cut().calls("Grep", pattern="old_name", output_mode="files_with_matches")
     found = kept(made, "nothing")
-    assert found.next_identifiers == Share(0, 1)
-    assert kept(made, "old_name").actions == Share(1, 1)
+    assert found["next calls: identifiers"] == Share(0, 1)
+    assert kept(made, "old_name")["next calls: whole"] == Share(1, 1)

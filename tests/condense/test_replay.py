@@ -1,4 +1,4 @@
-"""How a whole history would have been condensed so far, whatever is asked of no model."""
+"""Replay of a whole history under other settings, with no model asked."""
 
 import condense
 from condense.testing import WordCounter
@@ -29,15 +29,15 @@ def start(threshold: float, window: int = 10_000) -> condense.Situation:
     )
 
 
-async def followed(strategy: str, threshold: float, turns: int = 200) -> condense.Followed:
+async def replayed(strategy: str, threshold: float, turns: int = 200) -> condense.Replayed:
     """Return what comes of a history, with excerpts in place of summaries."""
-    condenser = condense.Condenser(condense.StandIn(""), COUNTER, (strategy,))
-    return await condense.follow(history(turns), condenser, start(threshold), COUNTER)
+    condenser = condense.Condenser(condense.ExcerptSummarizer(), COUNTER, (strategy,))
+    return await condense.replay_history(history(turns), condenser, start(threshold), COUNTER)
 
 
 async def test_each_reply_takes_one_request_that_begins_with_the_one_before() -> None:
     """What is new in it is what was said since, and the first one has nothing to begin with."""
-    found = await followed("ledger", 100, turns=3)
+    found = await replayed("ledger", 100, turns=3)
     assert found.condensations == 0
     assert found.requests == [
         condense.Usage(input=54),
@@ -50,7 +50,7 @@ async def test_each_reply_takes_one_request_that_begins_with_the_one_before() ->
 async def test_the_context_stays_below_the_threshold() -> None:
     """The lower it is, the more often it condenses, and the less is read; also with a summary."""
     for strategy in ("ledger", "sliding_window", "last_messages", "fresh_start"):
-        low, high = await followed(strategy, 50), await followed(strategy, 80)
+        low, high = await replayed(strategy, 50), await replayed(strategy, 80)
         assert low.condensations > high.condensations > 0
         assert low.largest < 5_000
         assert high.largest < 8_000
@@ -59,13 +59,13 @@ async def test_the_context_stays_below_the_threshold() -> None:
 
 async def test_what_makes_nothing_smaller_is_not_tried_for_ever() -> None:
     """There is nothing to clear in it."""
-    condenser = condense.Condenser(condense.StandIn(""), COUNTER, ("clear",))
+    condenser = condense.Condenser(condense.ExcerptSummarizer(), COUNTER, ("clear",))
     tried: list[str] = []
 
     async def count(plan: condense.Plan) -> None:
         tried.append(plan.prompt_key)
 
     condenser.hooks = condense.Hooks(before=(count,))
-    found = await condense.follow(history(100), condenser, start(50), COUNTER)
+    found = await condense.replay_history(history(100), condenser, start(50), COUNTER)
     assert found.condensations == 0
     assert len(tried) == 3

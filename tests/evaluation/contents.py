@@ -1,4 +1,4 @@
-"""What was said and done in a stretch of messages, read for the figures alone.
+"""Contents of messages: actions, people's words and texts, read for the figures alone.
 
 Nothing here is taken from :mod:`condense.facts`: what the ledger cannot see would otherwise be
 missing from the figures too.
@@ -86,8 +86,9 @@ def actions_in(messages: Sequence[Message]) -> Iterator[Action]:
 
 
 def _action(at: int, call: ToolUseBlock, *, went_well: bool) -> Action:
-    named = {_plain(key): value for key, value in call.input.items()} if _is_map(call.input) else {}
-    text = "\n".join(leaves(call.input))
+    named = call.input if isinstance(call.input, Mapping) else {}
+    named = {_plain(key): value for key, value in named.items()}
+    text = "\n".join(value for _, value in leaves(call.input))
     files = frozenset(_files(named)) | frozenset(_PATCHED.findall(text))
     edits = went_well and bool(named.keys() & _CONTENT_KEYS) and bool(files)
     command = "" if files else _command(named)
@@ -102,7 +103,7 @@ def choices_in(messages: Iterable[Message]) -> frozenset[str]:
     values: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for message in messages:
         for call in message.tool_uses:
-            for key, value in _by_key(call.input, ""):
+            for key, value in leaves(call.input):
                 values[call.name, key].append(value)
     chosen = (
         found for found in map(Counter, values.values()) if found.total() >= AGAIN * len(found)
@@ -110,25 +111,8 @@ def choices_in(messages: Iterable[Message]) -> frozenset[str]:
     return frozenset(word for found in chosen if all(map(_WORD.fullmatch, found)) for word in found)
 
 
-def _by_key(value: Any, key: str) -> Iterator[tuple[str, str]]:
-    """Yield each text within plain data with the key that it stands under."""
-    match value:
-        case str():
-            yield key, value
-        case Mapping():
-            for inner, item in value.items():
-                yield from _by_key(item, str(inner))
-        case list():
-            for item in value:
-                yield from _by_key(item, key)
-
-
 def _plain(key: object) -> str:
     return str(key).replace("_", "").replace("-", "").lower()
-
-
-def _is_map(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _files(named: Mapping[str, Any]) -> Iterator[str]:
@@ -223,23 +207,21 @@ def _block(block: Block) -> Iterator[str]:
             yield text
         case ToolUseBlock(_, name, input_):
             yield name
-            yield from leaves(input_)
+            yield from (text for _, text in leaves(input_))
         case ToolResultBlock():
             yield result_text(block)
 
 
-def leaves(value: Any) -> Iterator[str]:
-    """Yield the texts and numbers within plain data."""
+def leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts and numbers within plain data, each with the key that it stands under."""
     match value:
-        case str():
-            yield value
         case Mapping():
-            for item in value.values():
-                yield from leaves(item)
+            for inner, item in value.items():
+                yield from leaves(item, str(inner))
         case list() | tuple():
             for item in value:
-                yield from leaves(item)
+                yield from leaves(item, key)
         case None:
             return
         case _:
-            yield str(value)
+            yield key, str(value)

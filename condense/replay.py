@@ -1,6 +1,6 @@
-"""How a whole history would have been condensed so far, with no model asked."""
+"""Replay of a whole history under other settings, with excerpts in place of a model's summaries."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from condense.condenser import Condenser
@@ -10,16 +10,44 @@ from condense.messages import Message
 from condense.situation import Situation, Trigger
 from condense.tokens import TokenCount, TokenCounter, count_messages
 from condense.usage import Usage
+from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
 
-# Where as many runs in a row make nothing smaller, the next ones will not either.
-MOST_IN_VAIN = 3
+# The excerpt's share of what it stands for: recorded summaries of a coding agent took as much.
+EXCERPT_SHARE = 0.037
+# After so many failures in a row no further condensation is tried.
+MOST_FAILURES = 3
+
+
+class ExcerptSummarizer:
+    """A summarizer without a model: it answers with an excerpt of the replies."""
+
+    supports_images = False
+    caches_prompts = False
+
+    async def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Yield the excerpt."""
+        yield TextChunk(excerpt(request.messages))
+
+
+def excerpt(messages: Sequence[Message]) -> str:
+    """Return the first line of each reply, the newest that fit into the usual share."""
+    room = EXCERPT_SHARE * sum(len(message.text) for message in messages)
+    lines: list[str] = []
+    for message in reversed(messages):
+        line = message.text.strip().partition("\n")[0]
+        if message.role == "assistant" and line:
+            room -= len(line)
+            if room < 0 and lines:
+                break
+            lines.append(line)
+    return "\n".join(reversed(lines)) or "Nothing was said."
 
 
 @dataclass(slots=True)
-class Followed:
-    """What came of it: how often it condensed, and what the model would have read.
+class Replayed:
+    """The number of condensations, and the tokens of each request to the model.
 
-    Of each of the ``requests``, ``cache_read`` is what it began with that had been sent before.
+    ``cache_read`` counts the tokens at the beginning of a request that the one before had, too.
     """
 
     condensations: int = 0
@@ -36,21 +64,21 @@ class Followed:
         return sum(one.prompt for one in self.requests)
 
 
-async def follow(
+async def replay_history(
     messages: Sequence[Message], condenser: Condenser, start: Situation, counter: TokenCounter
-) -> Followed:
-    """Return what becomes of messages, as they were written, where ``start`` has all but them.
+) -> Replayed:
+    """Return the requests and condensations of a conversation that had begun with ``start``.
 
-    Before each reply a request is sent, and the context condensed where its budget says so.
+    Each reply takes one request. Before it, the context is condensed if the budget says so.
     """
-    found, seen, in_vain = Followed(), list[Message](), 0
+    found, seen, failures = Replayed(), list[Message](), 0
     fixed = tokens = start.fixed_tokens(counter)
     known = 0
     for message in messages:
         if message.role == "assistant":
-            if in_vain < MOST_IN_VAIN and start.budget.should_condense(tokens, automatic=True):
+            if failures < MOST_FAILURES and start.budget.should_condense(tokens, automatic=True):
                 shown = await _condensed(seen, tokens, condenser, start)
-                in_vain = in_vain + 1 if shown is None else 0
+                failures = failures + 1 if shown is None else 0
                 if shown is not None:
                     seen, known = [*shown], fixed
                     tokens = fixed + count_messages(seen, counter)
@@ -65,7 +93,7 @@ async def follow(
 async def _condensed(
     seen: Sequence[Message], tokens: int, condenser: Condenser, start: Situation
 ) -> Sequence[Message] | None:
-    """Return what the model sees after a condensation, None where none was made."""
+    """Return the effective history after a condensation, None if none succeeded."""
     effective, size = tuple(seen), TokenCount(tokens)
     situation = replace(start, effective=effective, tokens=size, trigger=Trigger.AUTO)
     try:

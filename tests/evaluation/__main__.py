@@ -1,0 +1,105 @@
+"""``python -m tests.evaluation``: compare strategies on recorded sessions (docs/evaluation.md)."""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from condense.errors import InvalidMessage
+from tests.evaluation.chats import CHATS, read_chat
+from tests.evaluation.recordings import (
+    Cut,
+    Recording,
+    cuts_at,
+    even_cuts,
+    find_recordings,
+    read_recording,
+)
+from tests.evaluation.replay import contenders
+from tests.evaluation.scores import COUNTER, Course, evaluate, format_table
+
+FULL = 0.8  # of a window, after which a session is cut where windows are compared
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the figures of each course."""
+    options = _parser().parse_args(arguments)
+    recordings = list(_recordings(options.folder))
+    names = options.strategy or contenders()
+    results = {
+        name: asyncio.run(evaluate(recordings, names, course)) for name, course in _courses(options)
+    }
+    if options.json:
+        plain = {
+            course: {name: score.to_json() for name, score in scores.items()}
+            for course, scores in results.items()
+        }
+        print(json.dumps(plain, indent=2))
+        return
+    for course, scores in results.items():
+        cuts = len(scores[names[0]].sizes)
+        print(f"{course}: {cuts} condensations\n\n{format_table(scores)}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.evaluation", description=__doc__)
+    parser.add_argument(
+        "folder", type=Path, nargs="?", metavar="DIR",
+        help="folder of transcripts (the chats that come along)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--strategy", action="append", help="name or dotted path; may repeat")
+    parser.add_argument(
+        "--at", type=int, metavar="TOKENS", help="cut after so many tokens, not where recorded"
+    )
+    parser.add_argument(
+        "--window", type=int, action="append", default=[], metavar="TOKENS",
+        help="also cut wherever a window of this size is full; may repeat",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rounds", type=int, default=0, metavar="N",
+        help="also compare one to N condensations, the last always at the same place",
+    )  # fmt: skip
+    return parser
+
+
+def _recordings(folder: Path | None) -> Iterator[Recording]:
+    """Yield the sessions; a file that holds none is named and left out."""
+    if folder is None:
+        yield from (read_chat(path, COUNTER) for path in CHATS)
+        return
+    for path in find_recordings(folder):
+        try:
+            yield read_recording(path, COUNTER)
+        except InvalidMessage as error:
+            print(f"skipped: {error}", file=sys.stderr)
+
+
+def _courses(options: argparse.Namespace) -> Iterator[tuple[str, Course]]:
+    """Yield where to cut, by the name that says so."""
+    if options.at:
+        yield f"every {options.at:,} tokens", Course(partial(_cuts_at, tokens=options.at))
+    else:
+        yield "as recorded", Course()
+    for size in options.window:
+        yield f"window {size:,}", Course(partial(_cuts_at, tokens=int(FULL * size)), size)
+    most = options.rounds
+    for count in range(1, most + 1):
+        yield f"round {count}", Course(partial(_last_cuts, most=most, count=count), None, count - 1)
+
+
+def _cuts_at(recording: Recording, *, tokens: int) -> Sequence[Cut]:
+    return cuts_at(recording.messages, tokens)
+
+
+def _last_cuts(recording: Recording, *, most: int, count: int) -> Sequence[Cut]:
+    """Return the last cuts of as many as there may be; none where the session is too short."""
+    cuts = even_cuts(recording.messages, most)
+    return cuts[-count:] if len(cuts) == most else ()
+
+
+if __name__ == "__main__":
+    main()
