@@ -32,7 +32,7 @@ from .errors import (
 )
 from .facts import Ledger, ledger, parse_ledger
 from .folding.folded import Folded, FoldedFile, FoldingRecord
-from .folding.ignoring import ignore_matcher
+from .folding.workspace import ignore_matcher
 from .history import (
     Truncation,
     effective_history,

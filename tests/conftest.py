@@ -14,7 +14,7 @@ from django.db import connections
 from pytest_django import Settings
 
 from chatapp.providers import provider_specs
-from condense.folding import parsing
+from condense.folding import parser_process
 from tests.first_start import FirstStart
 
 # What a shell starts in the background ignores Ctrl+C, and so would the servers of the tests.
@@ -23,7 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 IN_CI = os.environ.get("CI") == "true"
 
 # On a busy machine its process may take seconds to start: no source here is too slow by that.
-parsing.parser.seconds = 120
+parser_process.parser.seconds = 120
 
 
 def find_chromium() -> str | None:

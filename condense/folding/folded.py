@@ -1,4 +1,4 @@
-"""What became of each file: folded, or skipped for a reason that people can read."""
+"""Results of folding: the signatures of files, and a reason for each file that was left out."""
 
 import enum
 from collections.abc import Mapping
@@ -28,12 +28,21 @@ class SkipReason(enum.StrEnum):
     TOO_MUCH = "With it, the context would not have become small enough."
 
 
+class Unfoldable(Exception):
+    """One file cannot be folded, for a ``reason``; never leaves this package."""
+
+    def __init__(self, reason: SkipReason) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that was left out, spelled as it was asked for."""
+class FoldedFile:
+    """A file as it was asked for: ``characters`` of its signatures, or a ``reason`` for none."""
 
     path: str
-    reason: SkipReason
+    characters: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +55,19 @@ class Folded:
 
     sections: tuple[str, ...] = ()
     included: tuple[str, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[FoldedFile, ...] = ()
     characters: int = 0
 
     def left_out(self, reason: SkipReason) -> Self:
         """Return the record of the same files with none of them folded."""
-        dropped = tuple(Skipped(path, reason) for path in self.included)
+        dropped = tuple(FoldedFile(path, reason=reason) for path in self.included)
         return type(self)(skipped=(*dropped, *self.skipped))
 
     def to_json(self) -> dict[str, Any]:
         """Return which files were folded and which left out as plain data, to store with a run."""
-        files = zip(self.included, self.sections, strict=True)
-        return {
-            "characters": self.characters,
-            "files": [{"path": path, "characters": units(text)} for path, text in files],
-            "left_out": [{"path": one.path, "reason": str(one.reason)} for one in self.skipped],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class FoldedFile:
-    """A file as a record has it: ``characters`` of its signatures, or the ``reason`` for none."""
-
-    path: str
-    characters: int = 0
-    reason: str = ""
+        pairs = zip(self.included, self.sections, strict=True)
+        files = tuple(FoldedFile(path, units(text)) for path, text in pairs)
+        return FoldingRecord(self.characters, files, self.skipped).to_json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +79,20 @@ class FoldingRecord:
     left_out: tuple[FoldedFile, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the same as :meth:`Folded.to_json` gave."""
+        """Return the record as plain data."""
         return {
             "characters": self.characters,
             "files": [{"path": one.path, "characters": one.characters} for one in self.files],
-            "left_out": [{"path": one.path, "reason": one.reason} for one in self.left_out],
+            "left_out": [{"path": one.path, "reason": str(one.reason)} for one in self.left_out],
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return what :meth:`Folded.to_json` gave."""
-        files, left_out = data["files"], data["left_out"]
-        return cls(
-            data["characters"],
-            tuple(FoldedFile(**one) for one in files),
-            tuple(FoldedFile(**one) for one in left_out),
+        """Return the record that ``to_json`` gave."""
+        files, left_out = (
+            tuple(FoldedFile(**one) for one in data[name]) for name in ("files", "left_out")
         )
+        return cls(data["characters"], files, left_out)
 
 
 def units(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Which files a conversation shows that the agent read."""
+"""Files that the agent read or the user mentioned, as a conversation shows them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from condense.history.pairs import pair_calls
-from condense.messages import Json, Message, TextBlock, ToolUseBlock, beside_of
+from condense.messages import Message, TextBlock, ToolUseBlock, beside_of
 
 # Tools that read files, by the names they have here and in sessions recorded by other agents.
 READING = frozenset(
@@ -38,7 +38,10 @@ def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
 
 def paths_read(call: ToolUseBlock) -> tuple[str, ...]:
     """Return the paths that a call reads, none for any other call."""
-    return tuple(_paths_in(call.input)) if _reads(call) else ()
+    name, argument = call.name.lower(), call.input
+    views = isinstance(argument, Mapping) and argument.get("command") == "view"
+    reads = name in READING or (name in READING_OR_WRITING and views)
+    return tuple(_paths_in(argument)) if reads else ()
 
 
 def _paths_of(message: Message, failed: set[int]) -> Iterator[str]:
@@ -48,17 +51,11 @@ def _paths_of(message: Message, failed: set[int]) -> Iterator[str]:
                 yield from paths_read(block)
             case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
                 yield folded[1]
-            case TextBlock() if beside_of(block):
-                yield from _added(beside_of(block))
+            case TextBlock() if beside := beside_of(block):
+                # A file that was put beside somebody's words because they mention it.
+                yield from [str(beside["name"])] if beside.get("mention") == "file" else []
             case TextBlock() if message.role == "user":
                 yield from _mentioned(block.text)
-
-
-def _reads(call: ToolUseBlock) -> bool:
-    name = call.name.lower()
-    if name in READING_OR_WRITING:
-        return isinstance(call.input, Mapping) and call.input.get("command") == "view"
-    return name in READING
 
 
 def _paths_in(argument: Any) -> Iterable[str]:
@@ -74,13 +71,6 @@ def _paths_in(argument: Any) -> Iterable[str]:
             return chain.from_iterable(map(_paths_in, argument))
         case _:
             return ()
-
-
-def _added(said: Json) -> Iterator[str]:
-    """Yield the path of a file that was put beside somebody's words because they mention it."""
-    match said:
-        case {"mention": "file", "name": str(path)}:
-            yield path
 
 
 def _mentioned(text: str) -> Iterator[str]:

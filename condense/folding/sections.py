@@ -1,9 +1,19 @@
-"""The character limit over all sections, as Roo Code applies it, but never exceeded."""
+"""Sections: the signatures of files, the first files first, under a limit of characters.
 
-from condense.folding.errors import Unfoldable
-from condense.folding.folded import SkipReason, units
+The limit is applied as Roo Code applies it, but never exceeded.
+"""
+
+import os
+import time
+from collections.abc import Iterable
+
+from condense.folding.folded import Folded, FoldedFile, SkipReason, Unfoldable, units
+from condense.folding.signatures import read_definitions
+from condense.folding.workspace import Ignore, Workspace
 
 LIMIT = 50_000
+# Some thousand files as they are, four as hostile as can be: whoever condenses is waiting.
+SECONDS = 20.0
 # With less room left, a file and all that follow are left out.
 _LEAST_ROOM = 200
 _RESERVED = 100
@@ -12,11 +22,51 @@ _FRAME = "<system-reminder>\n## File Context: {path}\n{definitions}\n</system-re
 _CLOSING = "</system-reminder"
 
 
+def fold_files(
+    paths: Iterable[str],
+    root: str | os.PathLike[str],
+    *,
+    limit: int = LIMIT,
+    ignore: Ignore | None = None,
+    seconds: float = SECONDS,
+) -> Folded:
+    """Return the signatures of files in a workspace, the most important path first.
+
+    It reads and waits, so call it in a thread: ``await asyncio.to_thread(fold_files, …)``.
+    ``limit`` is in UTF-16 code units; ``ignore`` tells which paths, relative to ``root``, are not
+    shown, in place of the workspace's ``.rooignore``. It never raises because of a file: that file
+    is skipped, and so is each that would begin after ``seconds``.
+    """
+    workspace, sections, seen = Workspace(root, ignore), Sections(limit), set[str]()
+    deadline = time.monotonic() + seconds
+
+    def fold(path: str) -> None:
+        if sections.is_spent:
+            raise Unfoldable(SkipReason.NO_ROOM)
+        if time.monotonic() >= deadline:
+            raise Unfoldable(SkipReason.NO_TIME)
+        real = workspace.locate(path)
+        if real in seen:
+            raise Unfoldable(SkipReason.REPEATED)
+        seen.add(real)
+        sections.add(path, read_definitions(path, workspace.read(real)))
+
+    included: list[str] = []
+    skipped: list[FoldedFile] = []
+    for path in paths:
+        try:
+            fold(path)
+        except Unfoldable as failure:
+            skipped.append(FoldedFile(path, reason=failure.reason))
+        else:
+            included.append(path)
+    return Folded(tuple(sections.sections), tuple(included), tuple(skipped), sections.characters)
+
+
 class Sections:
     """Takes sections until the limit is reached; lengths are in UTF-16 code units."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        """Start with nothing taken."""
         self.limit = limit
         self.sections: list[str] = []
         self.is_spent = False

@@ -1,6 +1,6 @@
-"""The process that parses: it reads sources on stdin and answers with the rows of definitions.
+"""Worker of the parser process: reads sources on stdin, answers with the rows of definitions.
 
-Started by parsing.py as a script of its own, so that it loads nothing of the package but the
+Started by parser_process.py as a script of its own, so that it loads nothing of the package but the
 query files beside it. A request is one line of JSON, ``{"language", "size"}``, and the source's
 bytes. The answer is one line: ``{"spans": [[first, last, signature], …], "broken": true | false}``.
 """
@@ -25,10 +25,10 @@ except ImportError:
 QUERIES = Path(__file__).parent / "queries"
 IDLE_SECONDS = 60
 MEMORY = 1 << 30
-# Names that the package of grammars spells otherwise.
+# Names that the package of grammars spells otherwise, and the language whose query another shares.
 SPELLED = {"c_sharp": "csharp", "embedded_template": "embeddedtemplate"}
+SHARED = {"tsx": "typescript"}
 INJECTION = "inject."
-INHERITS = "; inherits: "
 
 Row = tuple[int, int, bool]
 
@@ -37,13 +37,7 @@ Row = tuple[int, int, bool]
 def grammar(name: str) -> tuple[Language, Query]:
     """Return a language and its query, loaded once."""
     language = _language(name)
-    return language, Query(language, _query(name))
-
-
-def _query(name: str) -> str:
-    """Return the text of a query file, that of another one where it says so, as editors do."""
-    text = (QUERIES / f"{name}.scm").read_text()
-    return _query(text.removeprefix(INHERITS).strip()) if text.startswith(INHERITS) else text
+    return language, Query(language, (QUERIES / f"{SHARED.get(name, name)}.scm").read_text())
 
 
 def _language(name: str) -> Language:

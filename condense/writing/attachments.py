@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from condense.facts import budget_in, ledger
-from condense.folding import LIMIT, Folded, files_read, fold_files
-from condense.folding.ignoring import Ignore
+from condense.folding import LIMIT, Folded, Ignore, files_read, fold_files
 from condense.messages import Message, TextBlock
 from condense.situation import Addition, Reduction, Situation
 from condense.tokens import TokenCounter

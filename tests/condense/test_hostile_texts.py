@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import condense
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.folding import definitions, files_read
+from condense.folding import files_read
 from condense.prompts.parsed import parse_summary
 from condense.writing.failure import describe
+from tests.condense.folding.definitions import definitions
 from tests.hostile import Hostile, assert_linear, hostile_texts
 
 LEDGER = """## Ledger ~

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from condense.folding import definitions, files_read
-from condense.folding.captures import Span, render
-from condense.folding.errors import Unfoldable
-from condense.folding.languages import MARKDOWN, language_of
-from condense.folding.sections import LIMIT, Sections, units
+from condense.folding import files_read
+from condense.folding.folded import Unfoldable, units
+from condense.folding.parser_process import Span
+from condense.folding.sections import LIMIT, Sections
+from condense.folding.signatures import MARKDOWN, language_of, render
 from condense.messages import Message, ToolUseBlock
+from tests.condense.folding.definitions import definitions
 from tests.condense.roo import Case, cases, each
 
 LINE = re.compile(r"(\d+)--(\d+) \| (.*)", re.DOTALL)

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from condense.folding import LANGUAGES, SkipReason, definitions, fold_files
-from condense.folding.captures import LONGEST_LINE
-from condense.folding.errors import Unfoldable
-from condense.folding.languages import MARKDOWN
-from condense.folding.parsing import ParserProcess, parser
-from condense.folding.signatures import read_definitions
+from condense.folding import LANGUAGES, SkipReason, fold_files, read_definitions
+from condense.folding.folded import Unfoldable
+from condense.folding.parser_process import ParserProcess, parser
+from condense.folding.signatures import LONGEST_LINE, MARKDOWN
+from tests.condense.folding.definitions import definitions
 
 PARSED = sorted(set(LANGUAGES) - {MARKDOWN})
 # Swift's grammar is busy for minutes with comments that open and never close.
@@ -46,7 +45,7 @@ def test_random_bytes_do_no_harm(language: str) -> None:
     """Whatever a file holds, its name decides which grammar reads it."""
     noise = random.Random(language).randbytes(2_000)  # noqa: S311 - the same noise each time
     definitions(f"a.{LANGUAGES[language][0]}", noise.decode("latin-1"))
-    assert parser.parse("python", b"def still_alive(): ...").spans
+    assert parser.parse("python", b"def still_alive(): ...")[0]
 
 
 @pytest.mark.parametrize("text", ["(", "[", "{", "<div>", "if x:\n", "f("])
@@ -54,7 +53,7 @@ def test_random_bytes_do_no_harm(language: str) -> None:
 def test_deep_nesting_does_no_harm(path: str, text: str) -> None:
     """Two thousand levels are more than anyone writes."""
     definitions(path, text * 2_000)
-    assert parser.parse("python", b"def still_alive(): ...").spans
+    assert parser.parse("python", b"def still_alive(): ...")[0]
 
 
 def test_a_source_that_would_take_minutes_is_given_up() -> None:
@@ -65,7 +64,7 @@ def test_a_source_that_would_take_minutes_is_given_up() -> None:
             impatient.parse("swift", ENDLESS)
         assert failure.value.reason is SkipReason.TOO_SLOW
         impatient.seconds = 120
-        assert impatient.parse("python", b"def f(): ...").spans
+        assert impatient.parse("python", b"def f(): ...")[0]
     finally:
         impatient.close()
 
@@ -80,7 +79,7 @@ def test_a_parser_that_crashes_costs_one_file(tmp_path: Path) -> None:
     assert failure.value.reason is SkipReason.CRASHED
     process.worker = ParserProcess().worker
     try:
-        assert process.parse("python", b"def f(): ...").spans
+        assert process.parse("python", b"def f(): ...")[0]
     finally:
         process.close()
 
@@ -98,7 +97,7 @@ def test_a_parser_that_is_not_installed_is_told_from_a_crash(tmp_path: Path) -> 
 def test_no_parser_is_left_behind_when_its_program_is_killed() -> None:
     """It ends when nobody can ask it any more, so a shutdown need not end it."""
     program = (
-        "from condense.folding.parsing import parser;"
+        "from condense.folding.parser_process import parser;"
         "parser.parse('python', b'def f(): ...');"
         "print(parser._process.pid, flush=True);"
         "import time; time.sleep(600)"
@@ -115,10 +114,10 @@ def test_a_worker_that_ended_itself_is_replaced_unnoticed() -> None:
     """It does so when nothing was asked for a minute."""
     process = ParserProcess()
     try:
-        assert process.parse("python", b"def f(): ...").spans
+        assert process.parse("python", b"def f(): ...")[0]
         process._process.kill()  # type: ignore[union-attr]
         process._process.wait()  # type: ignore[union-attr]
-        assert process.parse("python", b"def f(): ...").spans
+        assert process.parse("python", b"def f(): ...")[0]
     finally:
         process.close()
 

@@ -1,0 +1,12 @@
+"""The definitions of a text, as they stand in a section."""
+
+from condense.folding import read_definitions
+from condense.folding.folded import Unfoldable
+
+
+def definitions(path: str, text: str) -> str | None:
+    """Return a text's definitions, None where it has none; only the name's extension counts."""
+    try:
+        return read_definitions(path, text.encode(errors="replace"))
+    except Unfoldable:
+        return None
