@@ -48,8 +48,8 @@ from .history import (
 )
 from .history.boundaries import safe_cuts, unread_tail
 from .history.commands import command_blocks, extract_command_blocks
-from .history.compaction import is_compaction, without_compaction
 from .history.pairs import AnsweredCall, Pairing, pair_calls
+from .history.signed_blocks import is_compaction, without_compaction
 from .messages import (
     BESIDE,
     ENVIRONMENT,

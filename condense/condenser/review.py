@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from condense.condenser.log import Attempt
 from condense.folding.folded import FoldingRecord
-from condense.history.compaction import is_compaction
+from condense.history.signed_blocks import is_compaction
 from condense.messages import Message, Tags, TextBlock, content_from_api, content_to_api
 from condense.situation import Reduction, Verdict
 from condense.tokens import TokenCount, TokenCounter

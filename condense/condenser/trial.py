@@ -8,7 +8,7 @@ from condense.condenser.ladder import Ladder
 from condense.condenser.repair import lacking, pays, rejection
 from condense.errors import DidNotShrink
 from condense.facts import parse_ledger
-from condense.history.thinking import behind, count_thinking
+from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
 from condense.reducing import Kit, Strategy, asks_model
 from condense.reducing.carrying import carry_answered

@@ -4,8 +4,12 @@ A summary or marker stands after the last message it hides, and is *in force* un
 or rewound. Every operation returns a new history; :func:`effective_history` derives the view.
 """
 
-from condense.history.clearing import clear_results
-from condense.history.effective import InForce, effective_history, messages_since_last_summary
+from condense.history.effective import (
+    InForce,
+    clear_results,
+    effective_history,
+    messages_since_last_summary,
+)
 from condense.history.hiding import (
     TRUNCATION_TEXT,
     Truncation,

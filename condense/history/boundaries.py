@@ -1,4 +1,4 @@
-"""Where a history may be cut, so that a tool call and its result stay together."""
+"""Boundaries: the places to cut a history, so that a tool call and its result stay together."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

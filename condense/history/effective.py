@@ -1,10 +1,9 @@
-"""Which messages the model sees: everything else is derived from their tags."""
+"""Effective history: the messages that the model sees, derived from the tags of all."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from condense.history.clearing import clear_results, cleared_by
-from condense.messages import Message, OpaqueBlock, ToolResultBlock
+from condense.messages import Block, Cleared, Message, OpaqueBlock, ToolResultBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ def effective_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     line each. Costs no more than the part behind the last summary.
     """
     visible = _visible(messages)
-    return clear_results(visible, cleared_by(visible))
+    return clear_results(visible, _cleared_by(visible))
 
 
 def _visible(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -87,3 +86,34 @@ def _is_orphan(block: object, calls: set[str]) -> bool:
     return isinstance(block, OpaqueBlock) and (
         block.data.get("type") == "tool_result" and block.data.get("tool_use_id") not in calls
     )
+
+
+def _cleared_by(visible: Iterable[Message]) -> Cleared:
+    """Return what all visible markers clear together."""
+    cleared: dict[str, Mapping[str, str]] = {}
+    for message in visible:
+        for name, lines in message.tags.cleared.items():
+            cleared[name] = {**cleared.get(name, {}), **lines}
+    return cleared
+
+
+def clear_results(messages: Sequence[Message], cleared: Cleared) -> tuple[Message, ...]:
+    """Return the messages with each result that ``cleared`` names replaced by its line.
+
+    A message that changes has no token count of its own any more.
+    """
+    if not cleared:
+        return tuple(messages)
+    return tuple(
+        _with_lines(one, cleared[one.id]) if one.id in cleared else one for one in messages
+    )
+
+
+def _with_lines(message: Message, lines: Mapping[str, str]) -> Message:
+    return message.with_content(tuple(_line(block, lines) for block in message.blocks))
+
+
+def _line(block: Block, lines: Mapping[str, str]) -> Block:
+    if isinstance(block, ToolResultBlock) and block.tool_use_id in lines:
+        return replace(block, content=lines[block.tool_use_id])
+    return block

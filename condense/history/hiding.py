@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from condense.errors import NothingToCondense, RedoRefused, UndoRefused, UnknownMessage
 from condense.history.boundaries import nearest_cut, safe_cuts, unread_tail
-from condense.history.clearing import clear_results
-from condense.history.effective import InForce, effective_history
-from condense.history.thinking import unbind
+from condense.history.effective import InForce, clear_results, effective_history
+from condense.history.signed_blocks import unbind
 from condense.messages import Message, Tags
 
 TRUNCATION_TEXT = "[Sliding window truncation: {count} messages hidden to reduce context]"

@@ -1,4 +1,4 @@
-"""Which result answers which tool call, told by their order too: ids alone may come again."""
+"""Pairs of tool calls and their results, told by their order too: ids alone may come again."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from condense.history.compaction import without_compaction
+from condense.history.signed_blocks import without_compaction
 from condense.messages import Message, TextBlock
 from condense.reducing.recap import opening
 

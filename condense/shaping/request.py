@@ -1,15 +1,15 @@
-"""Put all the rules of the Messages API together, on exactly what is sent."""
+"""Request: the messages that the Messages API accepts, from an effective history."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from condense.messages import Message, TextBlock
-from condense.shaping.cleaning import clean, replace_images
-from condense.shaping.merging import merge_consecutive
-from condense.shaping.pairing import repair_tool_pairs
+from condense.messages import Message, Role, TextBlock
+from condense.shaping.blocks import clean, replace_images
+from condense.shaping.tool_pairs import repair_tool_pairs
 from condense.shaping.weight import MAX_BYTES, lighten
 
 OPENING = "[The conversation continues from here.]"
+USER_ONLY: tuple[Role, ...] = ("user",)
 
 
 def shape_request(
@@ -43,3 +43,44 @@ def _ended(messages: tuple[Message, ...]) -> tuple[Message, ...]:
         return messages
     content = (*others, replace(end, text=end.text.rstrip()))
     return (*messages[:-1], last.with_content(content))
+
+
+def merge_consecutive(
+    messages: Sequence[Message], roles: Collection[Role] = USER_ONLY, *, markers: bool = False
+) -> tuple[Message, ...]:
+    """Return the messages with runs of one of ``roles`` joined into the first of each run.
+
+    A summary starts a run of its own and a truncation marker stands alone, unless ``markers``
+    says that they are merged too.
+    """
+    return tuple(map(_merged, _runs(messages, roles, markers=markers)))
+
+
+def _runs(
+    messages: Sequence[Message], roles: Collection[Role], *, markers: bool
+) -> Iterator[list[Message]]:
+    """Yield runs of messages to join, one at a time."""
+    run: list[Message] = []
+    for message in messages:
+        if run and not (message.role in roles and _joins(run[-1], message, markers=markers)):
+            yield run
+            run = []
+        run.append(message)
+    if run:
+        yield run
+
+
+def _joins(previous: Message, message: Message, *, markers: bool) -> bool:
+    if previous.role != message.role:
+        return False
+    apart = message.is_summary or message.is_marker or previous.is_marker
+    return markers or not apart
+
+
+def _merged(run: list[Message]) -> Message:
+    if len(run) == 1:
+        return run[0]
+    known = [message.tokens for message in run if message.tokens is not None]
+    content = tuple(block for message in run for block in message.blocks)
+    tokens = sum(known) if len(known) == len(run) else None
+    return replace(run[0], content=content, tokens=tokens)

@@ -1,7 +1,13 @@
-"""Tool calls and results as plain text, for a model that is given no tools."""
+"""Tool calls and results as plain text, for a model that is given no tools.
 
+Their JSON is written as JavaScript writes it: the same for every client, without ASCII escapes.
+"""
+
+import json
+import math
 import operator
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, overload
 
 from condense.messages import (
@@ -14,7 +20,9 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.shaping.json_text import plain
+
+# From these on, JavaScript writes exponents: 1e21, and below 1e-6.
+MOST, LEAST = 10**21, 1e-6
 
 
 def tool_use_to_text(block: ToolUseBlock | OpaqueBlock) -> str:
@@ -24,9 +32,9 @@ def tool_use_to_text(block: ToolUseBlock | OpaqueBlock) -> str:
     if isinstance(input_, list | tuple):
         input_ = {str(index): value for index, value in enumerate(input_)}
     if isinstance(input_, Mapping):
-        body = "\n".join(f"{key}: {plain(value)}" for key, value in input_.items())
+        body = "\n".join(f"{key}: {_plain(value)}" for key, value in input_.items())
     else:
-        body = plain(input_)
+        body = _plain(input_)
     return f"[Tool Use: {data.get('name', 'undefined')}]\n{body}"
 
 
@@ -93,3 +101,51 @@ def orphan_to_blocks(block: ToolResultBlock) -> tuple[Block, ...]:
         _item_text(item.to_api()) for item in block.content if not isinstance(item, ImageBlock)
     )
     return (TextBlock("Tool result:\n" + "\n".join(texts)), *images)
+
+
+def _plain(value: Any) -> str:
+    """Return a scalar bare (text raw, ``null``, ``true``) and a list or object pretty-printed."""
+    if isinstance(value, str):
+        return value
+    return _write(value, "\n") if isinstance(value, Mapping | list | tuple) else _number(value)
+
+
+def _write(value: Any, newline: str) -> str:
+    if isinstance(value, str):
+        return _quote(value)
+    inner = newline + "  "
+    if isinstance(value, Mapping):
+        items = [f"{_quote(str(key))}: {_write(item, inner)}" for key, item in value.items()]
+        return _wrap("{", items, "}", inner, newline)
+    if isinstance(value, list | tuple):
+        return _wrap("[", [_write(item, inner) for item in value], "]", inner, newline)
+    return "null" if isinstance(value, float) and not math.isfinite(value) else _number(value)
+
+
+def _wrap(opening: str, items: list[str], closing: str, inner: str, newline: str) -> str:
+    if not items:
+        return opening + closing
+    return f"{opening}{inner}{f',{inner}'.join(items)}{newline}{closing}"
+
+
+def _quote(text: str) -> str:
+    quoted = json.dumps(text, ensure_ascii=False)
+    # Half a surrogate pair as JavaScript writes it.
+    return quoted.encode(errors="backslashreplace").decode()
+
+
+def _number(value: Any) -> str:
+    """Return null, a boolean or a number; numbers in the shortest form JavaScript gives."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if not isinstance(value, float) and not (isinstance(value, int) and abs(value) >= MOST):
+        return str(value)
+    number = float(value)
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else f"{'-' if number < 0 else ''}Infinity"
+    if number == 0:
+        return "0"
+    if LEAST <= abs(number) < MOST:
+        return format(Decimal(repr(number)), "f").removesuffix(".0")
+    mantissa, _, exponent = repr(number).partition("e")
+    return f"{mantissa}e{int(exponent):+d}"

@@ -1,4 +1,4 @@
-"""Keep a request within the bytes that a provider accepts; images are few tokens but many bytes."""
+"""Weight: the bytes of a request, which images fill with few tokens, under a provider's limit."""
 
 import json
 from collections.abc import Sequence

@@ -1,7 +1,12 @@
-"""How many tokens a content takes: each counter in a file of its own."""
+"""Tokens: counters of what a content takes, and what they are made of."""
 
-from condense.tokens.cached import CachedCounter
-from condense.tokens.counting import TokenCount, TokenCounter, count_message, count_messages
+from condense.tokens.counting import (
+    CachedCounter,
+    TokenCount,
+    TokenCounter,
+    count_message,
+    count_messages,
+)
 from condense.tokens.prompt import PromptCounter, count_media, count_tools
 from condense.tokens.roo import CharacterCounter, TiktokenCounter
 

@@ -1,4 +1,4 @@
-"""Learn from a provider's reports how far its tokenizer is from the engine's estimates."""
+"""Calibration: how far a provider's tokenizer is from our estimates, learned from its reports."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

@@ -1,4 +1,4 @@
-"""What images and documents take in a prompt, by the rules that Anthropic publishes."""
+"""Tokens of images and documents in a prompt, by the rules that Anthropic publishes."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Tokens as a prompt takes them, counted with OpenAI's vocabulary."""
+"""Prompt counter: tokens as a prompt takes them, counted with OpenAI's vocabulary."""
 
 from collections.abc import Iterable, Sequence
 

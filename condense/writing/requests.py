@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from condense.history.compaction import without_compaction
-from condense.history.thinking import without_thinking
+from condense.history.signed_blocks import without_compaction, without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
 from condense.prompts import aligned_instruction, summary_system
 from condense.shaping import (

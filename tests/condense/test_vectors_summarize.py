@@ -28,7 +28,7 @@ from condense import (
     unread_tail,
     update_instruction,
 )
-from condense.history.thinking import is_thinking
+from condense.history.signed_blocks import is_thinking
 from condense.shaping import INTERRUPTED
 from condense.situation.decision import NOT_ENOUGH, RECENTLY
 from condense.writing.requests import without_old_images

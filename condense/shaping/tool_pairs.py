@@ -1,4 +1,4 @@
-"""Give every tool call exactly one result in the next message, and every result its call."""
+"""Tool pairs: every call gets exactly one result in the next message, every result its call."""
 
 import re
 from collections import defaultdict, deque

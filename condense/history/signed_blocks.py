@@ -1,12 +1,12 @@
-"""Which thinking is still bound to what stands before it: newer models sign theirs over that.
+"""Signed blocks: thinking and compactions, which only the model that wrote them can read.
 
-After a change of what the model sees, the thinking behind the change is not sent any more. It stays
-in its message, and the tag ``unbound`` says so.
+Newer models sign their thinking over what stands before it. After a change of what the model sees,
+the thinking behind the change is not sent any more: the tag ``unbound`` of its message says so.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
-from condense.messages import Block, Message, OpaqueBlock
+from condense.messages import Block, Message, OpaqueBlock, TextBlock
 
 THINKING = ("thinking", "redacted_thinking")
 
@@ -43,3 +43,22 @@ def unbind(
         one.with_tags(unbound=True) if count_thinking((one,)) and is_behind(one) else one
         for one in messages
     )
+
+
+def is_compaction(block: Block) -> bool:
+    """Whether a block is a provider's compaction; it goes first, and unchanged or not at all."""
+    return isinstance(block, OpaqueBlock) and block.data.get("type") == "compaction"
+
+
+def without_compaction(message: Message) -> Message:
+    """Return the message with a compaction's readable text in its place, for any other reader."""
+    if not any(map(is_compaction, message.blocks)):
+        return message
+    texts = (_as_text(block) for block in message.blocks)
+    return message.with_content(tuple(block for block in texts if block))
+
+
+def _as_text(block: Block) -> Block | None:
+    if not (isinstance(block, OpaqueBlock) and is_compaction(block)):
+        return block
+    return TextBlock(block.said) if block.said else None

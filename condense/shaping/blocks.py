@@ -1,10 +1,10 @@
-"""Leave out or replace the blocks that the Messages API would refuse."""
+"""Blocks: those that the Messages API would refuse are left out or replaced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_not
 
-from condense.history.thinking import THINKING, is_thinking, without_thinking
+from condense.history.signed_blocks import THINKING, is_thinking, without_thinking
 from condense.messages import (
     Block,
     Content,
