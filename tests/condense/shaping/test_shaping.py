@@ -197,6 +197,7 @@ def test_an_input_that_is_no_object_is_wrapped() -> None:
         (-1.5e300, "-1.5e+300"),
         (10**20, "100000000000000000000"),
         (10**21, "1e+21"),
+        (10**400, "Infinity"),
         (math.inf, "Infinity"),
         (-math.inf, "-Infinity"),
         (math.nan, "NaN"),
