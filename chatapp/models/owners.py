@@ -46,7 +46,7 @@ def _start_of(pid: int) -> str:
         status = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
     except OSError:
         return ""
-    # The name in parentheses may have spaces; after it come the state and 18 fields, then the start.
+    # The name in parentheses may have spaces; the state follows it, and 18 fields later the start.
     state, *fields = status.rpartition(")")[2].split()
     return "" if state in _ENDED else fields[18]
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, override
 
 import pytest
@@ -175,7 +177,7 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     monkeypatch: pytest.MonkeyPatch,
     room: str,
 ) -> None:
-    """Not only what was on the disk before it was full; while it is, the next message is refused."""
+    """Not only what was on the disk before it was full; meanwhile the next message is refused."""
     monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
     # Nothing is stored by the way: what closes the turn has to know all of it.
     monkeypatch.setattr(drafts, "PAUSE", 1_000.0)
@@ -216,6 +218,22 @@ def allow_updates() -> None:
     """Take the refusal back."""
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER refuse_updates")
+
+
+@asynccontextmanager
+async def broken(writes: str) -> AsyncIterator[None]:
+    """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail."""
+    fails = "BEGIN INSERT INTO nowhere VALUES (1); END"
+    await sync_to_async(_execute)(f"CREATE TRIGGER broken BEFORE {writes} {fails}")
+    try:
+        yield
+    finally:
+        await sync_to_async(_execute)("DROP TRIGGER broken")
+
+
+def _execute(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
 
 
 async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(
