@@ -30,8 +30,9 @@ def user_of(session: SessionBase) -> User | AnonymousUser:
         return AnonymousUser()
     user = load_backend(backend).get_user(session[SESSION_KEY])
     known = session.get(HASH_SESSION_KEY, "")
-    stands = user and constant_time_compare(known, user.get_session_auth_hash())
-    return user if stands else AnonymousUser()
+    if user and constant_time_compare(known, user.get_session_auth_hash()):
+        return user
+    return AnonymousUser()
 
 
 def goes_on(session: SessionBase | None) -> bool:
