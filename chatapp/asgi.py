@@ -6,8 +6,8 @@ from typing import Any
 
 import django
 from asgiref.sync import sync_to_async
-from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 django.setup(set_prefix=False)
 
 from chatapp.live.hub import hub  # noqa: E402 - models need a set-up Django
-from chatapp.routing import OwnOrigin, websocket_urlpatterns  # noqa: E402 - likewise
+from chatapp.routing import OwnOrigin, SessionUser, websocket_urlpatterns  # noqa: E402 - likewise
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ application = ProtocolTypeRouter(
         "lifespan": live,
         "websocket": OnlyServer(
             OwnOrigin(
-                AuthMiddlewareStack(URLRouter(websocket_urlpatterns))  # type: ignore[arg-type] # as there
+                SessionMiddlewareStack(SessionUser(URLRouter(websocket_urlpatterns)))  # type: ignore[arg-type] # as there
             )
         ),
     }

@@ -1,4 +1,4 @@
-"""WebSocket addresses, and whose pages may open them."""
+"""WebSocket addresses, whose pages may open them, and with whose session."""
 
 import logging
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import path
 
 from chatapp.consumers import ConversationConsumer
+from chatapp.live.sessions import user_of
+from chatapp.models.reading import reading
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +48,22 @@ class OwnOrigin:
         if not own:
             log.warning("a page of another origin was refused; is it in CSRF_TRUSTED_ORIGINS?")
         return own
+
+
+class SessionUser:
+    """Tells the application whose session a socket is opened with.
+
+    Channels' own would ask in the thread of those who write, and wait for each of them.
+    """
+
+    def __init__(self, application: Any) -> None:
+        """Take an ASGI application."""
+        self.application = application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass the connection on, with its user."""
+        user = await reading(user_of)(scope["session"])
+        await self.application({**scope, "user": user}, receive, send)
 
 
 def _own_origins(scope: Any, headers: dict[bytes, bytes]) -> Iterator[str]:

@@ -1,7 +1,9 @@
-"""What models are writing at this moment, stored twice a second so that no crash takes it.
+"""Drafts: replies while they are written, stored twice a second so that a crash takes no more.
 
 All drafts of a process go into one short transaction: a hundred streams cost hardly more writes
-than one. A stream never waits for it, and a write that fails ends nothing.
+than one. A stream never waits for it, and a write that fails ends nothing. While something else
+holds the database's lock, or the disk is full, drafts are only in memory; a crash takes what was
+written since.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, connection, transaction
@@ -25,6 +28,9 @@ PAUSE = 0.3
 # … and from one write to the next where something began that should be known at once.
 SHORTEST_PAUSE = 0.03
 
+# Drafts do not queue behind requests and other writes, which share one thread.
+THREAD = ThreadPoolExecutor(1, thread_name_prefix="drafts")
+
 Reader = Callable[[], Draft]
 
 _COLUMNS = ("draft", "tokens_input", "tokens_output", "tokens_cache_read", "tokens_cache_write")
@@ -35,13 +41,16 @@ class DraftWriter:
 
     def __init__(self) -> None:
         """Begin with nothing to write; ``task`` is there while there is something."""
-        self._changed: dict[int, Reader] = {}
+        # The calls that are not closed in the database, and those with something new among them.
+        self._open: dict[int, Reader] = {}
+        self._changed: set[int] = set()
         self._hurry = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
     def keep(self, number: int, read: Reader, *, at_once: bool) -> None:
         """Have a call's draft stored as ``read`` returns it then: soon, or ``at_once``."""
-        self._changed[number] = read
+        self._open[number] = read
+        self._changed.add(number)
         if self.task is None:
             self._hurry = asyncio.Event()
             # A request's own context would take its thread for queries along when it ends.
@@ -50,9 +59,18 @@ class DraftWriter:
         if at_once:
             self._hurry.set()
 
+    def newest(self, call: ModelCall) -> Draft:
+        """Return all that a call has written: of one of this process, more than is stored.
+
+        Callable from any thread, for a call that writes nothing more.
+        """
+        if read := self._open.get(call.pk):
+            return read()
+        return Draft(json.loads(call.draft or "[]"), call.usage)
+
     def forget(self, number: int) -> None:
-        """Store nothing more of a call: it is over."""
-        self._changed.pop(number, None)
+        """Store nothing more of a call, which is closed; callable from any thread."""
+        self._open.pop(number, None)
 
     async def _write_all(self) -> None:
         """Write until nothing changes any more."""
@@ -67,14 +85,15 @@ class DraftWriter:
             self.task = None
 
     async def _write(self) -> None:
-        changed, self._changed = self._changed, {}
-        rows = [_row(number, read()) for number, read in changed.items()]
+        changed, self._changed = self._changed, set()
+        readers = {number: self._open.get(number) for number in changed}
+        rows = [_row(number, read()) for number, read in readers.items() if read]
         started = time.monotonic()
         try:
-            await sync_to_async(_store)(rows)
+            await sync_to_async(_store, thread_sensitive=False, executor=THREAD)(rows)
         except (DatabaseError, OSError) as error:
             log.warning("drafts could not be stored: %s", error)
-            self._changed = changed | self._changed
+            self._changed |= changed
             # What is slow to fail should not be asked again at once.
             await asyncio.sleep(max(PAUSE, time.monotonic() - started))
 

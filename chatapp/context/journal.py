@@ -168,10 +168,8 @@ class StoredJournal:
         entry = await self._entry(call) if call else None
         row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
         self.requests.learn([row])
-        if entry:
-            drafts.writer.forget(entry.call.number)
-            if entry.tells_size:
-                self._learn(entry, row.seq)
+        if entry and entry.tells_size:
+            self._learn(entry, row.seq)
         return store.to_engine(row)
 
     def _append(
@@ -196,7 +194,6 @@ class StoredJournal:
     async def record_call(self, call: CallRecord) -> None:
         """Account for a call that left no message."""
         await self.saver.save(self._record, await self._entry(call))
-        drafts.writer.forget(call.number)
 
     def _record(self, entry: _Entry, message: Message | None = None) -> None:
         """Complete a call's row; raise TurnEnded where somebody else has."""
@@ -216,9 +213,10 @@ class StoredJournal:
             error=call.error,
             **_columns_of(call.facts),
         ):
+            drafts.writer.forget(call.number)
             raise TurnEnded(_("This turn was ended by another process of the server."))
-        told = partial(note_call, call.purpose, outcome, entry.usage, cost)
-        transaction.on_commit(told)
+        transaction.on_commit(partial(drafts.writer.forget, call.number))
+        transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
 
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""

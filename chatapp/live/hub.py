@@ -42,14 +42,16 @@ class Hub:
             self._turns,
             lost=self._let_go,
             closed=self._show_change,
-            take_over=self.take_over,
+            take_over=self._look_around,
         )
+        self._clearing = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
 
     @property
     def jobs(self) -> list[Work]:
         """What runs."""
-        return [room.job for room in self.rooms.values() if room.job]
+        # Counted from another thread, while rooms open and close.
+        return [job for room in [*self.rooms.values()] if (job := room.job)]
 
     def _turns(self) -> list[uuid.UUID]:
         return [job.run.turn.pk for job in self.jobs]
@@ -76,12 +78,13 @@ class Hub:
         self, conversation_id: uuid.UUID, since: frames.Place | None
     ) -> AsyncIterator[str]:
         """Return the frames that a page lacks which has everything up to ``since``, then all."""
-        await self.clear_up()
+        await self._try_to_clear_up()
         return self.room(conversation_id).watch(since)
 
     def newest(self, conversation_id: uuid.UUID) -> int:
         """Return the number of the last change that pages of a conversation were told of."""
-        return self.room(conversation_id).watchers.change
+        room = self.rooms.get(conversation_id)
+        return room.watchers.change if room else 0
 
     @contextlib.asynccontextmanager
     async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[Room]:
@@ -99,14 +102,16 @@ class Hub:
     async def clear_up(self) -> None:
         """End what a crash left behind, and go on with what only waited for a person.
 
-        Only the first call of a process does anything.
+        Done once; nothing begins here before. Where it failed, the next call does it again.
         """
-        if not self.cleared_up:
-            self.cleared_up = True
+        async with self._clearing:
+            if self.cleared_up:
+                return
             budgets.warm_up()
-            await self.take_over()
             await sync_to_async(services.close_interrupted)()
             await sync_to_async(services.close_left)()
+            self.cleared_up = True
+            await self.take_over()
 
     async def take_over(self) -> None:
         """Go on with turns that wait for a person, and whose own process is gone.
@@ -126,13 +131,17 @@ class Hub:
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""
         self.pulse.start()
-        self._opening = asyncio.create_task(self._clear_up_first())
+        self._opening = asyncio.create_task(self._try_to_clear_up())
 
-    async def _clear_up_first(self) -> None:
+    async def _try_to_clear_up(self) -> None:
         try:
             await self.clear_up()
         except (DatabaseError, OSError) as error:
-            log.warning("what the last process left could not be cleared up: %s", error)
+            log.warning("what the last process left could not be cleared up yet: %s", error)
+
+    async def _look_around(self) -> None:
+        await self.clear_up()
+        await self.take_over()
 
     async def close(self) -> None:
         """End all that runs, and wait until it is stored; let nothing begin.

@@ -22,8 +22,7 @@ class Load:
 
 def read_load() -> Load:
     """Return how busy this process is; callable from any thread but the event loop's."""
-    rooms = list(hub.rooms.values())
-    watchers = sum(room.watchers.count for room in rooms)
+    watchers = sum(room.watchers.count for room in [*hub.rooms.values()])
     return Load(len(hub.jobs), watchers, _lag())
 
 

@@ -107,6 +107,11 @@ class LiveView:
         """Have every page fetch the transcript and the panel again."""
         await _safely(self.scene.show_change())
 
+    async def show_notice(self, notice: Notice | None) -> None:
+        """Show every page this line at the composer, or none."""
+        self.scene.notice = notice
+        await self.show_panel()
+
     async def show_panel(self) -> None:
         """Show every page how the context stands."""
         await _safely(self.scene.show_panel())

@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Collection
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
 
 from chatapp import services
 
@@ -62,5 +61,6 @@ class Pulse:
                     await self._take_over()
                     for conversation in await sync_to_async(services.close_interrupted)():
                         self._closed(conversation)
-            except (DatabaseError, OSError) as error:
-                log.warning("a sign of life could not be stored: %s", error)
+            except Exception:
+                # Others would take this process for gone if it ended here.
+                log.exception("a sign of life could not be given; the next one is tried")

@@ -4,12 +4,14 @@ import asyncio
 import contextlib
 import functools
 import logging
+import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import OperationalError
 from django.utils.translation import gettext as _
 
 import condense
@@ -22,6 +24,7 @@ from chatapp.context.wishes import Wish
 from chatapp.live import frames
 from chatapp.live.bringing import bring
 from chatapp.live.naming import name_conversation
+from chatapp.live.panel import Notice
 from chatapp.live.ports import Runner, Work
 from chatapp.live.presenter import LiveView
 from chatapp.live.pulse import Pulse
@@ -36,6 +39,9 @@ from chatapp.models import Conversation
 from chatapp.models.reading import reading
 
 log = logging.getLogger(__name__)
+
+# Seconds before what follows a turn is tried again, where the database could not take it.
+AGAIN = 5.0
 
 Start = Callable[[], tuple[Run, condense.Message] | None]
 
@@ -136,7 +142,7 @@ class Room:
 
     def _vacate(self, run: Run, succeeded: bool) -> None:
         self.job = None
-        if (wish := run.wishes.take()) and not self.house.closing:
+        if wish := run.wishes.take():
             self._soon(self._condense_now(run.conversation, wish, succeeded))
         else:
             self._send_next(run.conversation, succeeded)
@@ -182,7 +188,8 @@ class Room:
         # Whoever is about to begin something may put it into the queue, since this ran.
         may_wait = self.view.waiting.may_wait or self.starting.locked()
         if (succeeded and may_wait) or wanted:
-            self._soon(self._go_on(conversation, wanted))
+            work = functools.partial(self.send_queued, conversation, wanted)
+            self._soon(self._until_stored(work))
 
     def condense_soon(self, wish: Wish) -> bool:
         """Condense after the step of the turn that runs, unless it condenses; False without one."""
@@ -210,26 +217,34 @@ class Room:
 
     async def _condense_now(self, conversation: Conversation, wish: Wish, succeeded: bool) -> None:
         """Condense after a turn during which that was asked for; then what waits goes on."""
-        if self.house.closing:
-            return
-        async with self.starting:
-            if self.condense_soon(wish):
-                return
-            try:
-                await self.condense(conversation, wish)
-            except services.Refused as reason:
-                log.info("a turn was not followed by a condensation: %s", reason)
+
+        async def condense() -> None:
+            async with self.starting:
+                if not self.condense_soon(wish):
+                    await self.condense(conversation, wish)
+
+        await self._until_stored(condense)
         if not self.job:
             self._send_next(conversation, succeeded)
 
-    async def _go_on(self, conversation: Conversation, wanted: uuid.UUID | None) -> None:
-        """Send what waits for what has just ended; where that is refused, it waits on."""
-        if self.house.closing:
-            return
-        try:
-            await self.send_queued(conversation, wanted)
-        except services.Refused as reason:
-            log.info("a queued message could not be sent: %s", reason)
+    async def _until_stored(self, begin: Callable[[], Awaitable[None]]) -> None:
+        """Begin what follows a turn, unless it is refused; try again while it can't be stored."""
+        failed = False
+        while not self.house.closing:
+            try:
+                await begin()
+                break
+            except services.Refused as reason:
+                log.info("nothing follows a turn: %s", reason)
+                break
+            except OperationalError as error:
+                log.warning("what follows a turn could not be stored yet: %s", error)
+            failed = True
+            words, until = _("The server could not save what comes next."), time.time() + AGAIN
+            await self.view.show_notice(Notice("retry", words, until=until))
+            await asyncio.sleep(AGAIN)
+        if failed:
+            await self.view.show_notice(None)
 
     async def _name(self, run: Run) -> None:
         """Show everybody the name that a conversation has got after its first answer."""
@@ -289,6 +304,8 @@ class Room:
 
     def _settle(self, task: asyncio.Task[None]) -> None:
         self._changes.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("something could not be done beside the turns", exc_info=error)
         self.house.close_idle(self)
 
     def dismiss(self) -> None:

@@ -1,19 +1,38 @@
-"""Whether the session goes on with which a page was opened; where it ends, pages end at once."""
+"""Sessions: whose a page was opened with, and its end, with which the page ends at once."""
 
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY
-from django.contrib.auth.models import User
+from django.conf import settings
+from django.contrib.auth import (
+    BACKEND_SESSION_KEY,
+    HASH_SESSION_KEY,
+    SESSION_KEY,
+    load_backend,
+)
+from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
+from django.utils.crypto import constant_time_compare
 
 from chatapp.live import turns
 
 # What a session depends on; signing in changes other columns.
 _DECIDES = frozenset({"is_active", "password"})
+
+
+def user_of(session: SessionBase) -> User | AnonymousUser:
+    """Return who is signed in, as Django does, but without a write where nobody is any more."""
+    backend = session.get(BACKEND_SESSION_KEY)
+    if backend not in settings.AUTHENTICATION_BACKENDS:
+        return AnonymousUser()
+    user = load_backend(backend).get_user(session[SESSION_KEY])
+    known = session.get(HASH_SESSION_KEY, "")
+    if user and constant_time_compare(known, user.get_session_auth_hash()):
+        return user
+    return AnonymousUser()
 
 
 def goes_on(session: SessionBase | None) -> bool:

@@ -1,10 +1,11 @@
-"""Who watches a conversation: a queue of frames for each open page, and the frames just sent.
+"""Watchers: the open pages of a conversation, and the frames that were sent last.
 
-Every frame has a number, its *change*. A page that comes back says which it had last, and gets what
-is newer, or a snapshot where that is not kept any more.
+Every frame has a number, its *change*. A page gets what is newer than the change that it has, also
+one that comes back; where that is not kept any more, it gets a snapshot.
 """
 
 import asyncio
+import itertools
 import time
 import uuid
 from collections import deque
@@ -13,16 +14,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from chatapp.live import fitting, frames
 from chatapp.live.frames import Place
 
-# Frames a watcher may be behind before it is dropped; a fast reply makes some 20 a second.
+# Frames and characters that are kept for pages that are behind or come back; a fast reply makes
+# some 20 frames a second.
 BACKLOG = 500
-
-# Characters of frames that are kept for pages which come back.
-KEPT = 1_000_000
+KEPT = 2_000_000
 
 # Seconds for which the frames go on after the last page left: it may come back.
 LINGER = 15.0
-
-Queue = asyncio.Queue[str | None]
 
 
 class Watchers:
@@ -31,7 +29,8 @@ class Watchers:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin with nobody; ``clock`` tells the seconds."""
         self._clock = clock
-        self._queues: set[Queue] = set()
+        # For each that is there, whether there is news for it.
+        self._watching: set[asyncio.Event] = set()
         self._awaited_until = 0.0
         self._begin()
 
@@ -44,30 +43,26 @@ class Watchers:
     @property
     def present(self) -> bool:
         """Whether anybody watches."""
-        return bool(self._queues)
+        return bool(self._watching)
 
     @property
     def count(self) -> int:
         """How many watch."""
-        return len(self._queues)
+        return len(self._watching)
 
     def __bool__(self) -> bool:
         """Whether anybody watches or may soon come back: nothing need be rendered for nobody."""
         return self.present or self._clock() < self._awaited_until
 
     def send(self, frame: frames.Frame) -> None:
-        """Hand a frame to every watcher; one that fell behind is dropped, and told so."""
+        """Hand a frame to every watcher."""
         if not self:
             return
         for part in fitting.parts(frame):
             self.change += 1
-            text = frames.encode({**part, "change": self.change})
-            self._keep(text)
-            for queue in list(self._queues):
-                if queue.qsize() < BACKLOG:
-                    queue.put_nowait(text)
-                else:
-                    self._drop(queue)
+            self._keep(frames.encode({**part, "change": self.change}))
+        for news in self._watching:
+            news.set()
 
     def _keep(self, text: str) -> None:
         self._recent.append(text)
@@ -77,12 +72,9 @@ class Watchers:
 
     def dismiss(self) -> None:
         """Drop every watcher: whoever still may watch comes back."""
-        for queue in list(self._queues):
-            self._drop(queue)
-
-    def _drop(self, queue: Queue) -> None:
-        self._queues.discard(queue)
-        queue.put_nowait(None)
+        dismissed, self._watching = self._watching, set()
+        for news in dismissed:
+            news.set()
 
     async def watch(
         self,
@@ -91,34 +83,34 @@ class Watchers:
     ) -> AsyncGenerator[str]:
         """Yield what brings a page up to date that has everything up to ``since``, then all frames.
 
-        Ends when the watcher is dropped; it should come back.
+        Ends when the watcher is dropped, or too far behind; it should come back.
         """
         if not self:
             self._begin()
-        here, missed = Place(self._epoch, self.change), self._after(since)
-        queue: Queue = asyncio.Queue()
-        self._queues.add(queue)
+        here, news = Place(self._epoch, self.change), asyncio.Event()
+        back = since if since and self._after(since) is not None else None
+        self._watching.add(news)
         try:
-            if missed is None:
-                for frame in await snapshot(here):
-                    for part in fitting.parts(frame):
-                        yield frames.encode(part)
-            else:
-                yield frames.encode(frames.resumed(here))
+            begin = [frames.resumed(here)] if back else await snapshot(here)
+            for frame in begin:
+                for part in fitting.parts(frame):
+                    yield frames.encode(part)
+            here = back or here
+            while news in self._watching and (missed := self._after(here)) is not None:
+                news.clear()
                 for text in missed:
                     yield text
-            while (sent := await queue.get()) is not None:
-                yield sent
+                here = Place(here.epoch, here.change + len(missed))
+                if here.change == self.change:
+                    await news.wait()
         finally:
-            if queue in self._queues:
-                self._queues.discard(queue)
+            if news in self._watching:
+                self._watching.discard(news)
                 self._awaited_until = self._clock() + LINGER
 
-    def _after(self, since: Place | None) -> Sequence[str] | None:
-        """Return what was sent after ``since``, None where not all of it is kept."""
-        if since is None or since.epoch != self._epoch:
+    def _after(self, place: Place) -> Sequence[str] | None:
+        """Return what was sent after a place, None where not all of it is kept."""
+        count = self.change - place.change
+        if place.epoch != self._epoch or not 0 <= count <= len(self._recent):
             return None
-        count = self.change - since.change
-        if not 0 <= count <= len(self._recent):
-            return None
-        return list(self._recent)[len(self._recent) - count :]
+        return list(itertools.islice(self._recent, len(self._recent) - count, None))

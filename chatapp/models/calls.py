@@ -9,6 +9,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
@@ -149,9 +150,19 @@ class ModelCall(models.Model):
         return f"{self.purpose} call to {self.model}"
 
     @property
+    def usage(self) -> condense.Usage:
+        """What the provider has reported, as far as it is stored."""
+        return condense.Usage(
+            input=self.tokens_input,
+            output=self.tokens_output,
+            cache_read=self.tokens_cache_read,
+            cache_write=self.tokens_cache_write,
+        )
+
+    @property
     def tokens_prompt(self) -> int:
         """Tokens of the whole prompt as the provider measured it, cached parts included."""
-        return self.tokens_input + self.tokens_cache_read + self.tokens_cache_write
+        return self.usage.prompt
 
     @property
     def tokens_per_second(self) -> float | None:

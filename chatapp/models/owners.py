@@ -13,6 +13,9 @@ from pathlib import Path
 _PROC = Path("/proc")
 _BOOT = _PROC / "sys/kernel/random/boot_id"
 
+# States of a process that is a zombie, or about to disappear (proc_pid_stat(5)).
+_ENDED = frozenset("ZXx")
+
 # An owner that has not been heard of for so long is gone, wherever it was.
 SILENCE = timedelta(seconds=8)
 
@@ -35,13 +38,17 @@ def _machine() -> str:
 
 
 def _start_of(pid: int) -> str:
-    """Return when a process of this machine began, in ticks since its boot; "" where unknown."""
+    """Return when a process of this machine began, in ticks since its boot; "" without one.
+
+    A zombie is none: it has ended, and only its parent has not asked for its exit code yet.
+    """
     try:
         status = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
     except OSError:
         return ""
-    # The name in parentheses may have spaces; what began is the 20th field after it.
-    return status.rpartition(")")[2].split()[19]
+    # The name in parentheses may have spaces; the state follows it, and 18 fields later the start.
+    state, *fields = status.rpartition(")")[2].split()
+    return "" if state in _ENDED else fields[18]
 
 
 def has_ended(owner: str) -> bool:

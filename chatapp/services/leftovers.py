@@ -1,7 +1,7 @@
 """What a turn left open when it ended: each call, tool and attempt is closed with what is known."""
 
-import json
 import uuid
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -70,7 +70,7 @@ def _close_titles() -> None:
     titles = left.filter(purpose=ModelCall.Purpose.TITLE)
     for call in titles.select_related("turn__profile"):
         profile = call.turn.profile if call.turn else None
-        _account(call, profile, "", error=stopped)
+        _account(call, profile, drafts.writer.newest(call), error=stopped)
 
 
 def _close_drafts() -> None:
@@ -80,8 +80,7 @@ def _close_drafts() -> None:
     calls = ModelCall.objects.filter(condensation__in=left, turn=None, status=status)
     for call in calls.select_related("conversation__owner", "condensation"):
         named = call.conversation.owner.profiles.filter(name=call.profile_name)
-        written = Draft(json.loads(call.draft or "[]")).written
-        _account(call, named.first(), written, error=reason, draft="")
+        _account(call, named.first(), drafts.writer.newest(call), error=reason, draft="")
     for attempt in left.filter(status__in=Condensation.OPEN):
         spent = ModelCall.objects.filter(condensation=attempt).spent()
         ended = {"finished_at": attempt.finished_at or timezone.now(), **spent}
@@ -117,35 +116,36 @@ def _last_message(turn: Turn) -> Message | None:
 
 
 def _close_call(call: ModelCall, turn: Turn, reason: str) -> None:
-    draft, row = Draft(json.loads(call.draft or "[]")), None
+    draft, row = drafts.writer.newest(call), None
     if draft.shows and call.purpose == ModelCall.Purpose.CHAT:
         message = condense.Message(role="assistant", content=draft.content)
         row = _append(turn, message, stop_reason=INTERRUPTED)
     error = reason or _("The turn ended before this call did.")
     kept = drafts.kept(draft) if row else ""
-    _account(call, turn.profile, draft.written, error=error, draft=kept, message=row)
+    _account(call, turn.profile, draft, error=error, draft=kept, message=row)
 
 
-def _account(call: ModelCall, profile: Profile | None, written: str, **columns: Any) -> None:
+def _account(call: ModelCall, profile: Profile | None, written: Draft, **columns: Any) -> None:
     """Put into the accounts what is known of a call that broke off."""
     usage, status = _usage_known(call, written), ModelCall.Status.INTERRUPTED
     cost = profile.cost_of(usage) if profile else Decimal(0)
     ModelCall.objects.filter(pk=call.pk).update(
         **store.usage_columns(usage), **columns, status=status, cost=cost
     )
+    transaction.on_commit(partial(drafts.writer.forget, call.pk))
     transaction.on_commit(partial(note_call, call.purpose, status, usage, cost))
 
 
-def _usage_known(call: ModelCall, written: str) -> condense.Usage:
+def _usage_known(call: ModelCall, written: Draft) -> condense.Usage:
     """Return what was reported of a call that broke off, and estimates of the rest."""
     estimate = call.tokens_estimated or 0
     if call.condensation:
         estimate = call.condensation.tokens_before
-    return condense.Usage(
-        input=call.tokens_input if call.tokens_prompt else estimate,
-        output=max(call.tokens_output, budgets.COUNTER.count(written)),
-        cache_read=call.tokens_cache_read,
-        cache_write=call.tokens_cache_write,
+    told = written.usage
+    return replace(
+        told,
+        input=told.input if told.prompt else estimate,
+        output=max(told.output, budgets.COUNTER.count(written.written)),
     )
 
 

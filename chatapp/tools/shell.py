@@ -26,8 +26,8 @@ MEMORY, PROCESSES = 4_096, 256
 # Bytes of output that are kept; a command that writes more goes on, and the rest is lost.
 MAX_KEPT = 200 * 1024 * 1024
 
-# Long outputs of one conversation that are kept.
-MAX_OUTPUTS = 50
+# Long outputs of one conversation that are kept, and bytes of all of them.
+MAX_OUTPUTS, MAX_ALL = 50, 1024 * 1024 * 1024
 
 # Characters of the end of the output that are shown while it runs, and how often, in seconds.
 SHOWN, PAUSE = 8_000, 0.25
@@ -103,11 +103,14 @@ class Shell:
 
 
 def make_room(outputs: Path) -> None:
-    """Make the folder for outputs, and remove the oldest where there are many."""
+    """Make the folder for outputs, and remove the oldest where another one would be too much."""
     outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
-    kept = sorted(outputs.iterdir(), key=lambda one: one.stat().st_mtime)
-    for old in kept[: max(0, len(kept) - MAX_OUTPUTS + 1)]:
-        old.unlink(missing_ok=True)
+    kept = sorted(outputs.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)
+    room = MAX_ALL - MAX_KEPT
+    for place, one in enumerate(kept, 2):
+        room -= one.stat().st_size
+        if place > MAX_OUTPUTS or room < 0:
+            one.unlink(missing_ok=True)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -111,6 +111,11 @@ socket.addEventListener("frame", ({ detail }) => {
   // What was sent and not answered may not have arrived; the server takes it once.
   if (detail.type === "pong") composer.resend();
 });
+socket.addEventListener("forbidden", () => {
+  composer.end();
+  transcript.end();
+  showWaiting(false);
+});
 
 async function toLatest() {
   if (transcript.goesOn) await inTurn(() => transcript.showLatest());

@@ -1,4 +1,5 @@
-// The composer: keeps the text until the server has it, and the nonce that makes a repeat harmless.
+// The composer: keeps the text, and what was sent, until the server has it; a nonce makes a repeat
+// harmless.
 import { Attachments } from "./attachments.js";
 import { session } from "./storage.js";
 import { text } from "./text.js";
@@ -14,7 +15,9 @@ export class Composer {
   #condensing = document.getElementById("condensing");
   #attachments;
   #socket;
+  // The command that was sent and not answered yet.
   #pending = null;
+  #isOver = false;
   #onSend;
   #longest;
   // What goes on, as the server says it, and whether Enter was pressed in vain meanwhile.
@@ -71,16 +74,15 @@ export class Composer {
     const words = this.#box.value;
     const { ids, isComing } = this.#attachments;
     const isEmpty = !words.trim() && !ids.length && !isComing;
-    if (isEmpty || this.#pending || this.#isDone(words) || this.#excess(words)) return;
+    if (isEmpty || this.#cannot || this.#isDone(words) || this.#excess(words)) return;
     if (isComing) {
       this.#refused = true;
       this.#say();
       return;
     }
-    const { nonce, sent } = this.#kept();
-    const command = { text: words, nonce: nonce ?? uuid(), attachments: sent ?? ids, queued: this.running };
     const literal = words === this.#unclear;
-    this.#post({ type: "message.send", ...command, literal }, this.#box);
+    const command = { text: words, nonce: uuid(), attachments: ids, queued: this.running, literal };
+    this.#post({ type: "message.send", ...command });
   }
 
   /** Go on writing what was begun elsewhere; false where something else is being written. */
@@ -107,17 +109,17 @@ export class Composer {
 
   /** Send an edit of an earlier message; unless it stands alone, it keeps what is attached to it. */
   replace(seq, words, { alone, drops }) {
-    if (this.#pending || !this.canSend() || (alone && !words.trim())) return false;
+    if (this.#cannot || !this.canSend() || (alone && !words.trim())) return false;
     const excess = this.#excess(words);
     if (excess) toast(excess, "error");
     if (excess) return false;
-    this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq, drops }, null);
+    this.#post({ type: "message.send", text: words, nonce: uuid(), replaces: seq, drops });
     return true;
   }
 
   /** Begin a turn without a message of one's own: try again, continue, answer anew. */
   begin(command) {
-    if (!this.#pending) this.#post({ ...command, nonce: uuid() }, null);
+    if (!this.#cannot) this.#post({ ...command, nonce: uuid() });
   }
 
   /** Whether a message can be sent now; where it can't, the line below says why. */
@@ -135,32 +137,37 @@ export class Composer {
 
   /** Send again what the server may not have: it knows the nonce. */
   resend() {
-    if (this.#pending) this.#post(this.#pending.command, this.#pending.box);
+    if (this.#pending) this.#post(this.#pending);
     else if (this.#form.dataset.send !== undefined) this.#sendPrompt();
     if (this.#stopping) this.stop();
   }
 
   accepted(nonce) {
-    if (this.#pending?.command.nonce !== nonce) return;
-    const { box, command } = this.#pending;
-    if (box && this.#box.value === command.text) this.#box.value = "";
-    if (box) this.#attachments.clear(command.attachments);
+    if (this.#pending?.nonce !== nonce) return;
+    const { text: words, attachments } = this.#pending;
+    if (this.#isTyped && this.#box.value === words) this.#box.value = "";
+    if (this.#isTyped) this.#attachments.clear(attachments);
     this.#settle();
-    this.#remember();
   }
 
   /** Keep the text; where it is `unclear` for a reason, it is sent as it is next time. */
   refused(nonce, unclear = "") {
-    if (!nonce || this.#pending?.command.nonce !== nonce) return;
-    const { command, box } = this.#pending;
-    if (unclear && box) {
-      this.#unclear = command.text;
+    if (!nonce || this.#pending?.nonce !== nonce) return;
+    const { text: words } = this.#pending;
+    if (unclear && this.#isTyped) {
+      this.#unclear = words;
       this.#hint = unclear;
     }
     // An edit that was refused is not lost either.
-    if (!box && command.text && this.isEmpty) this.#box.value = command.text;
+    if (words && this.isEmpty) this.#box.value = words;
     this.#settle();
-    this.#remember();
+  }
+
+  /** Nothing runs here any more, and nothing can be sent: the conversation is gone. */
+  end() {
+    this.#isOver = true;
+    this.refused(this.#pending?.nonce);
+    this.show("", "");
   }
 
   /** Say what goes on; `turn` is the id of the one that runs, if any. */
@@ -182,8 +189,18 @@ export class Composer {
     if (this.running && this.#socket.send({ type: "turn.stop", turn: this.turn })) this.#stopping = this.turn;
   }
 
-  #post(command, box) {
-    this.#pending = { command, box };
+  /** Whether nothing can be sent now: one command is on its way, or none will ever arrive. */
+  get #cannot() {
+    return this.#pending || this.#isOver;
+  }
+
+  /** Whether what was sent is what stands in the box, and no edit of an earlier message. */
+  get #isTyped() {
+    return this.#pending?.type === "message.send" && this.#pending.replaces === undefined;
+  }
+
+  #post(command) {
+    this.#pending = command;
     this.#hint = "";
     this.#remember();
     this.#onSend();
@@ -220,6 +237,7 @@ export class Composer {
     if (!this.running) this.#news = "";
     this.#say();
     this.#buttons();
+    this.#remember();
     if (hadFocus) this.#box.focus();
   }
 
@@ -239,7 +257,7 @@ export class Composer {
     const words = this.#box.value;
     if ((!ids.length && !words.trim()) || this.#excess(words)) return;
     await this.#attachments.restore(ids);
-    if (!this.#pending) this.#post({ type: "message.send", text: words, nonce, attachments: ids }, this.#box);
+    if (!this.#pending) this.#post({ type: "message.send", text: words, nonce, attachments: ids });
   }
 
   #typed(event) {
@@ -257,32 +275,19 @@ export class Composer {
   }
 
   #remember() {
-    const waiting = this.#pending?.command;
-    // An edit that was not accepted yet is kept too, unless something else is being written.
-    const words = this.#box.value || waiting?.text;
-    const isWaiting = words !== undefined && words === waiting?.text;
-    const sent = isWaiting ? { nonce: waiting.nonce, sent: waiting.attachments } : this.#kept();
-    this.#store({ text: words ?? "", attachments: this.#attachments.ids, ...sent });
-  }
-
-  #store(draft) {
-    session.set(this.key, draft.text || draft.attachments.length ? JSON.stringify(draft) : null);
-  }
-
-  /** Under which nonce, and with which attachments, this was sent before, if it is the same still. */
-  #kept() {
-    const draft = this.#stored();
-    const isSame = draft?.text === this.#box.value && String(draft.attachments) === String(this.#attachments.ids);
-    return isSame ? { nonce: draft.nonce, sent: draft.sent } : {};
+    const draft = { text: this.#box.value, attachments: this.#attachments.ids, pending: this.#pending };
+    const isEmpty = !draft.text && !draft.attachments.length && !draft.pending;
+    session.set(this.key, isEmpty ? null : JSON.stringify(draft));
   }
 
   async #restore() {
     const draft = this.#stored();
     if (!this.#box.value && draft?.text) this.#box.value = draft.text;
+    this.#pending = draft?.pending ?? null;
     if (!draft?.attachments?.length) return;
     await this.#attachments.restore(draft.attachments);
-    // Those that are gone may have been sent: then the nonce says so.
-    this.#store({ ...this.#stored(), attachments: this.#attachments.ids });
+    // Those that are gone may have been sent.
+    this.#remember();
     this.#say();
   }
 }

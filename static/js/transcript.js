@@ -87,6 +87,11 @@ export class Transcript {
     }
   }
 
+  /** Let what was being written stand as it is: no more of it comes. */
+  end() {
+    for (const row of this.root.querySelectorAll(".is-streaming")) row.setAttribute("aria-busy", "false");
+  }
+
   stream(frame) {
     const target = this.#written(frame.id);
     if (!target) return;

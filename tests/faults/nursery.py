@@ -27,7 +27,6 @@ def main() -> None:
         if not pid:
             live(asked)
         print(BORN, pid, flush=True)
-        # Who is dead and not buried would be taken for alive.
         _, status = os.waitpid(pid, 0)
         print(DIED, os.waitstatus_to_exitcode(status), flush=True)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.db import connection
 import condense
 from chatapp.agent.ports import CallOpening, Draft
 from chatapp.agent.provider import Purpose
-from chatapp.context import sizes
+from chatapp.context import drafts, sizes
 from chatapp.context.drafts import DraftWriter
 from chatapp.context.journal import StoredJournal
 from chatapp.context.saving import Saver
@@ -22,7 +23,7 @@ from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_storage import allow_updates, refuse_updates
 from tests.chatapp.runs import run_in
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import PATIENCE, open_page
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -87,7 +88,7 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
         statements.append(sql)
         return execute(sql, *rest)
 
-    wrappers = await sync_to_async(lambda: connection.execute_wrappers)()
+    wrappers = drafts.THREAD.submit(lambda: connection.execute_wrappers).result()
     wrappers.append(note)
     for pen in many:
         writer.keep(pen.number, pen.read, at_once=False)
@@ -96,6 +97,19 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
     begin, _update = statements
     assert begin.startswith("BEGIN")
     assert await ModelCall.objects.exclude(draft="").acount() == 20
+
+
+async def test_drafts_wait_for_no_request(conversation: Conversation) -> None:
+    """While a view takes long, what is being written is stored all the same."""
+    (pen,), writer, done = await pens(conversation, 1), DraftWriter(), threading.Event()
+    request = asyncio.create_task(sync_to_async(done.wait)(PATIENCE))
+    pen.text = "kept"
+    writer.keep(pen.number, pen.read, at_once=True)
+    await settled(writer)
+    assert not request.done()
+    done.set()
+    await request
+    assert text_of(await ModelCall.objects.aget()) == "kept"
 
 
 async def test_a_draft_that_comes_late_changes_nothing(conversation: Conversation) -> None:

@@ -13,8 +13,10 @@ from django.test import AsyncClient
 from django.urls import reverse
 
 from chatapp import services, transcript
+from chatapp.live import rooms
 from chatapp.models import Condensation, Conversation, Rewind, Turn, hiding
 from tests.chatapp.claude import converse
+from tests.chatapp.live.test_storage import broken
 from tests.chatapp.sockets import Page, open_page
 from tests.chatapp.turns import ask, end
 from tests.standin.behaviours import Failure, Gate, Reply
@@ -213,3 +215,29 @@ async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
     await sync_to_async(services.rewind_conversation)(conversation=conversation, to_seq=5)
     await attempt.arefresh_from_db()
     assert attempt.rewind_parent is None
+
+
+async def test_what_was_asked_for_during_a_turn_is_done_once_the_database_can_be_written(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is no more lost than what waits in the queue, which follows it."""
+    monkeypatch.setattr(rooms, "AGAIN", 0.0)
+    gate = Gate()
+    anthropic_standin.then(Reply("One two.", gate=gate), Reply(SUMMARY), Reply("Three."))
+    async with open_page(conversation, alice) as page:
+        await page.say("First")
+        await page.until("text.streamed")
+        await page.send("condense.start")
+        await page.say("Second", queued=True)
+        await page.until("queue.changed")
+        async with broken("INSERT ON chatapp_turn"):
+            gate.open()
+            while "could not save" not in (await page.until("panel.changed"))["notice"]:
+                pass
+        for _ in range(2):
+            await page.until_idle()
+    origins = [turn.origin async for turn in Turn.objects.order_by("started_at")]
+    assert origins[-3:] == [Turn.Origin.SENT, Turn.Origin.CONDENSED, Turn.Origin.SENT]

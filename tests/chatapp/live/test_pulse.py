@@ -25,7 +25,7 @@ from tests.chatapp.claude import converse
 from tests.chatapp.live.test_storage import allow_updates, refuse_updates
 from tests.chatapp.runs import run_in
 from tests.chatapp.services.test_interruptions import elsewhere
-from tests.chatapp.sockets import open_page
+from tests.chatapp.sockets import PATIENCE, open_page
 from tests.chatapp.turns import ask
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.fixtures import anthropic_standin
@@ -91,6 +91,31 @@ async def test_a_database_that_fails_ends_no_pulse(conversation: Conversation) -
     await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     assert await heard.lost.get() == turn.pk
     heard.pulse.stop()
+
+
+async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
+    """Whoever is silent is taken for gone, and what it works on is ended."""
+    turn = await sync_to_async(ask)(conversation)
+    heard = Heard()
+    fails = iter([True])
+
+    def turns() -> list[uuid.UUID]:
+        if next(fails, False):
+            raise ZeroDivisionError
+        return [turn.pk]
+
+    pulse = Pulse(
+        turns,
+        lost=heard.lost.put_nowait,
+        closed=heard.closed.put_nowait,
+        take_over=heard.take_over,
+        interval=0,
+    )
+    pulse.start()
+    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    async with asyncio.timeout(PATIENCE):
+        assert await heard.lost.get() == turn.pk
+    pulse.stop()
 
 
 async def test_a_process_that_was_taken_for_dead_stores_nothing_more(

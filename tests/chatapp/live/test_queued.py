@@ -12,9 +12,11 @@ from django.test import Client
 
 import condense
 from chatapp import services
+from chatapp.live import rooms
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
 from chatapp.services.queue import MOST_QUEUED
 from tests.chatapp.claude import converse
+from tests.chatapp.live.test_storage import broken
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Gate, Reply
 from tests.standin.fixtures import anthropic_standin
@@ -104,6 +106,31 @@ async def test_after_a_stop_or_a_failure_it_waits_for_a_person(
         await page.send("queue.send", nonce=nonce)
         await page.until_idle()
         await shows(page)
+    assert await questions() == ["First", "Second"]
+
+
+async def test_what_waits_is_sent_once_the_database_can_be_written_again(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By itself; until then the page says why it is not."""
+    monkeypatch.setattr(rooms, "AGAIN", 0.0)
+    gate = Gate()
+    anthropic_standin.then(Reply("One two.", gate=gate), Reply("Two."))
+    async with open_page(conversation, alice) as page:
+        await page.say("First")
+        await page.until("text.streamed")
+        await queue(page, "Second")
+        async with broken("UPDATE ON chatapp_queuedmessage"):
+            gate.open()
+            while "could not save" not in (await page.until("panel.changed"))["notice"]:
+                pass
+            await shows(page, "Second")
+        await page.until_idle()
+        await shows(page)
+        assert page.frames[-1].get("notice", "") == ""
     assert await questions() == ["First", "Second"]
 
 

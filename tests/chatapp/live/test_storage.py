@@ -2,6 +2,8 @@
 
 import asyncio
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, override
 
 import pytest
@@ -13,7 +15,7 @@ from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from chatapp import services
-from chatapp.context import saving
+from chatapp.context import drafts, saving
 from chatapp.live import turns
 from chatapp.live.hub import hub
 from chatapp.live.rooms import Room
@@ -40,14 +42,23 @@ def fill_disk() -> None:
         )
         cursor.execute("CREATE TABLE filler AS SELECT zeroblob(%s) AS room", cursor.fetchone())
         cursor.execute("PRAGMA page_count")
-        cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0]}")
+        (pages,) = cursor.fetchone()
+    limit_pages(pages)
+    drafts.THREAD.submit(limit_pages, pages).result()
 
 
 def free_disk() -> None:
     """Let the database grow again."""
+    limit_pages(FULL)
+    drafts.THREAD.submit(limit_pages, FULL).result()
     with connection.cursor() as cursor:
-        cursor.execute(f"PRAGMA max_page_count = {FULL}")
         cursor.execute("DROP TABLE filler")
+
+
+def limit_pages(pages: int) -> None:
+    """Let this thread's connection make the database no larger."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA max_page_count = {pages}")
 
 
 @pytest.fixture
@@ -158,6 +169,42 @@ async def test_an_answer_that_could_not_be_saved_stays_on_the_page(
     ]
 
 
+@pytest.mark.parametrize("room", ["before the next message", "with the next message"])
+async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+    room: str,
+) -> None:
+    """Not only what was on the disk before it was full; meanwhile the next message is refused."""
+    monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
+    # Nothing is stored by the way: what closes the turn has to know all of it.
+    monkeypatch.setattr(drafts, "PAUSE", 1_000.0)
+    gate = Gate()
+    text = "Well: " + "long, " * 20_000 + "at last."
+    anthropic_standin.then(Reply(text, gate=gate), Reply("There is room again."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await draft_stored()
+        await sync_to_async(fill_disk)()
+        gate.open()
+        try:
+            await page.until_idle()
+            if room == "with the next message":
+                await page.say("Again? " + "Again? " * 9_000)
+                assert "could not save" in (await page.until("refused"))["reason"]
+        finally:
+            await sync_to_async(free_disk)()
+        await page.say("Again?")
+        await page.until_idle()
+    said = Message.objects.filter(role="assistant").order_by("seq")
+    kept, answer = [row async for row in said]
+    assert (kept.content[0]["text"], kept.stop_reason) == (text, "interrupted")
+    assert answer.content[0]["text"] == "There is room again."
+
+
 def refuse_updates(table: str) -> None:
     """Let the database refuse every change of a table's rows."""
     with connection.cursor() as cursor:
@@ -171,6 +218,22 @@ def allow_updates() -> None:
     """Take the refusal back."""
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER refuse_updates")
+
+
+@asynccontextmanager
+async def broken(writes: str) -> AsyncIterator[None]:
+    """Let ``writes``, such as "UPDATE ON chatapp_turn", fail as a disk has them fail."""
+    fails = "BEGIN INSERT INTO nowhere VALUES (1); END"
+    await sync_to_async(_execute)(f"CREATE TRIGGER broken BEFORE {writes} {fails}")
+    try:
+        yield
+    finally:
+        await sync_to_async(_execute)("DROP TRIGGER broken")
+
+
+def _execute(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
 
 
 async def test_a_turn_whose_end_could_not_be_saved_does_not_stand_in_the_way(

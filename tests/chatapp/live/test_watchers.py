@@ -3,8 +3,10 @@
 import asyncio
 import json
 
+import pytest
+
 from chatapp.live import frames
-from chatapp.live.watchers import BACKLOG, Watchers
+from chatapp.live.watchers import BACKLOG, KEPT, Watchers
 
 PATIENCE = 60
 
@@ -14,14 +16,27 @@ async def nothing_yet(_place: frames.Place) -> list[frames.Frame]:
     return [frames.status_changed("", turn="")]
 
 
-async def test_a_watcher_that_falls_too_far_behind_is_dropped_and_told() -> None:
-    """What it was sent until then still reaches it; then its frames end."""
+@pytest.mark.parametrize("sent", [["x"] * (BACKLOG + 1), ["x" * (KEPT // 9)] * 9])
+async def test_a_watcher_that_falls_too_far_behind_is_told_to_come_back(sent: list[str]) -> None:
+    """By the number of frames, and by their size; one that is not, gets all."""
+    watchers = Watchers()
+    behind, fast = watchers.watch(nothing_yet), watchers.watch(nothing_yet)
+    await anext(behind)
+    await anext(fast)
+    async with asyncio.timeout(PATIENCE):
+        for text in sent:
+            watchers.send(frames.draft_streamed(text))
+            assert json.loads(await anext(fast))["draft"] == text
+        assert [text async for text in behind] == []
+
+
+async def test_what_is_behind_a_dismissal_is_not_sent_any_more() -> None:
+    """Whoever still may watch comes back for it."""
     watchers = Watchers()
     heard = watchers.watch(nothing_yet)
     await anext(heard)
-    for number in range(BACKLOG + 1):
-        watchers.send(frames.condensing_progressed(str(number)))
+    watchers.send(frames.list_changed())
+    watchers.dismiss()
     assert not watchers
     async with asyncio.timeout(PATIENCE):
-        got = [json.loads(text) async for text in heard]
-    assert [frame["written"] for frame in got] == [str(number) for number in range(BACKLOG)]
+        assert [text async for text in heard] == []

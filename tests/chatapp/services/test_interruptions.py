@@ -275,6 +275,21 @@ def test_a_process_of_this_machine_that_ended_is_not_waited_for(
     assert services.close_interrupted() == {conversation.pk}
 
 
+def test_a_process_whose_exit_code_nobody_has_asked_for_has_ended(
+    conversation: Conversation,
+) -> None:
+    """A zombie writes nothing any more: what it wrote is there right after the next start."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    theirs = owners.describe(child.pid)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
+    try:
+        assert services.close_interrupted() == {conversation.pk}
+    finally:
+        child.communicate()
+
+
 def test_signs_of_life_are_one_statement_and_tell_what_was_taken_away(
     conversation: Conversation, django_assert_num_queries: object
 ) -> None:

@@ -16,7 +16,7 @@ from chatapp.agent.toolbox import ToolOutcome
 from chatapp.tools import WorkspaceToolbox, shell
 from chatapp.tools.outputs import HEAD, TAIL, Outputs, read_part
 from chatapp.tools.ports import Person
-from chatapp.tools.shell import Shell
+from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
 
 PATIENCE = 120  # seconds
 
@@ -232,6 +232,22 @@ from chatapp.agent.toolbox import NO_LINE
 from chatapp.tools.shell import Shell
 asyncio.run(Shell(Path(sys.argv[1]), Path(sys.argv[2]), NO_LINE).run(sys.argv[3], 1000))
 """
+
+
+@pytest.mark.parametrize(
+    ("size", "left"), [(0, MAX_OUTPUTS - 1), (MAX_KEPT, MAX_ALL // MAX_KEPT - 1)]
+)
+def test_the_oldest_outputs_make_room_for_the_next(outputs: Path, size: int, left: int) -> None:
+    """Where there are many, or large ones: with the next one they keep to both limits."""
+    outputs.mkdir()
+    names = [f"{number:02}.txt" for number in range(MAX_OUTPUTS + 3)]
+    for age, name in enumerate(names):
+        path = outputs / name
+        path.touch()
+        os.truncate(path, size)
+        os.utime(path, (age, age))
+    make_room(outputs)
+    assert sorted(path.name for path in outputs.iterdir()) == names[-left:]
 
 
 def test_a_command_ends_with_a_server_that_is_killed(folder: Path, outputs: Path) -> None:

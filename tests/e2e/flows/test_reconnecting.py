@@ -129,10 +129,53 @@ def test_stop_and_cancel_say_that_they_did_not_reach_the_server(
     expect(chat.rows("Condensation cancelled")).to_be_visible()
 
 
+def test_a_message_is_sent_once_its_writer_has_signed_in_again(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """By itself, as the page has said, and once."""
+    line, cookies = Line(page), page.context.cookies()
+    chat = open_chat()
+    standin.reply(STORY)
+    line.cut()
+    page.context.clear_cookies()
+    expect(page.get_by_text("Offline. Reconnecting…")).to_be_visible()
+    chat.type("Tell me a story.")
+    expect(chat.status("It will be sent when the connection is back.")).to_be_visible()
+    line.dead = False
+    page.get_by_role("link", name="Sign in again").click()
+    page.wait_for_url(re.compile("/sign-in/"))
+    page.context.add_cookies(cookies)  # type: ignore[arg-type] # as they were read
+    page.goto(chat.url)
+    chat.finished()
+    expect(chat.box).to_have_value("")
+    expect(chat.rows("You")).to_have_count(1)
+    told_once(chat)
+
+
+def test_a_conversation_that_is_deleted_elsewhere_runs_no_more_on_this_page(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """It says so; what was shown stays, and so does what is typed."""
+    line, gate = Line(page), Gate()
+    chat = open_chat()
+    standin.reply(STORY, gate=gate)
+    chat.type("Tell me a story.")
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    expect(chat.stop).to_be_visible()
+    line.sockets.pop().close(code=4403)
+    expect(page.get_by_text("You can't see this conversation.")).to_be_visible()
+    expect(chat.stop).to_be_hidden()
+    expect(chat.log.locator("[aria-busy=true]")).to_have_count(0)
+    expect(chat.rows("Agent")).to_contain_text("Once upon")
+    chat.type("Go on.")
+    expect(chat.box).to_have_value("Go on.")
+    gate.open()
+
+
 def test_an_edit_made_without_a_connection_outlives_a_reload(
     page: Page, open_chat: OpenChat, standin: Standin
 ) -> None:
-    """Its words are in the composer then."""
+    """It is sent, as an edit, once the connection is back."""
     line = Line(page)
     chat = open_chat()
     standin.reply("Hello.")
@@ -143,7 +186,11 @@ def test_an_edit_made_without_a_connection_outlives_a_reload(
     chat.button("Save").click()
     expect(chat.status("Not sent yet.")).to_be_visible()
     page.reload()
-    expect(chat.box).to_have_value("My name is Grace.")
+    standin.reply("Hello, Grace.")
+    line.dead = False
+    expect(chat.rows("Agent").last).to_contain_text("Hello, Grace.")
+    expect(chat.rows("Version 1 of 2")).to_be_visible()
+    expect(chat.box).to_have_value("")
 
 
 def test_a_reload_in_mid_stream_shows_what_was_streamed_and_the_rest(
