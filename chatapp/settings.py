@@ -259,6 +259,10 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # A longest message in a form, in a script whose characters are nine bytes there.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 9 * LONGEST_MESSAGE + 100_000
 
+# Files of one form, each with a path beside it: a folder that is put into a workspace.
+DATA_UPLOAD_MAX_NUMBER_FILES = 5_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = DATA_UPLOAD_MAX_NUMBER_FILES + 1_000
+
 # No other site has a reason to load this one's files.
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 

@@ -33,7 +33,7 @@ class Part:
     """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
 
     An image's ``data`` is what a browser shows it by; a tool's ``text`` is what it was given, and
-    its ``result`` what it answered.
+    its ``result`` what it answered, where that is to be read.
     """
 
     kind: str
@@ -67,17 +67,22 @@ class Entry:
         return _("You") if self.role == "user" else _("Agent")
 
 
-def read_entries(conversation: Conversation, *, until: int | None = None) -> list[Entry]:
-    """Return what is part of a conversation in reading order, up to a message if one is named."""
+def read_entries(
+    conversation: Conversation, *, until: int | None = None, tools: bool = True
+) -> list[Entry]:
+    """Return what is part of a conversation in reading order, up to a message if one is named.
+
+    Without ``tools`` only the names of the tools that were called are in it.
+    """
     rows = conversation.messages.in_force().in_reading_order().select_related("condensation")
     if until is not None:
         rows = rows.filter(seq__lte=until)
     calls: dict[str, Part] = {}
-    found = (_entry(row, calls) for row in rows.iterator(chunk_size=500))
+    found = (_entry(row, calls, tools=tools) for row in rows.iterator(chunk_size=500))
     return [entry for entry in found if entry.parts or entry.attempt]
 
 
-def _entry(row: Message, calls: dict[str, Part]) -> Entry:
+def _entry(row: Message, calls: dict[str, Part], *, tools: bool) -> Entry:
     """Return what a message says; its results go to the calls that they answer."""
     message = store.to_engine(row)
     if row.is_summary or row.is_marker:
@@ -86,8 +91,9 @@ def _entry(row: Message, calls: dict[str, Part]) -> Entry:
         return Entry("made", row.created_at, [Part("text", said)] if said else [], attempt)
     for result in message.tool_results:
         if call := calls.pop(result.tool_use_id, None):
-            call.result, call.failed = transcript.result_text(result), result.is_error
-    parts = [part for block in message.blocks if (part := _part(block))]
+            call.result = transcript.result_text(result) if tools else ""
+            call.failed = result.is_error
+    parts = [part for block in message.blocks if (part := _part(block, tools=tools))]
     calls |= {use.id: part for use, part in zip(message.tool_uses, _tools(parts), strict=True)}
     return Entry(row.role, row.created_at, parts)
 
@@ -96,7 +102,7 @@ def _tools(parts: Sequence[Part]) -> Iterator[Part]:
     return (part for part in parts if part.kind == "tool")
 
 
-def _part(block: condense.Block) -> Part | None:
+def _part(block: condense.Block, *, tools: bool) -> Part | None:
     name = str(condense.beside_of(block).get("name", ""))
     match block:
         case condense.TextBlock(text) if is_environment(block) or not text.strip():
@@ -108,8 +114,9 @@ def _part(block: condense.Block) -> Part | None:
         case condense.ImageBlock():
             return Part("image", name=name or _("Image"), data=_shown(block))
         case condense.ToolUseBlock(name=tool):
-            argument = transcript.main_argument(block.input)
-            return Part("tool", transcript.input_text(block), f"{tool} {argument}".strip())
+            argument = transcript.main_argument(block.input) if tools else ""
+            given = transcript.input_text(block) if tools else ""
+            return Part("tool", given, f"{tool} {argument}".strip())
     return None
 
 

@@ -17,9 +17,9 @@ from chatapp.models import Conversation
 _SHEETS = ("variables.css", "prose.css", "code.css")
 
 
-def write_html(conversation: Conversation, *, until: int | None = None) -> str:
-    """Return the page; up to a message, where one is named."""
-    return _write(str(conversation), read_entries(conversation, until=until))
+def write_html(conversation: Conversation, *, until: int | None = None, tools: bool = True) -> str:
+    """Return the page; up to a message, where one is named, and with what ``tools`` said or not."""
+    return _write(str(conversation), read_entries(conversation, until=until, tools=tools))
 
 
 def write_notice(words: str) -> str:

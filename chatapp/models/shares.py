@@ -20,13 +20,17 @@ class ShareQuerySet(models.QuerySet["Share"]):
 
 
 class Share(models.Model):
-    """A link to read a conversation up to message ``until``; only its token's hash is stored."""
+    """A link to read a conversation up to message ``until``; only its token's hash is stored.
+
+    It shows what ``tools`` were given and answered, where its owner wants that.
+    """
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="share"
     )
     digest = models.CharField(max_length=64, unique=True)
     until = models.PositiveIntegerField()
+    tools = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = ShareQuerySet.as_manager()

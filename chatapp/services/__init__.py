@@ -73,7 +73,14 @@ from chatapp.services.conversations import (
     start_conversation,
 )
 from chatapp.services.errors import Refused, Unclear, saving
-from chatapp.services.files import MAX_LISTED, import_files, list_workspace, pack_workspace
+from chatapp.services.files import (
+    MAX_BYTES,
+    MAX_LISTED,
+    import_files,
+    list_workspace,
+    pack_workspace,
+    too_much,
+)
 from chatapp.services.forks import fork_conversation
 from chatapp.services.history import (
     Preview,
@@ -127,6 +134,7 @@ __all__ = [
     "ANSWER",
     "BUILT_IN",
     "LONGEST_RULE",
+    "MAX_BYTES",
     "MAX_LISTED",
     "NOTHING",
     "RESERVED",
@@ -216,6 +224,7 @@ __all__ = [
     "switch_version",
     "take_over_waiting",
     "take_up",
+    "too_much",
     "try_server",
     "undo_condensation",
     "undo_rewind",

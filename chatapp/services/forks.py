@@ -8,7 +8,8 @@ rewind or an edit set aside stays with the original.
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -39,20 +40,21 @@ _SAID = (
 def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
     """Return a new conversation that goes on from message ``seq``, or from before a condensation.
 
-    Refused where there is no such message, and where its tools are still at work.
+    Refused where there is no such message, where its tools are still at work, and where the disk
+    does not take its files.
     """
-    with lock(conversation, keeps_pins=False) as origin:
+    pk = uuid.uuid4()
+    with _outputs_linked(conversation, pk), lock(conversation, keeps_pins=False) as origin:
         there = origin.messages.filter(seq=seq).first()
         if there is None:
             raise Refused(_("There is no such message any more. Reload the page."))
         rows = _as_it_was(origin, there)
         if not rows:
             raise Refused(_("There is nothing before this that a fork could begin with."))
-        copy = _begin(origin, last_seq=rows[-1].seq)
+        copy = _begin(origin, pk, last_seq=rows[-1].seq)
         copied = _copy_messages(rows, copy)
         enter_fork(origin, copy, rows[-1].seq)
         _copy_records(rows, copied)
-    _link_outputs(origin, copy)
     return copy
 
 
@@ -97,9 +99,10 @@ def _end_of(present: MessageQuerySet, there: Message) -> int:
     return there.seq
 
 
-def _begin(origin: Conversation, *, last_seq: int) -> Conversation:
+def _begin(origin: Conversation, pk: uuid.UUID, *, last_seq: int) -> Conversation:
     title = origin.title and _("%s (fork)") % origin.title[: LONGEST_TITLE - 20]
     return Conversation.objects.create(
+        pk=pk,
         **{name: getattr(origin, name) for name in _ALIKE},
         title=title,
         workspace=origin.workspace or origin.pk.hex,
@@ -160,8 +163,27 @@ def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> Non
         attempt.enter()
 
 
-def _link_outputs(origin: Conversation, copy: Conversation) -> None:
-    """Let the copy's model read long outputs that its messages name."""
-    kept = outputs_of(origin.pk)
-    if kept.is_dir():
-        shutil.copytree(kept, outputs_of(copy.pk), copy_function=os.link)
+@contextmanager
+def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
+    """Let the model read long outputs in the copy with this key, if there comes to be one."""
+    kept, linked = outputs_of(origin.pk), outputs_of(pk)
+    try:
+        if kept.is_dir():
+            shutil.copytree(kept, linked, copy_function=_link)
+        yield
+    except BaseException as error:
+        shutil.rmtree(linked, ignore_errors=True)
+        if isinstance(error, OSError):
+            reason = _("The files of this conversation could not be copied, so nothing was forked.")
+            raise Refused(reason) from error
+        raise
+
+
+def _link(kept: str, linked: str) -> None:
+    """Link a file, or copy it where a disk has no links; one that is gone meanwhile is left out."""
+    try:
+        os.link(kept, linked)
+    except FileNotFoundError:
+        return
+    except OSError:
+        shutil.copy2(kept, linked)

@@ -9,16 +9,17 @@ from chatapp.services.errors import Refused
 
 
 @transaction.atomic
-def share_conversation(*, conversation: Conversation) -> str:
+def share_conversation(*, conversation: Conversation, tools: bool = False) -> str:
     """Return the token of a new link, in clear this once; one that there was opens nothing more.
 
-    It shows what was said until now. Refused where nothing was.
+    It shows what was said until now, with what ``tools`` were given and answered only if that is
+    asked for. Refused where nothing was said.
     """
     own = Conversation.objects.select_for_update().get(pk=conversation.pk)
     if not own.last_seq:
         raise Refused(_("There is nothing to share yet."))
     token = Share.generate()
-    columns = {"digest": Share.digest_of(token), "until": own.last_seq}
+    columns = {"digest": Share.digest_of(token), "until": own.last_seq, "tools": tools}
     Share.objects.update_or_create(
         conversation=own, defaults={**columns, "created_at": timezone.now()}
     )

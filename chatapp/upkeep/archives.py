@@ -5,6 +5,8 @@ below ``workspaces/``, the keys where they were asked for, and at the end ``back
 names the SHA-256 of every other file.
 """
 
+import contextlib
+import fcntl
 import gzip
 import hashlib
 import io
@@ -25,6 +27,8 @@ FORMAT = 1
 DATABASE, KEY, WORKSPACES = "palimpsest.sqlite3", "secret-key", "workspaces"
 SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
+# How the names of files begin that a backup needs while it is made.
+_DRAFT = ".palimpsest-backup-"
 
 
 class BadArchive(Exception):
@@ -55,22 +59,28 @@ class Backup:
 def write_backup(source: Source, path: Path) -> Backup:
     """Write a backup to ``path``, readable by its owner only, complete or not at all.
 
-    Raises OSError or sqlite3.Error, with nothing left behind, where it can't be written.
+    Raises OSError or sqlite3.Error, with nothing left behind, where it can't be written. What a
+    backup has left in that folder that was killed is removed first.
     """
     backup = Backup()
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    _remove_left(path.parent)
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=_DRAFT)
+    held = os.dup(descriptor)
+    fcntl.flock(held, fcntl.LOCK_EX)
     try:
         with (
             os.fdopen(descriptor, "wb") as file,
             gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as zipped,
             tarfile.open(fileobj=zipped, mode="w|") as archive,
         ):
-            _fill(_Writer(archive, backup), source, path.parent)
+            _fill(_Writer(archive, backup), source, Path(draft))
         _flush(Path(draft))
         Path(draft).replace(path)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+    finally:
+        os.close(held)
     return backup
 
 
@@ -80,11 +90,27 @@ def _flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _fill(writer: "_Writer", source: Source, room: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=room, prefix=".backup-") as folder:
-        snapshot = Path(folder) / DATABASE
+def _remove_left(folder: Path) -> None:
+    """Remove the drafts in a folder that no process holds any more, and what lies beside them."""
+    for draft in folder.glob(f"{_DRAFT}*"):
+        if draft.suffix:
+            continue
+        with contextlib.suppress(OSError), draft.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for one in (draft, *folder.glob(f"{draft.name}.*")):
+                one.unlink(missing_ok=True)
+
+
+def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
+    snapshot = draft.with_name(f"{draft.name}.sqlite3")
+    try:
+        # SQLite would make it readable by others.
+        snapshot.touch(mode=0o600, exist_ok=False)
         _copy_database(source.database, snapshot)
         writer.add(snapshot, DATABASE)
+    finally:
+        for one in draft.parent.glob(f"{snapshot.name}*"):
+            one.unlink(missing_ok=True)
     if source.key:
         writer.add(source.key, KEY)
     if source.seal_key and source.seal_key.exists():

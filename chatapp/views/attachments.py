@@ -3,12 +3,10 @@
 import uuid
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_POST
 
 import condense
@@ -17,36 +15,23 @@ from chatapp.agent.beside import is_file, names_of, text_of
 from chatapp.models import Attachment, Profile
 from chatapp.rendering.numbers import number
 from chatapp.tools.media import bytes_of
-from chatapp.views.common import REFUSED, Request, as_uuid, own_conversation, signed_in
-
-# Bytes of a form around a file.
-FRAMING = 100_000
-MEGABYTE = 1024 * 1024
-# Digits of a request's length that are looked at.
-LONGEST_LENGTH = 18
+from chatapp.views.common import Request, as_uuid, limited_upload, own_conversation, signed_in
 
 # What is opened by its address may be anything: it runs nothing, and reaches nothing.
 _SEALED = "default-src 'none'; sandbox"
 
 
-@csrf_exempt
+def _limit() -> tuple[int, str]:
+    megabytes = settings.LARGEST_ATTACHMENT
+    reason = _("This file is too large: a file can have up to %s MB.") % number(megabytes)
+    return megabytes << 20, reason
+
+
 @require_POST
-def put_attachment(request: HttpRequest) -> HttpResponseBase:
-    """Keep a file for the next message, and return its chip.
-
-    One that is too large is refused before anything of it is read.
-    """
-    limit = settings.LARGEST_ATTACHMENT
-    said = request.headers.get("Content-Length", "")
-    if said.isdecimal() and int(said[:LONGEST_LENGTH]) > limit * MEGABYTE + FRAMING:
-        reason = _("This file is too large: a file can have up to %s MB.") % number(limit)
-        return HttpResponse(reason, status=REFUSED, content_type="text/plain; charset=utf-8")
-    return _put_attachment(request)
-
-
-@csrf_protect
+@limited_upload(_limit)
 @signed_in
-def _put_attachment(request: Request) -> HttpResponse:
+def put_attachment(request: Request) -> HttpResponse:
+    """Keep a file for the next message, and return its chip."""
     sent = request.FILES.get("file")
     if sent is None:
         raise services.Refused(_("Choose a file first."))

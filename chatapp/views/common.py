@@ -10,12 +10,14 @@ from typing import Concatenate, cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
@@ -25,6 +27,10 @@ from chatapp.models import Conversation
 
 # htmx shows the text of this answer instead of swapping it in.
 REFUSED = 422
+
+# Bytes of a form around its files, and digits of a request's length that are looked at.
+FRAMING = 2_000_000
+LONGEST_LENGTH = 18
 
 # Digits; what is counted or numbered here has fewer.
 LONGEST_NUMBER = 9
@@ -57,6 +63,39 @@ def signed_in[**P](
         return answer
 
     return guarded
+
+
+def limited_upload[**P](
+    limit: Callable[[], tuple[int, str]],
+) -> Callable[
+    [Callable[Concatenate[HttpRequest, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+]:
+    """Refuse a form that is longer than ``limit`` in bytes, with its sentence, before it is read.
+
+    More files than a form may have are refused with the same sentence.
+    """
+
+    def limited(
+        view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+        checked = csrf_protect(view)
+
+        @csrf_exempt
+        @wraps(view)
+        def answer(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            most, sentence = limit()
+            length = request.headers.get("Content-Length", "")
+            if length.isdecimal() and int(length[:LONGEST_LENGTH]) > most + FRAMING:
+                return refuse(cast("Request", request), sentence)
+            try:
+                return checked(request, *args, **kwargs)
+            except TooManyFilesSent:
+                return refuse(cast("Request", request), sentence)
+
+        return answer
+
+    return limited
 
 
 def read_number(text: str) -> int | None:

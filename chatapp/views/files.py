@@ -18,13 +18,21 @@ from chatapp.context.toolboxes import is_own, outputs_of, workspace_of
 from chatapp.rendering.numbers import number
 from chatapp.tools.outputs import find_output
 from chatapp.tools.workspace import Workspace
-from chatapp.views.common import Request, own_conversation, refuse, resting_conversation, signed_in
+from chatapp.views.common import (
+    Request,
+    limited_upload,
+    own_conversation,
+    refuse,
+    resting_conversation,
+    signed_in,
+)
 
 # What was left out is named, as far as anybody would read on.
 NAMED = 5
 
 
 @require_http_methods(["GET", "POST"])
+@limited_upload(lambda: (services.MAX_BYTES, str(services.too_much())))
 @signed_in
 def show_files(request: Request, pk: uuid.UUID) -> HttpResponse:
     """List the files, or put in what was sent."""

@@ -20,14 +20,22 @@ from chatapp.exchange.files import digest_of
 from chatapp.exchange.jobs import Job, find_import, remove, start_import
 from chatapp.models import Source
 from chatapp.rendering.numbers import number
-from chatapp.views.common import Request, own_conversation, signed_in
+from chatapp.views.common import Request, limited_upload, own_conversation, signed_in
 
 # Files of a task's folder, and bytes of all that is sent.
 MOST_FILES = 20
 MOST_BYTES = 100 * 1024 * 1024
 
 
+def _too_much() -> str:
+    return _("That is too much: %(files)s files and %(size)s MB can be imported at once.") % {
+        "files": number(MOST_FILES),
+        "size": number(MOST_BYTES >> 20),
+    }
+
+
 @require_http_methods(["GET", "POST"])
+@limited_upload(lambda: (MOST_BYTES, _too_much()))
 @signed_in
 def import_conversation(request: Request) -> HttpResponse:
     """Show what can be imported, or begin to import what was sent."""
@@ -42,10 +50,7 @@ def _begin(request: Request) -> Job:
     if not sent:
         raise services.Refused(_("Choose a file first."))
     if len(sent) > MOST_FILES or sum(file.size or 0 for file in sent) > MOST_BYTES:
-        raise services.Refused(
-            _("That is too much: %(files)s files and %(size)s MB can be imported at once.")
-            % {"files": number(MOST_FILES), "size": number(MOST_BYTES >> 20)}
-        )
+        raise services.Refused(_too_much())
     path = _keep(sent)
     try:
         form = importers.recognise(path)

@@ -1,6 +1,7 @@
 """Links to read a conversation: who made one can take it back, and who has one sees no more."""
 
 import uuid
+from functools import partial
 
 from django.contrib import messages
 from django.core.cache import cache
@@ -34,7 +35,9 @@ def share_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation = own_conversation(request, pk)
     link = ""
     if request.method == "POST":
-        token = services.share_conversation(conversation=conversation)
+        token = services.share_conversation(
+            conversation=conversation, tools="tools" in request.POST
+        )
         link = request.build_absolute_uri(reverse("shared", args=[token]))
     share = Share.objects.filter(conversation=conversation).first()
     later = conversation.last_seq - share.until if share else 0
@@ -89,5 +92,6 @@ def _page(share: Share) -> str:
     conversation = share.conversation
     state = f"{conversation.revision}-{Share.digest_of(str(conversation))}-{get_language()}"
     key = f"shared-page-{share.digest}-{state}"
-    page = cache.get_or_set(key, lambda: write_html(conversation, until=share.until), KEPT)
+    write = partial(write_html, conversation, until=share.until, tools=share.tools)
+    page = cache.get_or_set(key, write, KEPT)
     return str(page)

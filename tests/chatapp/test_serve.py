@@ -1,5 +1,6 @@
 """`manage.py serve`: one address when it works, one sentence when it cannot."""
 
+import json
 import os
 import re
 import resource
@@ -10,7 +11,8 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -194,3 +196,28 @@ def test_a_damaged_database_is_one_sentence(tmp_path: Path, first_start: FirstSt
 def test_the_address_can_be_opened(host: str, url: str) -> None:
     """Brackets for IPv6, and no wildcard, which browsers refuse."""
     assert address(host, 80) == url
+
+
+def test_a_form_without_a_boundary_is_answered_in_words(
+    tmp_path: Path, first_start: FirstStart
+) -> None:
+    """By the API, not by what listens for it."""
+    first_start.copy(tmp_path)
+    with serving(tmp_path) as (_, url):
+        address = url.partition("/sign-in/")[0] + "/api/attachments"
+        form = {"Content-Type": "multipart/form-data"}
+        with pytest.raises(urllib.error.HTTPError, match="401") as told:
+            urllib.request.urlopen(urllib.request.Request(address, b"abc", form))
+        assert json.loads(told.value.read()).keys() == {"detail"}
+
+
+def test_a_body_without_an_end_is_refused(tmp_path: Path, first_start: FirstStart) -> None:
+    """In words, and none of it is kept."""
+    first_start.copy(tmp_path)
+    with serving(tmp_path) as (_, url):
+        host, port = url.split("/")[2].split(":")
+        with closing(HTTPConnection(host, int(port), timeout=PATIENCE)) as connection:
+            pieces = (bytes(2**20) for _ in range(257))
+            connection.request("POST", "/sign-in/", pieces, encode_chunked=True)
+            answer = connection.getresponse()
+            assert (answer.status, b"up to 256 MB" in answer.read()) == (413, True)

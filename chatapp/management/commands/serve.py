@@ -28,12 +28,20 @@ install_fastest()
 from daphne.endpoints import build_endpoint_description_strings  # noqa: E402 - makes a loop itself
 from daphne.server import Server  # noqa: E402 - likewise
 
+from chatapp.management.request_bodies import BodyReader  # noqa: E402 - likewise
+
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
     """Daphne, which keeps why it could not listen instead of logging it."""
 
     listen_problem: str | None = None
     tell: Callable[[str], object] = staticmethod(print)
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        """Have the application read a request's body from where it lies."""
+        if scope["type"] == "http":
+            BodyReader.take(protocol, scope)
+        return super().create_application(protocol, scope)
 
     def listen_error(self, failure: Any) -> None:
         """Remember the reason and give up."""
@@ -79,7 +87,7 @@ class Command(BaseCommand):
         # WhiteNoise streams small files in a way that Django only warns about.
         warnings.filterwarnings("ignore", "StreamingHttpResponse must consume synchronous")
         server: QuietServer = QuietServer(
-            get_default_application(),
+            BodyReader(get_default_application()),
             endpoints=build_endpoint_description_strings(settings.HOST, settings.PORT),
             websocket_max_message_size=protocol.LARGEST_COMMAND,
             websocket_max_frame_size=protocol.LARGEST_COMMAND,

@@ -20,6 +20,7 @@ from chatapp.tools.mcp.commands import CommandTransport
 from chatapp.tools.mcp.definitions import MAX_TOOLS, Listed, Listing, listing_of
 from chatapp.tools.mcp.servers import Server, ServerFailed, Way
 from chatapp.tools.mcp.web import WebTransport
+from chatapp.tools.outputs import plain
 
 __all__ = ["Connection", "connect"]
 
@@ -168,7 +169,7 @@ class Connection:
         return self._failed(self._transport.problem or error.message)
 
     def _failed(self, why: str) -> ServerFailed:
-        said = self.server.hide(why)[:1_000]
+        said = self.server.hide(plain(why.encode(errors="replace")))[:1_000]
         return ServerFailed(f"The MCP server {self.server.name}: {said}")
 
     async def _live(self) -> None:

@@ -86,15 +86,18 @@ class Listing:
 
 
 def listing_of(server: Server, tools: Iterable[Listed]) -> Listing:
-    """Return what a server lists, its secrets taken out; a name that holds one is left out."""
+    """Return what a server lists, its secrets taken out.
+
+    A tool is left out whose name holds a secret, or a character that can't be seen.
+    """
     found: dict[str, Definition] = {}
     left_out: list[str] = []
     for tool in tools:
         schema = _fit(tool.input_schema, server)
         shown = server.hide(_line(tool.name))
-        tells = server.hide(tool.name) != tool.name
-        if schema is None or tells or tool.name in found or len(found) >= MAX_TOOLS:
-            left_out.append(shown[:MAX_NAME])
+        unfit = server.hide(tool.name) != tool.name or not tool.name.isprintable()
+        if schema is None or unfit or tool.name in found or len(found) >= MAX_TOOLS:
+            left_out.append("".join(filter(str.isprintable, shown))[:MAX_NAME])
             continue
         said = _line(tool.description or "")
         found[tool.name] = Definition(

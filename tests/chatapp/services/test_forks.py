@@ -1,5 +1,8 @@
 """A fork goes on from one place of a conversation, and leaves that one as it is."""
 
+import errno
+import os
+import shutil
 import uuid
 
 import pytest
@@ -179,6 +182,30 @@ def test_the_fork_works_with_the_same_files_and_terms(conversation: Conversation
     assert (copy.profile, copy.title) == (conversation.profile, "Compass (fork)")
     assert workspace_of(copy) == workspace_of(conversation)
     assert (outputs_of(copy.pk) / "aa.txt").read_text() == "long"
+
+
+def test_a_fork_is_whole_or_none_where_a_disk_has_no_links(
+    conversation: Conversation, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs are copied then; where there is no room for that, nothing is left of the fork."""
+
+    def fail(*_paths: str) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    say("user", "Hello.")
+    outputs = outputs_of(conversation.pk)
+    outputs.mkdir(parents=True)
+    (outputs / "aa.txt").write_text("long")
+    monkeypatch.setattr(os, "link", fail)
+    copy = fork(conversation, 1)
+    assert (outputs_of(copy.pk) / "aa.txt").read_text() == "long"
+    with pytest.raises(services.Refused, match="no such message"):
+        fork(conversation, 9)
+    monkeypatch.setattr(shutil, "copy2", fail)
+    with pytest.raises(services.Refused, match="nothing was forked"):
+        fork(conversation, 1)
+    assert {*Conversation.objects.all()} == {conversation, copy}
+    assert {one.name for one in outputs.parent.iterdir()} == {outputs.name, copy.pk.hex}
 
 
 def test_a_message_is_in_the_fork_column_by_column_what_it_is(

@@ -4,12 +4,16 @@ import gzip
 import io
 import json
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import tarfile
 import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +55,50 @@ def pairs(database: Path) -> list[int]:
     """Return the numbers in a database of pairs."""
     with closing(sqlite3.connect(database)) as opened:
         return [row[0] for row in opened.execute("SELECT number FROM pair")]
+
+
+def hidden(folder: Path) -> list[str]:
+    """Return the names in a folder that are not shown."""
+    return [one.name for one in folder.iterdir() if one.name.startswith(".")]
+
+
+def test_what_a_killed_backup_has_left_is_removed_by_the_next(
+    source: Source, tmp_path: Path
+) -> None:
+    """It is as large as the database; what somebody else calls so stays."""
+    program = f"""
+import os, signal, tarfile
+from pathlib import Path
+from chatapp.upkeep.archives import Source, write_backup
+tarfile.TarFile.gettarinfo = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+write_backup(Source(Path({str(source.database)!r}), Path("nowhere")), Path("backup.tar.gz"))
+"""
+    path = {"PYTHONPATH": str(Path(__file__).parents[3])}
+    killed = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=path, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(hidden(tmp_path)) == 2
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in hidden(tmp_path)} == {0o600}
+    (tmp_path / ".backup-mine").mkdir()
+    write_backup(source, tmp_path / "backup.tar.gz")
+    assert hidden(tmp_path) == [".backup-mine"]
+
+
+def test_two_backups_at_once_leave_each_other_alone(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are whole."""
+    describe = tarfile.TarFile.gettarinfo
+
+    def interrupt(*words: Any) -> tarfile.TarInfo:
+        monkeypatch.undo()
+        write_backup(source, tmp_path / "second.tar.gz")
+        return describe(*words)
+
+    monkeypatch.setattr(tarfile.TarFile, "gettarinfo", interrupt)
+    write_backup(source, tmp_path / "first.tar.gz")
+    for name in ("first", "second"):
+        assert pairs(restored(tmp_path / f"{name}.tar.gz", tmp_path / name) / DATABASE) == [0, 0]
+    assert hidden(tmp_path) == []
 
 
 def test_what_went_in_comes_out(source: Source, tmp_path: Path) -> None:

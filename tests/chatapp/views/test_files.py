@@ -116,6 +116,81 @@ def test_a_bomb_is_refused(put: Put, folder: Path, monkeypatch: pytest.MonkeyPat
     assert len(everything(folder)) <= 1
 
 
+def test_a_folder_of_as_many_files_as_is_promised_is_put_in(put: Put, folder: Path) -> None:
+    """Each comes with its path; one more is refused, in words."""
+    names = [f"{number}.txt" for number in range(module.MAX_FILES)]
+    answer = put(*((name, b"") for name in names), paths=[f"sub/{name}" for name in names])
+    assert "5,000 files were put in." in answer.content.decode()
+    assert len([*(folder / "sub").iterdir()]) == 5_000
+    answer = put(*((name, b"") for name in [*names, "more.txt"]))
+    assert "This is too much at once: at most 5,000 files" in answer.content.decode()
+
+
+def test_an_upload_is_measured_before_it_is_read(
+    conversation: Conversation, browser: Client
+) -> None:
+    """By the length that it comes with."""
+    answer = browser.post(
+        f"/c/{conversation.pk}/files/", b"", "multipart/form-data; boundary=x",
+        headers={"Content-Length": str(2**40), "HX-Request": "true"},
+    )  # fmt: skip
+    assert (answer.status_code, answer.content[:16]) == (422, b"This is too much")
+
+
+def tar_of(*entries: tuple[tarfile.TarInfo, int], mode: str = "w:gz") -> bytes:
+    """Return a tar archive of entries with so many zeros each."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload] # it is one of those
+        for info, size in entries:
+            info.size = size
+            archive.addfile(info, io.BytesIO(bytes(size)))
+    return data.getvalue()
+
+
+def test_folders_of_an_archive_are_counted(
+    put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing is made of them."""
+    monkeypatch.setattr(module, "_MAX_ENTRIES", 10)
+    entries = [(tarfile.TarInfo(f"d{number}"), 0) for number in range(11)]
+    for info, _size in entries:
+        info.type = tarfile.DIRTYPE
+    assert "This is too much at once" in put(("a.tgz", tar_of(*entries))).content.decode()
+    zipped = packed({f"d{number}/": b"" for number in range(11)})
+    assert "This is too much at once" in put(("a.zip", zipped)).content.decode()
+    assert "0 files" in put(("a.tgz", tar_of(*entries[:10]))).content.decode()
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_what_is_left_out_of_an_archive_is_counted(
+    put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """However small it is packed: a file that is too large is unpacked to come to the next."""
+    last, large = (tarfile.TarInfo("last"), 1), tarfile.TarInfo("large")
+    answer = put(("a.tar", tar_of((large, module.MAX_FILE + 1), last, mode=mode))).content.decode()
+    assert "Left out: large" in answer
+    assert everything(folder) == {"last": b"\0"}
+    monkeypatch.setattr(module, "MAX_BYTES", module.MAX_FILE + 2)
+    data = tar_of((large, module.MAX_FILE + 3), last, mode=mode)
+    assert "This is too much at once" in put(("a.tar", data)).content.decode()
+
+
+def test_what_an_archive_says_of_all_entries_is_no_burden_to_each(put: Put, folder: Path) -> None:
+    """It is forgotten with the first, and has a limit."""
+    data = io.BytesIO()
+    told = {f"k{number}": "v" for number in range(10_000)}
+    with tarfile.open(fileobj=data, mode="w:gz", pax_headers=told) as archive:
+        for number in range(3):
+            archive.addfile(tarfile.TarInfo(f"{number}"))
+    put(("a.tgz", data.getvalue()))
+    assert len(everything(folder)) == 3
+    told = {"k": "v" * 1_000_000} | told
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz", pax_headers=told) as archive:
+        archive.addfile(tarfile.TarInfo("a"))
+    assert "This is too much at once" in put(("a.tgz", data.getvalue())).content.decode()
+
+
 def test_files_are_taken_out_as_they_are(
     conversation: Conversation, browser: Client, folder: Path
 ) -> None:

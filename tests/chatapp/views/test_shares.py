@@ -8,8 +8,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+import condense
 from chatapp import services
-from chatapp.models import Conversation, Share, hiding
+from chatapp.models import Conversation, Share, hiding, store
 from chatapp.views.shares import MOST_VIEWS
 from tests.chatapp.conftest import Say
 
@@ -69,6 +70,35 @@ def test_what_came_after_it_was_shared_and_what_was_rewound_is_not_shown(
     token = services.share_conversation(conversation=conversation)
     assert Client().get(reverse("shared", args=[token])).status_code == 200
     assert Client().get(link).status_code == 404
+
+
+def test_what_tools_were_given_and_answered_is_shown_only_if_that_is_asked_for(
+    conversation: Conversation, browser: Client
+) -> None:
+    """Otherwise their names are: a file may hold what nobody else should read."""
+    use = condense.ToolUseBlock("call", "read_file", {"path": "secret.txt"})
+    result = condense.ToolResultBlock("call", "my password", is_error=True)
+    for message in (condense.Message("assistant", (use,)), condense.Message("user", (result,))):
+        store.append_message(conversation.pk, message, tokens=1)
+    address = reverse("share", args=[conversation.pk])
+
+    def shared(**form: str) -> str:
+        found = re.search(
+            r'value="http://testserver(/s/[\w-]+/)"', browser.post(address, form).text
+        )
+        assert found
+        return Client().get(found[1]).text
+
+    page = shared()
+    assert "read_file" in page
+    assert "failed" in page
+    assert "secret.txt" not in page
+    assert "my password" not in page
+    assert 'name="tools">' in browser.get(address).text
+    page = shared(tools="on")
+    assert "secret.txt" in page
+    assert "my password" in page
+    assert 'name="tools" checked>' in browser.get(address).text
 
 
 def test_without_the_conversation_or_its_owner_there_is_nothing(

@@ -48,7 +48,7 @@ def only(tool: Tool, server: Server = WEB) -> Definition | None:
     return listing.definitions[0] if listing.definitions else None
 
 
-@given(st.lists(st.text(), unique=True, max_size=20))
+@given(st.lists(st.text().filter(str.isprintable), unique=True, max_size=20))
 def test_every_name_is_one_that_providers_take_and_no_other_has(names: list[str]) -> None:
     """Whatever a server calls its tools; none is one of ours."""
     listing = listing_of(WEB, [Tool(name) for name in names])
@@ -108,6 +108,15 @@ def test_a_tool_whose_name_holds_a_secret_is_left_out() -> None:
     listing = listing_of(WEB, [Tool("use_sesame-1_now"), Tool("b")])
     assert [one.tool for one in listing.definitions] == ["b"]
     assert listing.left_out == (f"use_{HIDDEN}_now",)
+
+
+@pytest.mark.parametrize("sign", ["\x1b[31m", "\x1b", "\x9b", "\n", "\u202e", "\ud800"])
+def test_a_tool_whose_name_holds_what_can_t_be_seen_is_left_out(sign: str) -> None:
+    """Pages show names as they are; what says so has none of it either."""
+    listing = listing_of(WEB, [Tool(f"de{sign}lete")])
+    assert listing.definitions == ()
+    assert "\x1b" not in listing.left_out[0]
+    assert listing.left_out[0].isprintable()
 
 
 def test_a_person_is_asked_about_every_tool_unless_they_decide_otherwise() -> None:

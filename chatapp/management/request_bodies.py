@@ -1,0 +1,79 @@
+"""Request bodies: kept in a file as they arrive, limited, and read in pieces by the application.
+
+Daphne would parse a form on the event loop, answer a damaged one itself, and hold a whole upload in
+memory before the application sees any of it.
+"""
+
+import io
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, override
+
+from daphne import http_protocol
+
+# Bytes of the longest body that any page takes, with what a form puts around its files.
+LARGEST_BODY = 256 * 1024 * 1024
+# Bytes that the application is handed at once.
+PIECE = 64 * 1024
+
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+
+
+class LimitedRequest(http_protocol.WebRequest):  # type: ignore[misc] # daphne carries no types
+    """A request whose body is not parsed; one that is too long is answered with 413."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Begin with nothing received."""
+        super().__init__(*args, parsePOSTFormSubmission=False, **options)
+        self.left = LARGEST_BODY
+
+    @override
+    def handleContentChunk(self, data: bytes) -> None:
+        """Keep what arrived, as far as the limit."""
+        self.left -= len(data)
+        if self.left >= 0:
+            super().handleContentChunk(data)
+
+    @override
+    def process(self) -> Any:
+        """Pass the request on once it is here."""
+        if self.left < 0:
+            most = f"This is too much: a request can have up to {LARGEST_BODY >> 20} MB."
+            return self.basic_error(413, b"Content Too Large", most)
+        return super().process()
+
+
+# The factory of Daphne has no other place where its class of requests is named.
+http_protocol.WebRequest = LimitedRequest
+
+
+class BodyReader:
+    """An ASGI application that has another one read a request's body from the file of ``take``."""
+
+    def __init__(self, application: Any) -> None:
+        """Stand before an application."""
+        self.application = application
+
+    @staticmethod
+    def take(request: Any, scope: dict[str, Any]) -> None:
+        """Put the file with a request's body into its scope; Daphne reads nothing of it then."""
+        scope["body"], request.content = request.content, io.BytesIO()
+
+    async def __call__(self, scope: Any, receive: Receive, send: Any) -> None:
+        """Pass the request on."""
+        if body := scope.pop("body", None):
+            receive = _messages(body, receive).__anext__
+        await self.application(scope, receive, send)
+
+
+async def _messages(body: io.BufferedIOBase, receive: Receive) -> AsyncIterator[Message]:
+    """Yield the body in pieces, unless the client is gone, and what comes after it."""
+    message = await receive()
+    if message["type"] == "http.request":
+        with body:
+            while len(piece := body.read(PIECE)) == PIECE:
+                yield {"type": "http.request", "body": piece, "more_body": True}
+        message = {"type": "http.request", "body": piece, "more_body": False}
+    while True:
+        yield message
+        message = await receive()
