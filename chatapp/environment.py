@@ -7,6 +7,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -108,6 +109,20 @@ def read_origins(name: str) -> list[str]:
                 f"{name} must list origins such as https://chat.example.org, not {origin!r}."
             )
     return origins
+
+
+def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Return comma-separated addresses and networks; an address is a network of one."""
+    networks = []
+    for entry in read_list(name, []):
+        try:
+            networks.append(ip_network(entry))
+        except ValueError as error:
+            raise BadEnvironment(
+                f"{name} must list addresses and networks such as 127.0.0.1 and 10.0.0.0/8, "
+                f"not {entry!r}."
+            ) from error
+    return networks
 
 
 def read_folder(name: str, default: Path) -> Path:
