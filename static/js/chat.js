@@ -113,7 +113,11 @@ socket.addEventListener("frame", ({ detail }) => {
 });
 
 async function toLatest() {
-  if (transcript.goesOn) await inTurn(() => transcript.showLatest());
+  try {
+    if (transcript.goesOn) await inTurn(() => transcript.showLatest());
+  } catch {
+    toast(text("unreachable"), "error");
+  }
   scroll.toEnd();
 }
 
