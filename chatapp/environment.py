@@ -151,6 +151,20 @@ def folder_problem(name: str, folder: Path) -> str | None:
     return None
 
 
+def database_problem(path: str | Path) -> str | None:
+    """Return a sentence where the database's file is there and holds nothing, or None.
+
+    SQLite makes a new database of it as soon as it is opened, in the place of one that was lost.
+    """
+    path = Path(path)
+    if not path.is_file() or path.stat().st_size:
+        return None
+    return (
+        f"The database {path} is empty, which no server leaves it. Restore a backup with "
+        "`manage.py restore FILE --replace`, or remove this file to begin anew."
+    )
+
+
 @contextlib.contextmanager
 def only_server_in(name: str, folder: Path) -> Iterator[None]:
     """Keep other servers out of the folder; raise BadEnvironment when one is there already.
