@@ -130,10 +130,10 @@ def _members(leader: int) -> set[int]:
                     waiting.append(int(process.name))
     found: set[int] = set()
     while waiting:
-        process = waiting.pop()
-        if process not in found:
-            found.add(process)
-            waiting.extend(children.get(process, []))
+        member = waiting.pop()
+        if member not in found:
+            found.add(member)
+            waiting.extend(children.get(member, []))
     return found - {leader}
 
 
