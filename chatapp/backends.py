@@ -1,6 +1,7 @@
-"""Who a password belongs to, with a brake on guessing."""
+"""Sign-in with a password, and the limits on guessing."""
 
 import hashlib
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, override
 
 from django.contrib.auth.backends import ModelBackend
@@ -8,40 +9,40 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.http import HttpRequest
 
-# Wrong passwords within SECONDS: for one name from one address, and from one address at all.
-FOR_ONE_NAME = 10
-FROM_ONE_ADDRESS = 50
+# Wrong guesses within SECONDS: at one account from one network, and from one network at all.
+AT_ONE_ACCOUNT = 10
+FROM_ONE_NETWORK = 50
 SECONDS = 15 * 60
+# Who has one IPv6 address has all with the same first bits.
+IPV6_PREFIX = 64
 
 
 class Brake:
-    """Counts the wrong passwords of those who try to sign in from an address.
+    """Counts wrong guesses from a network, at ``account`` and at all, at one ``door``.
 
-    Each door has a count of its own: what is wrong at one closes no other.
+    Each door has counts of its own, and nobody's guesses hold back another network.
     """
 
-    def __init__(self, request: HttpRequest | None, name: str, *, door: str = "sign-in") -> None:
-        """Name who tries; behind a proxy all addresses are the proxy's."""
-        address = request.META.get("REMOTE_ADDR", "") if request else ""
-        self._limits = {
-            _key(door, address, name.casefold()): FOR_ONE_NAME,
-            _key(door, address): FROM_ONE_ADDRESS,
-        }
+    def __init__(self, request: HttpRequest | None, *, door: str, account: str = "") -> None:
+        network = _network(request.META.get("REMOTE_ADDR", "") if request else "")
+        self._limits = {_key(door, network): FROM_ONE_NETWORK}
+        self._account_key = _key(door, network, account.casefold())
+        if account:
+            self._limits[self._account_key] = AT_ONE_ACCOUNT
 
     @property
     def is_on(self) -> bool:
-        """Whether so many were wrong that no password is looked at for a while."""
+        """Whether so many guesses were wrong that no other is looked at for a while."""
         return any(cache.get(key, 0) >= limit for key, limit in self._limits.items())
 
     def count(self) -> None:
-        """Count a wrong password."""
+        """Count a wrong guess."""
         for key in self._limits:
-            cache.add(key, 0, SECONDS)
-            cache.incr(key)
+            count_up(key, SECONDS)
 
     def release(self) -> None:
-        """Forget the wrong passwords of one who knew the right one."""
-        cache.delete(next(iter(self._limits)))
+        """Forget the wrong guesses at the account: its owner is here."""
+        cache.delete(self._account_key)
 
 
 class BrakedBackend(ModelBackend):
@@ -56,7 +57,7 @@ class BrakedBackend(ModelBackend):
         **kwargs: Any,
     ) -> User | None:
         """Return whose password this is; None where it is wrong, or the brake is on."""
-        brake = Brake(request, username or "")
+        brake = Brake(request, door="sign-in", account=username or "")
         if brake.is_on:
             return None
         user = super().authenticate(request, username, password, **kwargs)
@@ -65,6 +66,27 @@ class BrakedBackend(ModelBackend):
         else:
             brake.release()
         return user
+
+
+def count_up(key: str, seconds: int) -> int:
+    """Return how often this was called with a key, from the first call on for some ``seconds``."""
+    if not cache.add(key, 1, seconds):
+        try:
+            return cache.incr(key)
+        except ValueError:  # The key expired meanwhile.
+            cache.set(key, 1, seconds)
+    return 1
+
+
+def _network(address: str) -> str:
+    """Return what a client's guesses are counted by: its IPv4 address, or its IPv6 network."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return address
+    return str(parsed.ipv4_mapped or ip_network(f"{parsed}/{IPV6_PREFIX}", strict=False))
 
 
 def _key(*parts: str) -> str:

@@ -116,3 +116,17 @@ def check_hosts(**_: Any) -> list[checks.CheckMessage]:
             id="palimpsest.W001",
         )
     ]
+
+
+@checks.register("palimpsest")
+def check_proxies(**_: Any) -> list[checks.CheckMessage]:
+    """Behind a proxy that is not named, everybody who signs in comes from the proxy's address."""
+    if settings.TRUSTED_PROXIES or not (settings.BEHIND_TLS or settings.CSRF_TRUSTED_ORIGINS):
+        return []
+    return [
+        checks.Warning(
+            "A proxy stands before the server, and its clients can't be told from each other.",
+            hint="Name its address with TRUSTED_PROXIES, and have it set X-Forwarded-For.",
+            id="palimpsest.W002",
+        )
+    ]

@@ -7,6 +7,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -110,6 +111,20 @@ def read_origins(name: str) -> list[str]:
     return origins
 
 
+def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Return comma-separated addresses and networks; an address is a network of one."""
+    networks = []
+    for entry in read_list(name, []):
+        try:
+            networks.append(ip_network(entry))
+        except ValueError as error:
+            raise BadEnvironment(
+                f"{name} must list addresses and networks such as 127.0.0.1 and 10.0.0.0/8, "
+                f"not {entry!r}."
+            ) from error
+    return networks
+
+
 def read_folder(name: str, default: Path) -> Path:
     """Return an absolute folder path; `~` and relative paths are resolved."""
     return Path(read_text(name, str(default))).expanduser().absolute()
@@ -134,6 +149,20 @@ def folder_problem(name: str, folder: Path) -> str | None:
     except OSError as error:
         return f"{name} {folder} is not writable: {error.strerror}."
     return None
+
+
+def database_problem(path: str | Path) -> str | None:
+    """Return a sentence where the database's file is there and holds nothing, or None.
+
+    SQLite makes a new database of it as soon as it is opened, in the place of one that was lost.
+    """
+    path = Path(path)
+    if not path.is_file() or path.stat().st_size:
+        return None
+    return (
+        f"The database {path} is empty, which no server leaves it. Restore a backup with "
+        "`manage.py restore FILE --replace`, or remove this file to begin anew."
+    )
 
 
 @contextlib.contextmanager

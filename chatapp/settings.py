@@ -11,6 +11,7 @@ from chatapp.environment import (
     read_folder,
     read_list,
     read_names,
+    read_networks,
     read_number,
     read_or_create_secret,
     read_origins,
@@ -117,6 +118,10 @@ CSRF_TRUSTED_ORIGINS = read_origins("CSRF_TRUSTED_ORIGINS")
 BEHIND_TLS = read_flag("BEHIND_TLS", default=False)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 
+# Proxies that add the client's address to X-Forwarded-For. Nobody else's header is believed: who
+# could choose an address could guess at passwords without an end.
+TRUSTED_PROXIES = read_networks("TRUSTED_PROXIES")
+
 # Django's own parts first, ours last, so that ours is checked with all of them loaded.
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -132,6 +137,7 @@ INSTALLED_APPS = [
 
 # The order is Django's; WhiteNoise stands early so that static files skip the rest.
 MIDDLEWARE = [
+    "chatapp.middleware.client_address",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -180,6 +186,19 @@ DATABASES = {
             "timeout": 20,
             "transaction_mode": "IMMEDIATE",
         },
+    },
+}
+
+# Counts of wrong passwords and of views are small and many; a shared page may be megabytes.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    },
+    "pages": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "pages",
+        "OPTIONS": {"MAX_ENTRIES": 10},
     },
 }
 

@@ -125,7 +125,7 @@ def send_message(request: Call, pk: uuid.UUID, new: NewMessage) -> StreamingHttp
     """
     conversation = own_conversation(request, pk)
     command = protocol.SendMessage(
-        condense.well_formed_json(new.text),
+        new.text,
         new.nonce,
         literal=new.literal,
         attachments=tuple(new.attachments),

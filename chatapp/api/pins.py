@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from ninja import Router
 from ninja.errors import HttpError
 
-import condense
 from chatapp import services, transcript
 from chatapp.api.conversations import own_conversation
 from chatapp.api.door import Call
@@ -34,8 +33,7 @@ def pin_something(request: Call, pk: uuid.UUID, new: NewPin) -> dict[str, Any]:
     with services.saving():
         match new:
             case NewPin(rule=str(rule), seq=None, selected=None):
-                text = condense.well_formed(rule)
-                services.pin_rule(conversation=conversation, text=text)
+                services.pin_rule(conversation=conversation, text=rule)
             case NewPin(rule=None, seq=int(seq), selected=None):
                 services.pin_message(conversation=conversation, seq=seq)
             case NewPin(rule=None, seq=int(seq), selected=str(selected)):

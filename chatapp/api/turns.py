@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from ninja import Router
 
-import condense
 from chatapp import services
 from chatapp.api.conversations import Limit, own_conversation
 from chatapp.api.door import Call
@@ -50,9 +49,7 @@ def stop_turn(request: Call, pk: uuid.UUID, turn_pk: uuid.UUID) -> Turn:
 def condense_now(request: Call, pk: uuid.UUID, wanted: Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
-    command = protocol.StartCondensing(
-        wanted.nonce, condense.well_formed_json(wanted.focus), review=wanted.review
-    )
+    command = protocol.StartCondensing(wanted.nonce, wanted.focus, review=wanted.review)
     with services.saving():
         _wait_for(turns.condense_now(conversation, command))
     return conversation.turns.filter(nonce=wanted.nonce).first()

@@ -2,6 +2,7 @@
 
 import uuid
 
+from chatapp.agent.errors import ToolError
 from chatapp.models import Message, message_index
 from chatapp.models.reading import reading
 from chatapp.search.questions import Question, excerpt
@@ -29,9 +30,15 @@ class StoredHistory:
 
 
 def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
-    """Return the hidden messages of a conversation that are most about these words."""
+    """Return the hidden messages of a conversation that are most about these words.
+
+    Raises ToolError where the index can't be read.
+    """
     question = Question.read(words)
-    numbers = message_index.find_hidden(conversation_id, question, limit=LOOKED_AT)
+    try:
+        numbers = message_index.find_hidden(conversation_id, question, limit=LOOKED_AT)
+    except message_index.IndexDamaged as damage:
+        raise ToolError(str(damage)) from damage
     rows = {row.pk: row for row in Message.objects.filter(pk__in=numbers)}
     texts = [(visible_text(rows[pk].content), rows[pk]) for pk in numbers if pk in rows]
     best = question.rank([text for text, _row in texts])[:limit]

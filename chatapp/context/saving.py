@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.ports import Audience
+from chatapp.models.write_errors import explain_write_error
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ class Saver:
                 return await sync_to_async(write)(*args, **kwargs)
             except OperationalError as error:
                 log.warning("a write failed and is made again: %s", error)
-                reason = _("The server could not save what was written.")
+                text = _("The server could not save what was written. %s")
+                reason = text % explain_write_error(error)
                 self.audience.publish(
                     events.RetryScheduled(reason, seconds, attempt, len(WAITS) + 1)
                 )

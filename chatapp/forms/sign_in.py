@@ -15,7 +15,7 @@ class SignInForm(AuthenticationForm):
     @override
     def get_invalid_login_error(self) -> ValidationError:
         """Return why nobody was signed in."""
-        if Brake(self.request, self.cleaned_data.get("username", "")).is_on:
+        if Brake(self.request, door="sign-in", account=self.cleaned_data.get("username", "")).is_on:
             text = _("Too many passwords were wrong. Wait a quarter of an hour, then try again.")
             return ValidationError(text, code="braked")
         return super().get_invalid_login_error()

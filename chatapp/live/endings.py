@@ -14,6 +14,7 @@ from chatapp.context.keeper import CondensingCancelled
 from chatapp.live.panel import Notice
 from chatapp.models import Turn
 from chatapp.models.crypto import DecryptionFailed
+from chatapp.models.write_errors import explain_write_error
 from chatapp.services import Refused
 
 log = logging.getLogger(__name__)
@@ -100,8 +101,8 @@ def _unforeseen(error: Exception) -> Ending:
 
 
 def storage_failed(error: Exception) -> Ending:
-    """Return the ending for a disk that is full or a database that can't be written."""
-    text = _("The server could not save what was written. Check that its disk is not full.")
+    """Return the ending for a file or a database that can't be written."""
+    text = _("The server could not save what was written. %s") % explain_write_error(error)
     return Ending(Turn.Status.FAILED, _("Failed."), text, _describe(error))
 
 

@@ -3,19 +3,26 @@
 Triggers keep it (see the migration that makes it), with a function that each connection is taught.
 """
 
+import logging
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.db.backends.utils import CursorWrapper
 from django.dispatch import receiver
+from django.utils.translation import gettext as _
 
 from chatapp.models.conversations import Conversation
 from chatapp.search.queries import Query
 from chatapp.search.questions import SHORTEST_STEM, Question
 from chatapp.search.texts import searchable_text
+
+log = logging.getLogger(__name__)
 
 # So many of the newest messages that have the words are compared by how much they are about them.
 COMPARED = 1_000
@@ -67,12 +74,32 @@ _SPAN = """
     (SELECT id FROM chatapp_message WHERE conversation_id = %s ORDER BY seq DESC LIMIT 1)
 """
 # Nobody sees the text of a marker, but where it has the summary of a part.
-_FIND_UNKNOWN = """
+_IS_FOUND = """m.clear_id IS NULL
+    AND (m.truncation_id IS NULL OR instr(m.content, '"## Conversation Summary\\n'))
+"""
+_FIND_UNKNOWN = f"""
     SELECT m.id FROM chatapp_message m
     LEFT JOIN chatapp_message_index_docsize d ON d.id = m.id
-    WHERE d.id IS NULL AND m.clear_id IS NULL
-    AND (m.truncation_id IS NULL OR instr(m.content, '"## Conversation Summary\\n')) LIMIT %s
+    WHERE d.id IS NULL AND {_IS_FOUND} LIMIT %s
+"""  # noqa: S608 - a condition of our own
+_CHECK = "INSERT INTO chatapp_message_index (chatapp_message_index) VALUES ('integrity-check')"
+# FTS5 opens no index without this record, not even to empty it.
+_LAY_OUT = """
+    INSERT OR REPLACE INTO chatapp_message_index_data (id, block) VALUES (10, x'00000000000000')
 """
+_EMPTY = "INSERT INTO chatapp_message_index (chatapp_message_index) VALUES ('delete-all')"
+_FILL = f"""
+    INSERT INTO chatapp_message_index (rowid, text)
+    SELECT m.id, searchable_text(m.content) FROM chatapp_message m WHERE {_IS_FOUND}
+"""  # noqa: S608 - likewise
+
+
+class IndexDamaged(Exception):
+    """The index can't be read; the text says so to whoever searches, and what to do."""
+
+    def __init__(self) -> None:
+        text = _("Search in messages is out of order: “manage.py rebuild_search” mends it.")
+        super().__init__(text)
 
 
 @receiver(connection_created)
@@ -85,13 +112,19 @@ def teach(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
 
 
 def find_messages(owner: User, query: Query, *, limit: int) -> list[tuple[int, uuid.UUID]]:
-    """Return messages of a user's present conversations, the best first: each with its chat."""
+    """Return messages of a user's present conversations, the best first: each with its chat.
+
+    Raises IndexDamaged.
+    """
     rows = _select(_FIND, query, owner.pk, COMPARED, limit)
     return [(message, uuid.UUID(conversation)) for message, conversation in rows]
 
 
 def find_places(conversation: Conversation, query: Query, *, limit: int) -> list[tuple[int, int]]:
-    """Return position and number of the messages that have the words, in reading order."""
+    """Return position and number of the messages that have the words, in reading order.
+
+    Raises IndexDamaged.
+    """
     rows = _select(_FIND_IN, query, *[conversation.pk.hex] * 3, limit)
     return [(position, seq) for position, seq in rows]
 
@@ -100,8 +133,9 @@ def find_hidden(conversation_id: uuid.UUID, question: Question, *, limit: int) -
     """Return messages that the model does not see any more and that have the question's words.
 
     The best by BM25 come first; its rarest words are looked for, as many as can be at once.
+    Raises IndexDamaged.
     """
-    with connection.cursor() as cursor:
+    with _reading() as cursor:
         cursor.execute(_SPAN, [conversation_id.hex] * 2)
         first, last = cursor.fetchone()
         if first is None:
@@ -126,6 +160,29 @@ def find_unknown(*, limit: int) -> list[int]:
         return [number for (number,) in cursor.fetchall()]
 
 
+def is_sound() -> bool:
+    """Whether the index fits itself; nothing can be written meanwhile.
+
+    Raises OperationalError where it can't be read at all.
+    """
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_CHECK)
+    except OperationalError:
+        raise
+    except DatabaseError:
+        return False
+    return True
+
+
+@transaction.atomic
+def rebuild() -> None:
+    """Make the index anew of the messages that are stored."""
+    with connection.cursor() as cursor:
+        for statement in (_LAY_OUT, _EMPTY, _FILL):
+            cursor.execute(statement)
+
+
 def _expression(stem: str) -> str:
     return f'"{stem}"*' if len(stem) >= SHORTEST_STEM else f'"{stem}"'
 
@@ -140,6 +197,17 @@ def _rarest(counts: dict[str, int]) -> list[str]:
 def _select(statement: str, query: Query, *parameters: int | str) -> list[tuple[Any, ...]]:
     if not query:
         return []
-    with connection.cursor() as cursor:
+    with _reading() as cursor:
         cursor.execute(statement, [query.expression, *parameters])
         return list(cursor.fetchall())
+
+
+@contextmanager
+def _reading() -> Iterator[CursorWrapper]:
+    """Lend a cursor for the index; raise IndexDamaged where that can't be read."""
+    try:
+        with connection.cursor() as cursor:
+            yield cursor
+    except DatabaseError as error:
+        log.exception("the index of words can't be read")
+        raise IndexDamaged from error

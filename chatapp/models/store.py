@@ -14,6 +14,7 @@ from typing import Any
 from django.db import models, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 import condense
 from chatapp.agent.beside import as_claimed
@@ -32,7 +33,7 @@ _TAG_NAMES = (
 
 
 def to_engine(row: Message) -> condense.Message:
-    """Return the engine's view of a stored message."""
+    """Return the engine's view of a stored message; one that is damaged says that it is."""
     ids: dict[str, Any] = {name: _text(getattr(row, name)) for name in _TAG_NAMES}
     tags = condense.Tags(
         **ids,
@@ -41,7 +42,7 @@ def to_engine(row: Message) -> condense.Message:
         pinned=bool(row.pinned),
         unbound=bool(row.unbound),
     )
-    content = condense.content_from_api(row.content)
+    content = _content_of(row)
     return condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
         content=as_claimed(content) if row.claimed else content,
@@ -51,6 +52,13 @@ def to_engine(row: Message) -> condense.Message:
         tags=tags,
         tokens=row.tokens,
     )
+
+
+def _content_of(row: Message) -> condense.Content:
+    try:
+        return condense.content_from_api(row.content)
+    except condense.InvalidMessage:
+        return _("[This message is damaged: what it said can't be read.]")
 
 
 def _text(value: uuid.UUID | str | None) -> str | None:

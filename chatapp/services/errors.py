@@ -1,11 +1,13 @@
-"""Why something was not done, in words."""
+"""Refusals: why something was not done, in words."""
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError
 from django.utils.translation import gettext as _
+
+from chatapp.models.write_errors import explain_write_error
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +25,10 @@ def saving() -> Iterator[None]:
     """Turn a database that can't be written into a refusal: its transaction changed nothing."""
     try:
         yield
-    except OperationalError as error:
+    except DatabaseError as error:
+        # A subclass other than this one is a mistake of our own.
+        if type(error) not in {DatabaseError, OperationalError}:
+            raise
         log.exception("what a user did could not be saved")
-        text = _("The server could not save this; nothing changed. Is its disk full?")
-        raise Refused(text) from error
+        text = _("The server could not save this; nothing changed. %s")
+        raise Refused(text % explain_write_error(error)) from error

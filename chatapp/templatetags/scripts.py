@@ -59,6 +59,7 @@ TEXTS = {
     "signIn": _("Sign in again"),
     "notYours": _("You can't see this conversation."),
     "requestFailed": _("That did not work: the server answered {status}."),
+    "notRefetched": _("The newest messages could not be loaded. Trying again…"),
     "unreachable": _("The server cannot be reached. Nothing was changed."),
     "tally": {"one": "{name}", "other": _("{count} \N{MULTIPLICATION SIGN} {name}")},
     "characters": {"one": _("{count} character"), "other": _("{count} characters")},

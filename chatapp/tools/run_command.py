@@ -52,4 +52,6 @@ async def run(shell: Shell, arguments: Arguments) -> ToolOutcome:
 def _how(ran: Ran, seconds: int) -> str:
     if ran.timed_out:
         return f"Ended after {seconds} s, with all that it had started. Give it more time, or less."
+    if ran.code < 0:
+        return "Ended, with all that it had started: it has killed what holds its limits."
     return f"Exit code {ran.code} after {ran.seconds:.1f} s."

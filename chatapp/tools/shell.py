@@ -1,4 +1,4 @@
-"""Runs commands in the workspace: nothing of the server's environment, and all within limits.
+"""Commands in the workspace: nothing of the server's environment, and all within limits.
 
 Where there is bubblewrap, a command sees the system read-only, the workspace, and nothing else of
 this machine's files; without it, it sees what the server's user sees.
@@ -7,6 +7,7 @@ this machine's files; without it, it sees what the server's user sees.
 import asyncio
 import contextlib
 import ctypes
+import os
 import secrets
 import shutil
 import subprocess
@@ -60,6 +61,9 @@ class Ran:
 class Shell:
     """Runs commands in one folder; ``outputs`` is where what they put out is kept."""
 
+    # Seconds that a supervisor has, after the time is up, to end all that it watches over.
+    patience = PATIENCE
+
     def __init__(self, root: Path, outputs: Path, line: Line) -> None:
         """Take the workspace, where output is kept, and who watches."""
         self.root = root
@@ -80,12 +84,18 @@ class Shell:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
         )
+        clearing = asyncio.create_task(clear_up(process))
         try:
-            await self._keep(process, output)
-            code = await process.wait()
+            # The supervisor is faster, unless the command has ended or halted it.
+            async with asyncio.timeout(seconds + self.patience):
+                await self._keep(process, output)
+                code = await process.wait()
+        except TimeoutError:
+            code = supervisor.TIMED_OUT
         finally:
-            await _end(process)
+            await _end(process, clearing)
         return Ran(code, time.monotonic() - started, output)
 
     async def _keep(self, process: asyncio.subprocess.Process, output: Path) -> None:
@@ -113,15 +123,31 @@ def make_room(outputs: Path) -> None:
             one.unlink(missing_ok=True)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Close the pipe that keeps it running, and wait until all of it is gone."""
+async def _end(process: asyncio.subprocess.Process, clearing: asyncio.Task[None]) -> None:
+    """Close the pipe that keeps the supervisor running, and wait until all is gone."""
     if process.stdin:
         process.stdin.close()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE):
-            await asyncio.shield(asyncio.ensure_future(process.wait()))
+    await asyncio.wait([clearing], timeout=PATIENCE)
     if process.returncode is None:
         process.kill()
+    await clearing
+
+
+async def clear_up(process: asyncio.subprocess.Process) -> None:
+    """Wait until a supervisor has ended, and end what it has left: a command may have killed it.
+
+    ``process.wait`` would wait for all who hold its output, too.
+    """
+    if process.returncode is None:
+        ended, handle = asyncio.Event(), os.pidfd_open(process.pid)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(handle, ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
+    await asyncio.to_thread(supervisor.end_session, process.pid)
 
 
 def hide_environment() -> None:

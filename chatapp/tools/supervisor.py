@@ -1,4 +1,4 @@
-"""Runs one command, and sees to it that nothing of it is left: a program of its own.
+"""A program that runs one command, and sees to it that nothing of it is left.
 
     python -I supervisor.py SECONDS MEGABYTES PROCESSES LIFELINE COMMAND…
 
@@ -6,6 +6,8 @@ It ends the command and all that it has started when the time is up, or when the
 is the server's end of a pipe, which closes with the server however it dies. Where that is standard
 input, the command has nothing to read. What it leaves running is ended with it. The exit code is
 the command's, or one of those below.
+
+It leads a session, so that the server finds what is left where a command has ended its supervisor.
 """
 
 import contextlib
@@ -16,7 +18,6 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 TIMED_OUT, ENDED = 124, 125
@@ -44,15 +45,15 @@ def main(arguments: list[str]) -> int:
     try:
         return _wait(child, time.monotonic() + seconds, lifeline)
     finally:
-        _end_all()
+        end_session(os.getpid())
 
 
 def _become(
     command: list[str], seconds: int, megabytes: int, processes: int, libc: ctypes.CDLL
 ) -> None:
-    """Become the command, in a session of its own and within limits."""
+    """Become the command, in a process group of its own and within limits."""
     try:
-        os.setsid()
+        os.setpgid(0, 0)
         # Python ignores these, and what it becomes would too.
         for one in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(one, signal.SIG_DFL)
@@ -99,9 +100,9 @@ def _wait(child: int, until: float, lifeline: int) -> int:
             return ENDED
 
 
-def _end_all() -> None:
-    """End every process that began here; those that are being made are found the next time."""
-    while found := list(_descendants()):
+def end_session(leader: int) -> None:
+    """End what belongs to a session, but not its leader; what is being made is found next time."""
+    while found := _members(leader):
         for process in found:
             # Held first, so that none makes another while the others are ended.
             with contextlib.suppress(ProcessLookupError):
@@ -109,25 +110,31 @@ def _end_all() -> None:
         for process in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
         time.sleep(_TICK / 10)
 
 
-def _descendants() -> Iterator[int]:
-    """Yield the processes that began here, and theirs; those that ended already are none."""
+def _members(leader: int) -> set[int]:
+    """Return the processes of a session, and all that descend from its leader or from them.
+
+    Those that have ended are left out, and so is the leader.
+    """
     children: dict[int, list[int]] = {}
+    waiting = [leader]
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            fields = (process / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-            if fields[0] != "Z":
-                children.setdefault(int(fields[1]), []).append(int(process.name))
-    waiting = [os.getpid()]
+            stat = (process / "stat").read_text("utf-8", "replace")
+            state, parent, _group, session = stat.rpartition(")")[2].split()[:4]
+            if state != "Z":
+                children.setdefault(int(parent), []).append(int(process.name))
+                if int(session) == leader:
+                    waiting.append(int(process.name))
+    found: set[int] = set()
     while waiting:
-        own = children.get(waiting.pop(), [])
-        waiting.extend(own)
-        yield from own
+        member = waiting.pop()
+        if member not in found:
+            found.add(member)
+            waiting.extend(children.get(member, []))
+    return found - {leader}
 
 
 if __name__ == "__main__":

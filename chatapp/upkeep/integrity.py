@@ -1,8 +1,8 @@
-"""Whether what is stored is sound: the file, its links, and what the tags promise."""
+"""Integrity: whether the file, its links, and what the tags promise are sound."""
 
 from collections.abc import Callable, Iterable, Iterator
 
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
@@ -33,8 +33,8 @@ def find_problems() -> Iterator[str]:
     for look in _LOOKS:
         try:
             yield from look()
-        except DatabaseError as error:
-            yield f"The database could not be read to its end: {error}."
+        except Exception as error:  # noqa: BLE001 - damage shows as anything that a reader raises
+            yield f"The database could not be read to its end: {error or type(error).__name__}."
 
 
 def count_stored() -> dict[str, int]:
@@ -68,8 +68,11 @@ def _migrations() -> Iterator[str]:
 
 
 def _index_of_words() -> Iterator[str]:
-    """Compare the messages with the index that search looks in."""
+    """Check the index that search looks in, and compare it with the messages."""
     if connection.vendor != "sqlite":
+        return
+    if not message_index.is_sound():
+        yield "The index that search uses is damaged: `manage.py rebuild_search` makes it anew."
         return
     yield from _named("Search does not know message {}", message_index.find_unknown(limit=100))
 
@@ -159,6 +162,7 @@ def _contents() -> Iterator[str]:
     def unreadable() -> Iterator[object]:
         for row in Message.objects.defer("turn").iterator(chunk_size=200):
             try:
+                condense.content_from_api(row.content)
                 store.to_engine(row)
             except (condense.InvalidMessage, KeyError, TypeError, ValueError):
                 yield row.pk

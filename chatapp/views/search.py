@@ -50,9 +50,14 @@ def find(request: Request, pk: uuid.UUID) -> JsonResponse:
     """Return where in the conversation the words are, in reading order, and what matches them."""
     conversation = own_conversation(request, pk)
     query = Query.read(request.GET.get("q", ""))
-    places = message_index.find_places(conversation, query, limit=PLACES + 1)
+    problem = ""
+    try:
+        places = message_index.find_places(conversation, query, limit=PLACES + 1)
+    except message_index.IndexDamaged as damage:
+        places, problem = [], str(damage)
     return JsonResponse(
         {
+            "problem": problem,
             "places": [f"{position}.{seq}" for position, seq in places[:PLACES]],
             "more": len(places) > PLACES,
             "pattern": query.script_pattern,

@@ -4,7 +4,7 @@ import uuid
 from functools import partial
 
 from django.contrib import messages
-from django.core.cache import cache
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,6 +16,7 @@ from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
+from chatapp.backends import count_up
 from chatapp.exchange.pages import policy, write_html, write_notice
 from chatapp.models import Share
 from chatapp.views.common import Request, own_conversation, signed_in
@@ -82,9 +83,7 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
 
 def _is_worn(share: Share) -> bool:
     """Count one more view of a link, and say whether there were too many."""
-    key = f"shared-views-{share.digest}"
-    cache.add(key, 0, MINUTE)
-    return cache.incr(key) > MOST_VIEWS
+    return count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS
 
 
 def _page(share: Share) -> str:
@@ -93,5 +92,4 @@ def _page(share: Share) -> str:
     state = f"{conversation.revision}-{Share.digest_of(str(conversation))}-{get_language()}"
     key = f"shared-page-{share.digest}-{state}"
     write = partial(write_html, conversation, until=share.until, tools=share.tools)
-    page = cache.get_or_set(key, write, KEPT)
-    return str(page)
+    return str(caches["pages"].get_or_set(key, write, KEPT))

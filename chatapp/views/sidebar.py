@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatapp import transcript
-from chatapp.models import Conversation, Folder
+from chatapp.models import Conversation, Folder, message_index
 from chatapp.models.conversations import ConversationQuerySet
 from chatapp.models.paging import behind, read_cursor, write_cursor
 from chatapp.rendering.numbers import number
@@ -64,7 +64,10 @@ def search_conversations(
     listed = list_conversations(request, text=text)
     if not text.strip():
         return listed | _shelves(request) | {"open_folder": current and current.folder_id}
-    found = transcript.find_hits(request.user, text)
+    try:
+        found = transcript.find_hits(request.user, text)
+    except message_index.IndexDamaged as problem:
+        return listed | {"problem": str(problem), "summary": str(problem)}
     return listed | {"found": found, "summary": _summary(listed, found)}
 
 

@@ -118,7 +118,11 @@ socket.addEventListener("forbidden", () => {
 });
 
 async function toLatest() {
-  if (transcript.goesOn) await inTurn(() => transcript.showLatest());
+  try {
+    if (transcript.goesOn) await inTurn(() => transcript.showLatest());
+  } catch {
+    toast(text("unreachable"), "error");
+  }
   scroll.toEnd();
 }
 

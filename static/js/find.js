@@ -98,6 +98,7 @@ export class Find {
     let found = NOTHING;
     try {
       if (words) found = await fetchFound(`${this.#form.dataset.url}?q=${encodeURIComponent(words)}`);
+      if (found.problem) toast(found.problem, "error");
     } catch {
       toast(text("unreachable"), "error");
       this.#asked = null;

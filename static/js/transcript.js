@@ -2,10 +2,15 @@
 import { dressCode } from "./code.js";
 import { drawFolds } from "./folds.js";
 import { growCode, showBlocks } from "./stream.js";
+import { text } from "./text.js";
 import { localizeTimes } from "./time.js";
+import { toast } from "./toast.js";
 
 // A finished reply's row follows within this time; until then the streamed text stays.
 const LINGER = 1500;
+// Rows that could not be fetched are fetched again after pauses that grow up to the second one.
+const FIRST_PAUSE = 1000;
+const LONGEST_PAUSE = 30000;
 const WRITTEN = ".message-assistant:not(.is-streaming)";
 // Where the page goes on above and below; what is written meanwhile stands under the latter.
 const LOADER = ".older, .newer";
@@ -29,6 +34,8 @@ export function isBefore(one, other) {
 
 export class Transcript {
   #scroll;
+  #pause = FIRST_PAUSE;
+  #retry = 0;
 
   constructor(scroll) {
     this.#scroll = scroll;
@@ -134,9 +141,17 @@ export class Transcript {
     return this.#fetch("");
   }
 
-  /** Fetch the rows that are here again. */
-  refetch() {
-    return this.#fetch(this.#span());
+  /** Fetch the rows that are here again; where that fails, say so and ask for it after a pause. */
+  async refetch() {
+    clearTimeout(this.#retry);
+    try {
+      await this.#fetch(this.#span());
+      this.#pause = FIRST_PAUSE;
+    } catch {
+      toast(text("notRefetched"), "error");
+      this.#retry = setTimeout(() => document.body.dispatchEvent(new Event("transcript-changed")), this.#pause);
+      this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE);
+    }
   }
 
   /** Return the cuts before the first and after the last row; "" at the beginning and the end. */
@@ -149,8 +164,11 @@ export class Transcript {
     return newer || !this.#scroll.isFollowing ? `?after=${older}&before=${newer}` : "";
   }
 
+  /** Show the rows that the server answers with; throw where it can't be reached or fails. */
   async #fetch(query) {
     const answer = await fetch(this.root.dataset.url + query, { headers: { "HX-Request": "true" } });
+    if (answer.status >= 500) throw new Error(`The server answered ${answer.status}.`);
+    // The line at the composer says so where the session or the conversation is over.
     if (!answer.ok || answer.redirected) return;
     const fresh = parse(await answer.text());
     if (fresh?.id !== "transcript") return;

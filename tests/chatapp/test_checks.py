@@ -1,5 +1,6 @@
 """System checks: wrong combinations have an id and a way out."""
 
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,14 @@ def test_listening_to_the_network_needs_a_name(settings: Settings) -> None:
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]  # noqa: S104
     assert found() == ["palimpsest.W001"]
     settings.ALLOWED_HOSTS = ["chat.example.org"]
+    assert found() == []
+
+
+def test_a_proxy_should_be_named(settings: Settings) -> None:
+    """Otherwise one who guesses at passwords behind it holds everybody back."""
+    settings.CSRF_TRUSTED_ORIGINS = ["https://chat.example.org"]
+    assert found() == ["palimpsest.W002"]
+    settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
     assert found() == []
 
 

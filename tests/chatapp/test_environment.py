@@ -16,6 +16,7 @@ from chatapp.environment import (
     read_flag,
     read_folder,
     read_list,
+    read_networks,
     read_number,
     read_or_create_secret,
     read_origins,
@@ -108,6 +109,20 @@ def test_origins_have_a_scheme_and_no_path(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("X", "https://a.example/")
     with pytest.raises(BadEnvironment, match=r"X must list origins"):
         read_origins("X")
+
+
+def test_networks_are_addresses_or_have_a_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is none, nor is a network in which a single address is meant."""
+    monkeypatch.setenv("X", "127.0.0.1, 10.0.0.0/8,2001:db8::/32")
+    assert [str(one) for one in read_networks("X")] == [
+        "127.0.0.1/32",
+        "10.0.0.0/8",
+        "2001:db8::/32",
+    ]
+    for wrong in ("localhost", "10.0.0.1/8", "*"):
+        monkeypatch.setenv("X", wrong)
+        with pytest.raises(BadEnvironment, match="X must list addresses and networks"):
+            read_networks("X")
 
 
 def test_folders_are_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
-"""``manage.py check_integrity``: whether everything that is stored is sound."""
+"""``manage.py check_integrity``: look for damage in everything that is stored."""
 
 from typing import Any, override
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from chatapp.environment import database_problem
 from chatapp.upkeep import integrity
 
 
@@ -15,12 +17,17 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *_args: Any, **_options: Any) -> None:
+        if problem := database_problem(settings.DATABASES["default"]["NAME"]):
+            raise CommandError(problem)
         sound = True
         for problem in integrity.find_problems():
             sound = False
             self.stderr.write(problem)
         if not sound:
-            raise CommandError("Something is wrong. Keep this database, and restore a backup.")
+            raise CommandError(
+                "Something is wrong. Where no line says what to do, keep this database and restore "
+                "a backup."
+            )
         stored = integrity.count_stored()
         said = ", ".join(f"{number:,} {name}" for name, number in stored.items())
         self.stdout.write(f"Looked through {said}: all sound.")

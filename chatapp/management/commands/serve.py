@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 
 from chatapp import services, staticfiles
 from chatapp.context import budgets
-from chatapp.environment import WILDCARD_HOSTS, folder_problem, only_server_in
+from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, only_server_in
 from chatapp.live import protocol
 from chatapp.live.hub import hub
 from chatapp.loops import install_fastest
@@ -73,7 +73,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Serve until interrupted; everything that prevents it is a CommandError."""
-        if problem := folder_problem("DATA_DIR", settings.DATA_DIR):
+        name = settings.DATABASES["default"]["NAME"]
+        if problem := folder_problem("DATA_DIR", settings.DATA_DIR) or database_problem(name):
             raise CommandError(problem)
         with only_server_in("DATA_DIR", settings.DATA_DIR):
             if not settings.DEBUG:

@@ -16,7 +16,7 @@ from mcp.shared.message import SessionMessage
 
 from chatapp.tools.mcp.servers import MAX_ANSWER, MAX_MESSAGE, TOO_MUCH, Server
 from chatapp.tools.outputs import plain
-from chatapp.tools.shell import PATIENCE, environment, supervised
+from chatapp.tools.shell import PATIENCE, clear_up, environment, supervised
 
 # Seconds that a server may run, and that it has to end by itself.
 LONGEST, TO_END = 86_400, 2.0
@@ -55,6 +55,7 @@ class CommandTransport:
         self._tasks.start_soon(self._read, process, inbound)
         self._tasks.start_soon(self._write, process, outbound)
         self._tasks.start_soon(self._listen, process)
+        self._tasks.start_soon(clear_up, process)
         return self._reading, writing
 
     async def __aexit__(
@@ -83,6 +84,7 @@ class CommandTransport:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 pass_fds=(reading,),
+                start_new_session=True,
                 limit=MAX_MESSAGE,
             )
         except BaseException:

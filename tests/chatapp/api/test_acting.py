@@ -271,6 +271,22 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     assert manager.patch("settings", default_profile=profile.pk).status_code == 200
 
 
+def test_what_no_database_stores_is_replaced_in_every_text(
+    manager: Manager, alice: User, conversation: Conversation
+) -> None:
+    """Half a surrogate and NUL become U+FFFD, in whatever a program sends."""
+    for path, wanted in (
+        (f"profiles/{conversation.profile_id}", {"name": "", "model": "", "system_prompt": ""}),
+        ("settings", {"condensing_prompt": ""}),
+    ):
+        for field in wanted:
+            answer = manager.patch(path, **{field: "Half \ud800, nothing \0."})
+            assert answer.json()[field] == "Half \ufffd, nothing \ufffd."
+    body = json.dumps({"title": "\udc00"})
+    answer = manager.client.post("/api/conversations", body, "application/json")
+    assert answer.json()["title"] == "\ufffd"
+
+
 def test_each_scope_holds_those_before_it(alice: User, conversation: Conversation) -> None:
     """To read, to write, and to change how things work."""
     turn = Turn.objects.create(conversation=conversation)

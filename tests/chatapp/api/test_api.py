@@ -299,8 +299,8 @@ def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: 
     assert not [sql for sql in ran if sql.startswith("UPDATE")]
 
 
-def test_guessing_is_braked_and_signing_in_is_not(alice: User, browser: Client) -> None:
-    """After so many wrong tokens from an address no token is looked at."""
+def test_guessing_is_braked_and_holds_nobody_else_back(alice: User) -> None:
+    """A valid token is let in, and a password looked at, however many tokens were wrong."""
     program = Program(alice)
     guesser = Client()
     answers = [
@@ -308,7 +308,7 @@ def test_guessing_is_braked_and_signing_in_is_not(alice: User, browser: Client) 
         for n in range(51)
     ]
     assert answers == [401] * 50 + [429]
-    assert program.client.get("/api/settings").status_code == 429
+    assert program.client.get("/api/settings").status_code == 200
     signed = Client().post(reverse("sign_in"), {"username": "alice", "password": "correct horse"})
     assert signed.status_code == 302
 

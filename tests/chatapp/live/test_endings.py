@@ -1,6 +1,8 @@
 """How what ran ended, in words for the person who waits for it."""
 
 import asyncio
+import errno
+import sqlite3
 from collections.abc import Coroutine
 
 import pytest
@@ -90,12 +92,35 @@ async def test_an_error_for_people_is_told_with_its_details() -> None:
     )
 
 
-@pytest.mark.parametrize("error", [OperationalError("disk full"), OSError("no space left")])
-async def test_what_could_not_be_saved_says_what_to_look_at(error: Exception) -> None:
-    """Of a database as of a file."""
+def failed_write(code: int) -> OperationalError:
+    """Return Django's error for a code of SQLite's."""
+    cause = sqlite3.OperationalError("no")
+    cause.sqlite_errorcode = code
+    error = OperationalError("no")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (failed_write(sqlite3.SQLITE_BUSY), "Something else is being saved"),
+        (failed_write(sqlite3.SQLITE_BUSY_SNAPSHOT), "Something else is being saved"),
+        (failed_write(sqlite3.SQLITE_FULL), "Its disk is full"),
+        (failed_write(sqlite3.SQLITE_IOERR_SHMSIZE), "Its disk is full"),
+        (OSError(errno.ENOSPC, "No space left on device"), "Its disk is full"),
+        (failed_write(sqlite3.SQLITE_IOERR_WRITE), "Its disk reports an error"),
+        (OSError(errno.EIO, "Input/output error"), "Its disk reports an error"),
+        (failed_write(sqlite3.SQLITE_READONLY_DBMOVED), "It may not write its database"),
+        (failed_write(sqlite3.SQLITE_CORRUPT_VTAB), "Its database is damaged"),
+        (OperationalError("no such table"), "The server's log says why"),
+    ],
+)
+async def test_what_could_not_be_saved_says_why(error: Exception, advice: str) -> None:
+    """Of a database as of a file: each reason asks for something else."""
     ending, text, details = await ended(error)
     assert ending.turn == Turn.Status.FAILED
-    assert "Check that its disk is not full" in text
+    assert text.startswith(f"The server could not save what was written. {advice}")
     assert details == f"{type(error).__name__}: {error}"
 
 

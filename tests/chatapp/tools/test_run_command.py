@@ -39,6 +39,12 @@ class Watching:
         raise AssertionError(question)
 
 
+class HastyShell(Shell):
+    """A shell that gives a supervisor little time."""
+
+    patience = 1.0
+
+
 Run = Callable[..., "asyncio.Future[ToolOutcome]"]
 
 
@@ -259,6 +265,32 @@ def test_a_command_ends_with_a_server_that_is_killed(folder: Path, outputs: Path
     os.kill(server.pid, signal.SIGKILL)
     server.wait(PATIENCE)
     wait_until(lambda: not running(lasting))
+
+
+@pytest.mark.skipif(shell.bubblewrap() is not None, reason="in bubblewrap no command can do that")
+async def test_a_command_that_kills_its_supervisor_is_ended_at_once(
+    toolbox: WorkspaceToolbox,
+) -> None:
+    """With all that it has started: the server sees it happen."""
+    lasting = f"sleep 6000.{OWN}"
+    async with asyncio.timeout(PATIENCE):
+        outcome = await run(toolbox, f"echo on; {lasting} & kill -9 $PPID; {lasting}", timeout=1000)
+    assert outcome.is_error
+    assert outcome.text.startswith("on\n[Ended, with all that it had started: it has killed")
+    assert not running(lasting)
+
+
+@pytest.mark.skipif(shell.bubblewrap() is not None, reason="in bubblewrap no command can do that")
+async def test_the_time_limit_holds_where_a_command_halts_its_supervisor(
+    folder: Path, outputs: Path
+) -> None:
+    """The server looks at the time as well."""
+    lasting = f"sleep 7000.{OWN}"
+    hasty = HastyShell(folder, outputs, Watching())
+    async with asyncio.timeout(PATIENCE):
+        ran = await hasty.run(f"echo on; kill -STOP $PPID; {lasting}", 5)
+    assert (ran.timed_out, ran.output.read_text()) == (True, "on\n")
+    assert not running(lasting)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

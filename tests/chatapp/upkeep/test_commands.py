@@ -11,6 +11,8 @@ import pytest
 from tests.chatapp.test_serve import ROOT, serving
 from tests.first_start import FirstStart
 
+PAGE_SIZE = 4_096  # SQLite's
+
 
 def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command of manage.py on a folder."""
@@ -84,6 +86,33 @@ def test_a_damaged_backup_changes_nothing(backup: Path, tmp_path: Path) -> None:
     assert "Nothing was changed" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert sorted(one.name for one in data.iterdir()) == ["secret-key", "server.lock"]
+
+
+@pytest.mark.parametrize("page", [1, 60])
+def test_a_zeroed_page_is_a_finding(backup: Path, tmp_path: Path, page: int) -> None:
+    """Wherever it lies, the check says what it found and what to do."""
+    assert manage(tmp_path, "restore", str(backup)).returncode == 0
+    with (tmp_path / "palimpsest.sqlite3").open("r+b") as database:
+        database.seek((page - 1) * PAGE_SIZE)
+        database.write(bytes(PAGE_SIZE))
+    checked = manage(tmp_path, "check_integrity")
+    assert checked.returncode == 1
+    assert "Traceback" not in checked.stderr
+    assert "The database" in checked.stderr
+    assert "restore a backup" in checked.stderr
+
+
+@pytest.mark.parametrize("words", ["serve", "check_integrity"])
+def test_an_empty_database_becomes_no_new_installation(
+    tmp_path: Path, first_start: FirstStart, words: str
+) -> None:
+    """Whoever lost the old one is told, and the file stays as it is."""
+    database = first_start.copy(tmp_path) / "palimpsest.sqlite3"
+    database.write_bytes(b"")
+    refused = manage(tmp_path, words, PORT="0")
+    assert refused.returncode == 1
+    assert "is empty, which no server leaves it. Restore a backup" in refused.stderr
+    assert database.stat().st_size == 0
 
 
 def test_a_key_that_is_in_no_file_is_not_promised(tmp_path: Path, first_start: FirstStart) -> None:

@@ -1,17 +1,23 @@
 """What is wrong with a database is found and said, each in a sentence."""
 
+import io
 import uuid
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 import condense
 from chatapp import services
+from chatapp.agent.errors import ToolError
+from chatapp.context import past
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -116,6 +122,46 @@ def test_a_message_that_search_does_not_know_is_found(talk: Conversation) -> Non
     )
     Conversation.objects.update(last_seq=9)
     assert problems() == [f"Search does not know message {row.pk}."]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kept", [10, 0])
+def test_a_damaged_index_of_words_is_found_and_made_anew(
+    talk: Conversation, browser: Client, kept: int
+) -> None:
+    """Search says so meanwhile, in a sentence, wherever words are looked for."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM chatapp_message_index_data WHERE id > %s", [kept])
+    connection.close()  # It may have been read already.
+    said = "The index that search uses is damaged: `manage.py rebuild_search` makes it anew."
+    assert problems() == [said]
+    beside = browser.get(reverse("search"), {"q": "yourself"}, headers={"HX-Request": "true"})
+    assert "Search in messages is out of order" in beside.text
+    inside = browser.get(reverse("find", args=[talk.pk]), {"q": "yourself"}).json()
+    assert (inside["places"], "out of order" in inside["problem"]) == ([], True)
+    with pytest.raises(ToolError, match="out of order"):
+        past.search(talk.pk, "yourself", 5)
+    call_command("rebuild_search", stdout=io.StringIO())
+    assert problems() == []
+    found = browser.get(reverse("find", args=[talk.pk]), {"q": "yourself"}).json()
+    assert (len(found["places"]), found["problem"]) == (1, "")
+
+
+@pytest.mark.parametrize("content", [5, [None], {"type": "text"}])
+def test_a_damaged_message_says_so_in_its_row(
+    talk: Conversation, browser: Client, content: Any
+) -> None:
+    """The page shows all others, and the check names it."""
+    sound = Message.objects.get(seq=2)
+    Message.objects.filter(pk=sound.pk).update(content=content)
+    for name in ("chat", "transcript", "inspector", "export_markdown"):
+        page = browser.get(reverse(name, args=[talk.pk]))
+        assert (name, page.status_code) == (name, 200)
+    shown = browser.get(reverse("chat", args=[talk.pk])).text
+    assert "This message is damaged" in shown
+    assert "And now?" in shown
+    assert f"Message {sound.pk} can't be read." in problems()
+    Message.objects.filter(pk=sound.pk).update(content=sound.content)
 
 
 def test_the_summary_of_a_part_has_to_be_known_to_search_too(talk: Conversation) -> None:

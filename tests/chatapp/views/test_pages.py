@@ -1,12 +1,15 @@
 """The pages beside the chat, over HTTP."""
 
-from typing import Any
+from ipaddress import ip_network
+from typing import Any, cast
 
 import pytest
 from django.conf import LazySettings
+from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
+from django.core.cache.backends.locmem import LocMemCache
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -139,6 +142,82 @@ def test_trying_one_password_on_many_names_is_braked(alice: User) -> None:
         Client().post(address, {"username": f"user{number}", "password": "123456"})
     right = {"username": "alice", "password": "correct horse"}
     assert "Too many passwords were wrong." in Client().post(address, right).text
+
+
+def sign_in(password: str, *, name: str = "alice", **meta: str) -> int:
+    """Return the status that an attempt to sign in is answered with: 302 where it succeeds."""
+    form = {"username": name, "password": password}
+    return Client(**meta).post(reverse("sign_in"), form).status_code
+
+
+def test_guessing_behind_a_trusted_proxy_holds_nobody_else_back(
+    alice: User, settings: LazySettings
+) -> None:
+    """Guesses are counted by the address that the proxy has seen, whatever the client adds."""
+    settings.TRUSTED_PROXIES = [ip_network("10.0.0.0/8"), ip_network("127.0.0.1")]
+    chain = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "192.0.2.66, 10.0.0.3"}
+    for number in range(50):
+        forged = f"198.51.100.{number}, {chain['HTTP_X_FORWARDED_FOR']}"
+        sign_in("wrong", name=f"user{number}", **chain | {"HTTP_X_FORWARDED_FOR": forged})
+    assert sign_in("correct horse", **chain) == 200
+    elsewhere = chain | {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}
+    assert sign_in("correct horse", **elsewhere) == 302
+
+
+def test_nobody_but_a_trusted_proxy_says_where_a_request_comes_from(
+    alice: User, settings: LazySettings
+) -> None:
+    """An address that a client makes up for itself does not release it."""
+    settings.TRUSTED_PROXIES = [ip_network("10.0.0.0/8")]
+    for number in range(10):
+        sign_in("wrong", REMOTE_ADDR="192.0.2.66", HTTP_X_FORWARDED_FOR=f"198.51.100.{number}")
+    held = {"REMOTE_ADDR": "192.0.2.66", "HTTP_X_FORWARDED_FOR": "203.0.113.1"}
+    assert sign_in("correct horse", **held) == 200
+
+
+@pytest.mark.parametrize(
+    ("other", "status"),
+    [("2001:db8:0:1::7", 200), ("2001:db8:0:2::1", 302), ("::ffff:192.0.2.7", 302)],
+)
+def test_guesses_over_ipv6_are_counted_by_network(alice: User, other: str, status: int) -> None:
+    """Who has one address has all of its network; an IPv4 address in IPv6 form is one alone."""
+    for number in range(10):
+        sign_in("wrong", REMOTE_ADDR=f"2001:db8:0:1::{number}")
+        sign_in("wrong", REMOTE_ADDR="::ffff:192.0.2.66")
+    assert sign_in("correct horse", REMOTE_ADDR=other) == status
+
+
+def test_a_guesser_is_not_released_by_the_guesses_of_many_others(
+    alice: User, rf: RequestFactory
+) -> None:
+    """Counts are kept for more networks than anybody can guess from."""
+
+    def guess(password: str, address: str) -> User | None:
+        request = rf.post("/", REMOTE_ADDR=address)
+        return cast("User | None", authenticate(request, username="alice", password=password))
+
+    for _attempt in range(10):
+        guess("wrong", "192.0.2.66")
+    for number in range(200):
+        guess("wrong", f"198.51.100.{number}")
+    assert guess("correct horse", "192.0.2.66") is None
+    assert guess("correct horse", "192.0.2.7") == alice
+
+
+class ExpiringCache(LocMemCache):
+    """A cache in which a count that is there expires before it can be increased."""
+
+    def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
+        """Expire the count first."""
+        self.delete(key, version=version)
+        return super().incr(key, delta, version=version)
+
+
+def test_a_count_that_expires_meanwhile_begins_anew(alice: User, settings: LazySettings) -> None:
+    """A wrong password is answered as such, at any moment."""
+    backend = f"{__name__}.{ExpiringCache.__qualname__}"
+    settings.CACHES = {"default": {"BACKEND": backend}}
+    assert [sign_in("wrong") for _ in range(2)] == [200, 200]
 
 
 def test_signing_out_ends_the_session(browser: Client, conversation: Conversation) -> None:

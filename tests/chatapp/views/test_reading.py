@@ -67,4 +67,4 @@ def test_what_would_write_is_refused_in_words(locked: tuple[Client, Conversation
     address = reverse("rename", args=[conversation.pk])
     answer = browser.post(address, {"title": "New"}, headers={"HX-Request": "true"})
     assert answer.status_code == 422
-    assert "could not save" in answer.text
+    assert "could not save this; nothing changed. Something else is being saved" in answer.text

@@ -204,7 +204,7 @@ def test_places_in_a_conversation_are_in_reading_order(
     assert not answer["more"]
     assert "said" in answer["pattern"]
     nothing = browser.get(f"/c/{conversation.pk}/find/", {"q": " -- "}).json()
-    assert nothing == {"places": [], "more": False, "pattern": ""}
+    assert nothing == {"problem": "", "places": [], "more": False, "pattern": ""}
 
 
 def test_nobody_searches_what_is_not_theirs(

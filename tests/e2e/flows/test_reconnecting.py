@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
 
 from tests.e2e.flows.chat import Chat, freeze, texts
 from tests.e2e.flows.conftest import OpenChat
@@ -242,6 +242,28 @@ def test_a_second_tab_shows_the_same(open_chat: OpenChat, standin: Standin) -> N
     two.ask("And then?")
     expect(one.rows("You")).to_have_count(2)
     expect(one.rows("Agent").last).to_contain_text("A second answer.")
+
+
+def test_rows_that_could_not_be_fetched_are_fetched_again(
+    page: Page, open_chat: OpenChat, standin: Standin
+) -> None:
+    """After a pause; the page says so, whether the server failed or was not reached."""
+    failures = [Route.abort, lambda route: route.fulfill(status=503, body="Not now.")]
+
+    def answer(route: Route) -> None:
+        do = failures.pop() if failures else Route.continue_
+        do(route)
+
+    chat = open_chat()
+    standin.reply(STORY)
+    chat.ask("Tell me a story.")
+    chat.act(chat.rows("You"), "Rewind to here")
+    page.route(re.compile("/transcript/"), answer)
+    page.get_by_role("dialog").get_by_role("button", name="Rewind").click()
+    said = page.get_by_text("The newest messages could not be loaded. Trying again…")
+    expect(said.first).to_be_visible()
+    expect(chat.button("Undo rewind")).to_be_visible()
+    assert not failures
 
 
 HIDE = """(hidden) => {

@@ -1,0 +1,27 @@
+"""``manage.py rebuild_search``: make the index of words anew."""
+
+from typing import Any, override
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+
+from chatapp.models import message_index
+
+
+class Command(BaseCommand):
+    """Make the index of words anew of the messages that are stored."""
+
+    help = (
+        "Makes the index that search uses anew. The server may run; what is sent meanwhile waits."
+    )
+    requires_system_checks = ()
+
+    @override
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        try:
+            message_index.rebuild()
+        except DatabaseError as error:
+            raise CommandError(
+                f"The index can't be made anew: {error}. Keep this database, and restore a backup."
+            ) from error
+        self.stdout.write("Every message can be found again.")

@@ -1,0 +1,28 @@
+"""Why a write has failed, as a sentence: told apart by the codes of SQLite and of the system."""
+
+import errno
+import sqlite3
+
+from django.utils.translation import gettext as _
+
+# The first eight bits of a code are its kind, the others say more.
+_KIND = 0xFF
+
+
+def explain_write_error(error: Exception) -> str:
+    """Return what kept the database, or a file, from being written, and what to do about it."""
+    code = getattr(error.__cause__, "sqlite_errorcode", 0)
+    match code & _KIND:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return _("Something else is being saved, which takes long. Try again in a moment.")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return _("Its database is damaged: “manage.py check_integrity” says where.")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return _("It may not write its database. Check the permissions of its folder.")
+    # What SQLite shares with other processes is grown without asking for the reason.
+    full = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
+    if code in full or getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT}:
+        return _("Its disk is full. Make room there, then try again.")
+    if code & _KIND == sqlite3.SQLITE_IOERR or isinstance(error, OSError):
+        return _("Its disk reports an error. Check the disk; the server's log says more.")
+    return _("The server's log says why.")
