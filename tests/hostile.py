@@ -1,14 +1,8 @@
 """Long texts that take whoever starts over at each character very long to read."""
 
-import gc
-import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-
-SMALL, LARGE = 5_000, 100_000  # characters
-SECONDS = 0.3  # of processor time: what is faster needs no comparison
 
 
 class Hostile(NamedTuple):
@@ -57,36 +51,3 @@ HOSTILE = (*map(Hostile, _REPEATED), *_MISSED)
 hostile_texts = pytest.mark.parametrize(
     "hostile", HOSTILE, ids=lambda one: "…".join(map(ascii, one)).strip("…'")
 )
-
-
-def assert_linear(read: Callable[[str], object], hostile: Hostile, name: str) -> None:
-    """Fail where a text twenty times as long takes far more than twenty times as long to read."""
-    small = None
-    for size in (2 * SMALL, LARGE):
-        text = hostile.text(size)
-        spent = seconds(read, text)
-        if spent <= SECONDS:
-            continue
-        small = small or fastest(read, hostile.text(SMALL))
-        allowed = max(SECONDS, 3 * small * size / SMALL)
-        if spent > allowed:
-            # Something else may have been in the way.
-            spent = min(seconds(read, text) for _ in range(2))
-        said = f"{name}: {size:,} characters take {spent:.2f} s, {SMALL:,} {small:.4f} s"
-        assert spent <= allowed, said
-
-
-def fastest(read: Callable[[str], object], text: str) -> float:
-    """Return the least processor time that three readings take: what bounds are multiples of."""
-    return min(seconds(read, text) for _ in range(3))
-
-
-def seconds(read: Callable[[str], object], text: str) -> float:
-    """Return the reader's own processor time; a collection would walk over all that tests hold."""
-    gc.disable()
-    started = time.process_time()
-    try:
-        read(text)
-        return time.process_time() - started
-    finally:
-        gc.enable()

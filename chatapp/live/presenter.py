@@ -89,6 +89,7 @@ class LiveView:
         scene = self.scene
         revision = await reading(transcript.revision)(self.conversation_id)
         articles, panel = await scene.articles(), await scene.panel()
+        streaming = scene.streaming
         return [
             frames.snapshot(
                 place,
@@ -97,7 +98,7 @@ class LiveView:
                 status=scene.status,
                 waits=scene.waits,
                 articles=articles,
-                streamed=scene.streaming.snapshot() if scene.streaming else None,
+                streamed=await streaming.read(streaming.snapshot) if streaming else None,
                 panel=panel,
                 queue=await self.waiting.render(),
             )

@@ -67,7 +67,7 @@ class Scene:
         unsaved = self.streaming if not self._row.ends else None
         self._remove_streaming()
         if unsaved:
-            self._unsaved.append(unsaved.render_unsaved())
+            self._unsaved.append(await unsaved.render_unsaved())
             self.watchers.send(frames.article_upserted(*self._unsaved[-1]))
         await self._row.show()
 
@@ -130,7 +130,7 @@ class Scene:
         # Not due any more, also where it fails: more will come, and the whole text in the end.
         streaming.due = None
         if self.watchers:
-            self.watchers.send(streaming.news())
+            self.watchers.send(await streaming.read(streaming.news))
 
     @functools.singledispatchmethod
     async def show(self, event: events.TurnEvent) -> None:

@@ -1,18 +1,23 @@
 """The reply that is being written: its text in coalesced frames, its place in the transcript."""
 
+import asyncio
 import math
 import time
 import uuid
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable
 
 from django.template.loader import render_to_string
 
 from chatapp.agent import pace
 from chatapp.live import frames
-from chatapp.rendering import MarkdownStream, StreamUpdate, render_markdown
+from chatapp.rendering import MarkdownStream, render_markdown
 
 # A share of the pause: what comes once in each is sent when it comes, not a moment later.
 ALMOST = 0.9
+
+# Characters that are rendered on the event loop, in some hundredths of a second at worst.
+_BRIEF = 5_000
 
 
 class Streaming:
@@ -30,13 +35,14 @@ class Streaming:
         self.due: float | None = None
         self._began = -math.inf
         self._markdown = MarkdownStream()
+        self._reading = asyncio.Lock()
         self._source: list[str] = []
-        self._pending: list[str] = []
-        self._closed: list[str] = []
-        self._latest = StreamUpdate((), "")
-        # What was sent: closed blocks, and the complete lines of an open code block.
+        # More may come while a thread takes from it.
+        self._pending: deque[str] = deque()
+        # What was sent: closed blocks, and of which open code block how many pieces and units.
         self._sent = 0
-        self._lines: _Length | None = None
+        self._code: object = None
+        self._code_pieces = self._code_units = 0
 
     def feed(self, text: str) -> None:
         """Take more text; it is due to be sent a pause after what came before it."""
@@ -47,53 +53,54 @@ class Streaming:
             self.due = max(now, self._began + ALMOST * pace.interval())
             self._began = now
 
+    async def read(self, frame: Callable[[], frames.Frame]) -> frames.Frame:
+        """Return ``news`` or ``snapshot``, made in a thread where that may take long."""
+        async with self._reading:
+            brief = self._markdown.size + sum(map(len, self._pending)) <= _BRIEF
+            return frame() if brief else await asyncio.to_thread(frame)
+
     def snapshot(self) -> frames.Frame:
         """Return the whole text, for one who has nothing of it."""
-        self._read()
+        self._render()
         return self._frame(0)
 
     def news(self) -> frames.Frame:
         """Return what is new for those who got all news before; it is not due any more."""
         self.due = None
-        self._read()
-        code, known = self._latest.code, self._lines
-        if code is None or known is None or self._sent < len(self._closed):
-            frame, known = self._frame(self._sent), _Length()
-        else:
-            text = code.lines[known.characters :] + code.line
-            frame = frames.code_streamed(self.id, index=self._sent, at=known.units, text=text)
-        self._sent, self._lines = len(self._closed), known.grown_to(code.lines) if code else None
+        self._render()
+        code, closed = self._markdown.code, self._markdown.closed
+        grows = code is not None and code is self._code and self._sent == len(closed)
+        if not grows:
+            frame = self._frame(self._sent)
+            self._code_pieces = self._code_units = 0
+        text = "".join(code.pieces[self._code_pieces :]) if code else ""
+        if grows:
+            at = self._code_units
+            frame = frames.code_streamed(self.id, index=self._sent, at=at, text=text)
+        self._sent, self._code = len(closed), code
+        if code:
+            self._code_pieces = len(code.pieces)
+            self._code_units += len(text.encode("utf-16-le")) // 2
         return frame
 
     def render(self) -> str:
         """Return the article that the text goes into."""
         return render_to_string("chat/_streaming.html", {"id": self.id})
 
-    def render_unsaved(self) -> tuple[str, str]:
+    async def render_unsaved(self) -> tuple[str, str]:
         """Return (element id, HTML) of an article that keeps the text, which nothing else has."""
         id_, source = f"unsaved-{uuid.uuid4().hex}", "".join(self._source)
-        context = {"id": id_, "html": render_markdown(source), "source": source}
+        html = await asyncio.to_thread(render_markdown, source)
+        context = {"id": id_, "html": html, "source": source}
         return id_, render_to_string("chat/_unsaved.html", context)
 
-    def _read(self) -> None:
+    def _render(self) -> None:
         """Render what has come."""
-        self._latest = self._markdown.feed("".join(self._pending))
-        self._pending.clear()
-        self._closed.extend(self._latest.closed)
+        text = []
+        while self._pending:
+            text.append(self._pending.popleft())
+        self._markdown.feed("".join(text))
 
     def _frame(self, since: int) -> frames.Frame:
-        closed = self._closed[since:]
-        return frames.text_streamed(self.id, index=since, closed=closed, open_=self._latest.open)
-
-
-@dataclass(frozen=True, slots=True)
-class _Length:
-    """The length of a text, as Python counts it and as a browser does: in UTF-16 units."""
-
-    characters: int = 0
-    units: int = 0
-
-    def grown_to(self, text: str) -> "_Length":
-        """Return the length of ``text``, which begins with the text that was measured."""
-        more = text[self.characters :]
-        return _Length(len(text), self.units + len(more.encode("utf-16-le")) // 2)
+        closed, open_ = self._markdown.closed[since:], self._markdown.open_html()
+        return frames.text_streamed(self.id, index=since, closed=closed, open_=open_)

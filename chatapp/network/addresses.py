@@ -121,6 +121,9 @@ def _literal(host: str) -> IPv4Address | IPv6Address | None:
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
     """Whether anybody on the internet could call this address; one inside another is meant."""
     if isinstance(address, IPv6Address):
+        if address.is_site_local:
+            # Deprecated (RFC 3879), so ``ipaddress`` calls it global; networks still route it.
+            return False
         inner = address.ipv4_mapped or address.sixtofour
         if address in _TRANSLATED:
             inner = IPv4Address(int(address) & 0xFFFFFFFF)

@@ -2,13 +2,11 @@
 
 import functools
 import re
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore, linkify
-from markdown_it.token import Token
 
 from chatapp.rendering.directions import add_directions
 from chatapp.rendering.formulas import add_formulas
@@ -21,8 +19,8 @@ Environment = dict[str, Any]
 # Levels: the parser drops what lies deeper, so a text that deep is shown as it was written.
 _MAX_NESTING = 60
 
-# Characters: links and emphasis take quadratic time in brackets that never close.
-_MAX_PARAGRAPH = 20_000
+# Characters, and brackets, which take the parser a hundred times as long where none is a link's.
+_MAX_PARAGRAPH, _MAX_BRACKETS = 20_000, 500
 
 # How every bare address begins, the fuzzy ones left out.
 _ADDRESS = re.compile(r"https?:|mailto:|//", re.IGNORECASE)
@@ -38,11 +36,6 @@ def render_piece(text: str, env: Environment) -> str:
     tokens = parser().parse(text, env)
     if any(token.nesting == 1 and token.level >= _MAX_NESTING - 1 for token in tokens):
         return open_code_block("") + escape(text) + CLOSE_CODE_BLOCK
-    return render_tokens(tokens, env)
-
-
-def render_tokens(tokens: Sequence[Token], env: Environment) -> str:
-    """Return safe HTML for what the parser returned."""
     return sanitize(parser().renderer.render(tokens, parser().options, env))
 
 
@@ -70,7 +63,8 @@ def _link_addresses(state: StateCore) -> None:
 
 def _keep_plain(state: StateCore) -> None:
     for token in state.tokens:
-        if token.type == "inline" and len(token.content) > _MAX_PARAGRAPH:
+        long = len(token.content) > _MAX_PARAGRAPH or token.content.count("[") > _MAX_BRACKETS
+        if token.type == "inline" and long:
             token.type = "text"
 
 

@@ -1,8 +1,9 @@
 """Fetches a page of the public web as text."""
 
+import asyncio
 import re
 from dataclasses import dataclass
-from html.parser import HTMLParser
+from html import unescape
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.toolbox import Access, Policy, ToolOutcome, ToolSpec
@@ -16,7 +17,19 @@ MAX_TEXT = 60_000
 MAX_URL = 2_000
 
 _TEXTS = re.compile(r"text/.*|application/(?:.*\+)?(?:json|xml|javascript|x-yaml|yaml|toml)")
-_LINES = re.compile(r"\s*\n\s*")
+# Not ``html.parser``, which takes quadratic time for tags that never end: what begins here always
+# ends, at the next ``<`` or with the page.
+_MARKUP = re.compile(
+    r"""
+    <!--.*?(?:-->|\Z)
+    | <(script|style|template|noscript|svg|title)\b.*?(?:</\1\b[^<>]*+>?|\Z)
+    | </?(?=[a-z!?])(?P<block>(?:p|br|div|li|tr|h[1-6]|pre|section)\b)?
+      (?:(?:[^"'<>]++|"[^"<]*+"|'[^'<]*+')*+>|[^<>]*+>?)
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+# ``unescape`` raises ValueError for more digits than Python reads.
+_LONG_REFERENCE = re.compile(r"&#x?\w{9,};?", re.IGNORECASE)
 _FAILED = 400  # HTTP
 
 
@@ -55,7 +68,7 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
         raise ToolError(str(error)) from error
     except OSError as error:
         raise ToolError("There is no server of this name.") from error
-    text = _text_of(page)
+    text = await asyncio.to_thread(_text_of, page)
     note = f"[{page.url}, HTTP {page.status}, {page.type or 'of no type'}]"
     if page.cut or len(text) > MAX_TEXT:
         note += f"\n[Only the first {min(len(text), MAX_TEXT):,} characters.]"
@@ -71,37 +84,8 @@ def _text_of(page: Fetched) -> str:
     return _plain(text) if page.type in {"text/html", "application/xhtml+xml"} else text
 
 
-class _Words(HTMLParser):
-    """Collects what a reader of a page would see of it."""
-
-    HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "head"})
-    BREAKS = frozenset({"p", "br", "div", "li", "tr", "h1", "h2", "h3", "h4", "pre", "section"})
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, _attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a line, or leave out what nobody sees."""
-        self._hidden += tag in self.HIDDEN
-        if tag in self.BREAKS:
-            self.pieces.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        """End a line, or what nobody sees."""
-        self._hidden -= tag in self.HIDDEN and self._hidden > 0
-        if tag in self.BREAKS:
-            self.pieces.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        """Take what is seen."""
-        if not self._hidden:
-            self.pieces.append(data)
-
-
-def _plain(html: str) -> str:
-    words = _Words()
-    words.feed(html)
-    words.close()
-    return _LINES.sub("\n", "".join(words.pieces)).strip()
+def _plain(page: str) -> str:
+    """Return what a reader of an HTML page would see, without empty lines."""
+    text = _MARKUP.sub(lambda found: "\n" if found["block"] else "", page)
+    lines = unescape(_LONG_REFERENCE.sub("\ufffd", text)).split("\n")
+    return "\n".join(filter(None, map(str.strip, lines)))

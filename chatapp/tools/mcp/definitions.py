@@ -166,8 +166,11 @@ def _is_valid(schema: Mapping[str, Any]) -> bool:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - it comes with the SDK
 
     try:
-        size = len(json.dumps(schema, allow_nan=False))
+        # The size first: validating takes milliseconds for each part of a schema.
+        if len(json.dumps(schema, allow_nan=False)) > MAX_SCHEMA:
+            return False
         Draft202012Validator.check_schema(schema)
-    except (SchemaError, ValueError):
+    except (SchemaError, ValueError, RecursionError, OverflowError):
+        # Compiling a pattern raises the last two: brackets nested too deep, or a count too high.
         return False
-    return size <= MAX_SCHEMA
+    return True

@@ -34,6 +34,8 @@ PRIVATE = [
     "http://[fe80::1]/",
     "http://[fe80::1%25eth0]/",
     "http://[fd00::1]/",
+    "http://[fec0::1]/",
+    "http://[feff::1]/",
     "http://[ff02::1]/",
 ]
 UNUSABLE = [

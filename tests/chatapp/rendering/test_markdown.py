@@ -6,7 +6,7 @@ import pytest
 
 from chatapp.rendering import render_markdown
 from chatapp.rendering.highlighting import MAX_CODE
-from tests.hostile import fastest, seconds
+from tests.growth import assert_cheap
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
 
@@ -205,14 +205,10 @@ def test_deeply_nested_text_is_shown_as_it_was_written() -> None:
 def test_code_that_takes_long_to_colour_stays_plain(language: str, piece: str) -> None:
     """Lexers read some texts from each place to the end, which would take minutes."""
     code = piece * (MAX_CODE // len(piece) - 1)
-    ordinary = fastest(render_markdown, "The `quick` **brown** fox.\n\n" * (MAX_CODE // 28))
-    html = ""
-
-    def render(text: str) -> None:
-        nonlocal html
-        html = render_markdown(text)
-
-    assert seconds(render, f"```{language}\n{code}```") < 100 * ordinary
+    ordinary = "The `quick` **brown** fox.\n\n" * (MAX_CODE // 28)
+    text = f"```{language}\n{code}```"
+    assert_cheap(lambda: render_markdown(text), lambda: render_markdown(ordinary), 100, language)
+    html = render_markdown(text)
     assert html.endswith(f"<pre><code>{code}</code></pre></div>\n")
 
 

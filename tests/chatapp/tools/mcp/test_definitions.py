@@ -1,6 +1,7 @@
 """What servers say of their tools: names, words and schemas of strangers, made fit for a model."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from chatapp.tools.mcp.definitions import (
     name_for,
 )
 from chatapp.tools.mcp.servers import HIDDEN, Server, Way
+from tests.growth import assert_cheap
 
 WEB = Server(1, "web", Way.HTTP, "https://example.org/mcp", (("Authorization", "Bearer sesame-1"),))
 LOCAL = Server(2, "local", Way.COMMAND, "run it")
@@ -163,10 +165,25 @@ def nested(depth: int) -> dict[str, Any]:
         {"properties": {"a": {"$ref": "https://example.org/steal.json"}}},
         {"properties": {"a": {"description": "x" * 30_000}}},
         {"properties": {"a": {"default": float("nan")}}},
+        {"properties": {"a": {"pattern": "(a|" * 5_000}}},
+        {"properties": {"a": {"pattern": "a{99999999999999999999}"}}},
         nested(500),
     ],
-    ids=["text", "list", "name", "long name", "type", "reference", "size", "number", "depth"],
+    ids=[
+        *("text", "list", "name", "long name", "type", "reference", "size", "number", "brackets"),
+        *("count", "depth"),
+    ],
 )
 def test_a_schema_that_would_spoil_every_request_is_left_out(schema: dict[str, Any]) -> None:
     """With its tool: a provider refuses the whole request for it."""
     assert only(Tool("a", input_schema=schema)) is None
+
+
+def test_a_schema_that_is_too_long_is_not_validated() -> None:
+    """Validating takes longer than anything else that is done to a schema."""
+
+    def listed(parts: int) -> Callable[[], object]:
+        tool = Tool("a", input_schema={"properties": {"a": {"anyOf": [{}] * parts}}})
+        return lambda: only(tool)
+
+    assert_cheap(listed(50_000), listed(4_000), 1, "a long schema")
