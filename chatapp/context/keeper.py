@@ -70,6 +70,7 @@ class Keeper:
         self.provider = provider
         self.scale = scale
         self.ahead = ahead
+        self.focus = run.focus
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
         self._may_count = True
@@ -132,10 +133,10 @@ class Keeper:
 
     async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
         """Condense as the user asked, and return what is left; the record says what came of it."""
-        self.log.focus, self.reviewer.by_hand = wish.focus, wish.review
+        self.focus, self.reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
             await self.condense_now(wish.scope)
-        self.log.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
+        self.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
         self.log.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 
@@ -230,7 +231,7 @@ class Keeper:
             trigger=trigger,
             system=run.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            focus=self.log.focus,
+            focus=self.focus,
             model=run.profile.model,
             environment=self._describe_environment,
             condensed_at=self.log.condensed_at,
