@@ -103,13 +103,19 @@ from .situation.budget import (
     INHERIT,
     MAX_THRESHOLD,
     MIN_THRESHOLD,
+    Adaptive,
     Budget,
+    Fixed,
+    PerProfile,
+    Resolver,
+    Threshold,
+    ThresholdQuery,
+    growth_per_turn,
     output_limit,
+    with_threshold,
 )
-from .situation.decision import require_enough
-from .situation.gauge import Gauge
+from .situation.decision import Gauge, Policy, require_enough
 from .situation.language import language_in, language_of
-from .situation.policy import Policy
 from .situation.situation import (
     Addition,
     Chosen,
@@ -118,16 +124,6 @@ from .situation.situation import (
     Situation,
     Trigger,
     Verdict,
-)
-from .situation.thresholds import (
-    Adaptive,
-    Fixed,
-    PerProfile,
-    Resolver,
-    Threshold,
-    ThresholdQuery,
-    growth_per_turn,
-    with_threshold,
 )
 from .strategies import (
     built_in_strategies,

@@ -114,10 +114,10 @@ class Condenser:
 
     async def _is_due(self, decision: Decision, hooks: HookRun) -> bool:
         """Whether to try anything: as a hook wants it where the threshold would decide."""
-        situation, is_due = decision.situation, decision.is_due
+        situation, answer = decision.situation, None
         if decision.is_by_threshold:
             answer = await hooks.should_condense(situation)
-            is_due = is_due if answer is None else answer and decision.has_news
+        is_due = decision.is_due(answer)
         _log_decision(situation, is_due=is_due)
         return is_due
 
