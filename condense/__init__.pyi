@@ -6,7 +6,6 @@ from .condenser.events import (
     Event,
     FellBack,
 )
-from .condenser.expected import expected_usage
 from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
@@ -85,8 +84,9 @@ from .prompts import (
 )
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy, asks_model
+from .reducing.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reducing.composition import PartKind, part_kind, split_beside, split_parts
-from .reducing.pinned import carried_pin_ids, readdress_pins, shows_pin
+from .reducing.strategy import expected_usage
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
     INTERRUPTED,

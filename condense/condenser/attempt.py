@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from condense.condenser.events import ToldLog
-from condense.condenser.expected import expected_usage
 from condense.condenser.hooks import HookRun
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import Attempt
@@ -16,6 +15,7 @@ from condense.condenser.trial import Trial
 from condense.errors import CondenseError, DidNotShrink, Discarded, Vetoed
 from condense.prompts.parsed import parse_summary
 from condense.reducing import asks_model
+from condense.reducing.strategy import expected_usage
 from condense.situation import Reduction
 from condense.strategies import Kit, Strategy
 from condense.tokens import TokenCounter
