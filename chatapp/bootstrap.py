@@ -28,7 +28,7 @@ from chatapp.context.runs import Run, Terms
 from chatapp.context.saving import Saver
 from chatapp.context.sizes import Scale
 from chatapp.context.toolboxes import toolbox_for, workspace_of
-from chatapp.models import Preferences, Profile
+from chatapp.models import Profile
 from chatapp.models.profiles import KeySource, server_key, server_url
 from chatapp.network.addresses import Guard
 from chatapp.providers import create_provider, create_sealed
@@ -78,23 +78,24 @@ def _reached_by(profile: Profile) -> dict[str, Any]:
     }
 
 
-def ladder_for(preferences: Preferences) -> list[condense.Strategy]:
-    """Return the rungs as the user wants them, or as the server is set up."""
-    chosen = preferences.strategy or settings.CONDENSE_STRATEGY
-    wishes = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
+def load_strategies(terms: Terms) -> list[condense.Strategy]:
+    """Return the strategies of the configuration; those that are names, with the user's options."""
+    preferences = terms.preferences
+    options = {"messages": preferences.messages_kept, "keep_first": preferences.keep_first}
     takes = {one.name: one.takes for one in condense.known_strategies()}
-    names = condense.ladder_from(chosen, clear=preferences.clear_tool_output)
     return [
-        condense.load_strategy(name, **{wish: wishes[wish] for wish in takes.get(name, ())})
-        for name in names
+        condense.load_strategy(one, **{name: options[name] for name in takes.get(one, ())})
+        if isinstance(one, str)
+        else one
+        for one in terms.configuration.strategies
     ]
 
 
 def configuration_for(terms: Terms, workspace: Path) -> condense.Configuration:
-    """Return how a run condenses: with the user's strategies, and all hooks around them."""
+    """Return how a run condenses: with strategies that are loaded, and all hooks around them."""
     wanted = terms.configuration
     hooks = hooks_for(workspace) + wanted.hooks
-    return replace(wanted, strategies=ladder_for(terms.preferences), hooks=hooks)
+    return replace(wanted, strategies=load_strategies(terms), hooks=hooks)
 
 
 def hooks_for(workspace: Path) -> condense.Hooks:
@@ -118,7 +119,7 @@ def hooks_for(workspace: Path) -> condense.Hooks:
 def draft_for(run: Run, workspace: Path, scale: Scale) -> Draft | None:
     """Return a draft that can be begun, for a run; None where it has no summary written."""
     configured = configuration_for(run, workspace)
-    strategies = [one for one in ladder_for(run.preferences) if condense.asks_model(one)]
+    strategies = [one for one in load_strategies(run) if condense.asks_model(one)]
     if not strategies:
         return None
     audience = Nobody()

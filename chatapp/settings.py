@@ -72,8 +72,7 @@ CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 CONDENSE_BUFFER = read_percent("CONDENSE_BUFFER", 10, most=50)
 
 # The dotted path of a function from a condense.Configuration, with what user and server want, to
-# another one: an application's own thresholds, prompts, hooks and numbers; not the strategies,
-# which are for the user to choose.
+# another one: an application's own thresholds, strategies, prompts, hooks and numbers.
 CONDENSE_CONFIGURATION = read_text("CONDENSE_CONFIGURATION", "")
 
 # The dotted path of a condense.Hooks object, or of a function from the workspace's folder to one:

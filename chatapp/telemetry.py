@@ -38,9 +38,9 @@ def note_turn(outcome: str) -> None:
     tallies.add("turns", outcome)
 
 
-def note_condensation(trigger: str, outcome: str) -> None:
-    """Count an attempt to make a context smaller."""
-    tallies.add("condensations", trigger, outcome)
+def note_condensation(trigger: str, kind: str, outcome: str) -> None:
+    """Count an attempt to make a context smaller, by its record's trigger, kind and status."""
+    tallies.add("condensations", trigger, kind, outcome)
 
 
 def note_call(purpose: str, outcome: str, usage: condense.Usage, cost: Decimal | None) -> None:

@@ -6,7 +6,6 @@ from .condenser.events import (
     Event,
     FellBack,
 )
-from .condenser.expected import expected_usage
 from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
 from .condenser.log import Attempt, CondensationLog, NullLog
@@ -82,8 +81,9 @@ from .prompts import (
 )
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
 from .reducing import Kit, Strategy, asks_model
+from .reducing.carryover import carried_pin_ids, readdress_pins, shows_pin
 from .reducing.composition import PartKind, part_kind, split_beside, split_parts
-from .reducing.pinned import carried_pin_ids, readdress_pins, shows_pin
+from .reducing.strategy import expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
 from .roo_settings import RooSettings, read_roo_settings
 from .shaping import (
@@ -101,13 +101,19 @@ from .situation.budget import (
     INHERIT,
     MAX_THRESHOLD,
     MIN_THRESHOLD,
+    Adaptive,
     Budget,
+    Fixed,
+    PerProfile,
+    Resolver,
+    Threshold,
+    ThresholdQuery,
+    growth_per_turn,
     output_limit,
+    with_threshold,
 )
-from .situation.decision import require_enough
-from .situation.gauge import Gauge
+from .situation.decision import Gauge, Policy, require_enough
 from .situation.language import language_in, language_of
-from .situation.policy import Policy
 from .situation.situation import (
     Addition,
     Chosen,
@@ -116,16 +122,6 @@ from .situation.situation import (
     Situation,
     Trigger,
     Verdict,
-)
-from .situation.thresholds import (
-    Adaptive,
-    Fixed,
-    PerProfile,
-    Resolver,
-    Threshold,
-    ThresholdQuery,
-    growth_per_turn,
-    with_threshold,
 )
 from .strategies import (
     built_in_strategies,

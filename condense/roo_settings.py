@@ -6,8 +6,7 @@ from typing import Any
 
 from condense.configuration import Configuration
 from condense.errors import CondenseError
-from condense.situation.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD
-from condense.situation.thresholds import Fixed, PerProfile
+from condense.situation.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD, Fixed, PerProfile
 from condense.wellformed import well_formed
 
 OUT_OF_RANGE = "{name} is {value:.40}, not a number from {least} to {most}: not used."

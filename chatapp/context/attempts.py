@@ -60,7 +60,6 @@ class StoredLog:
         self.saver = saver
         self.audience = audience
         self.on_disk = on_disk
-        self.focus = run.focus
         # What the next attempts are of, where that is a part.
         self.scope: Scope | None = None
         self.asked_in_vain = False
@@ -83,8 +82,14 @@ class StoredLog:
         return self._enter(attempt, trigger=self._trigger(attempt), turn=self.run.turn)
 
     def _trigger(self, attempt: condense.Attempt) -> str:
+        """Return the trigger as the record names it."""
+        if attempt.id in self._drafted:
+            return Condensation.Trigger.AHEAD
         idle = self.run.while_idle
         return Condensation.Trigger.IDLE if idle else Condensation.Trigger(attempt.trigger)
+
+    def _count(self, attempt: condense.Attempt, status: Status) -> None:
+        note_condensation(self._trigger(attempt), attempt.kind, status)
 
     def _enter(self, attempt: condense.Attempt, **columns: object) -> int:
         run = self.run
@@ -108,7 +113,7 @@ class StoredLog:
             model=run.profile.model,
             **name_writer(run, attempt),
             prompt=attempt.prompt,
-            focus=self.focus,
+            focus=attempt.focus,
             scope=self.scope.to_json() if self.scope else None,
             tokens_before=attempt.tokens_before.value,
             tokens_before_measured=attempt.tokens_before.measured,
@@ -151,17 +156,22 @@ class StoredLog:
             self._told_at = now
             self.audience.publish(events.CondensingProgressed(tokens_written))
 
-    async def succeeded(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
+    async def succeeded(
+        self, attempt: condense.Attempt, reduction: condense.Reduction
+    ) -> condense.TokenCount | None:
         """Apply the reduction and complete its record, in one transaction."""
-        await finish(self._succeed(attempt, reduction))
+        return await finish(self._succeed(attempt, reduction))
 
-    async def _succeed(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
+    async def _succeed(
+        self, attempt: condense.Attempt, reduction: condense.Reduction
+    ) -> condense.TokenCount:
         self.scale.forget()
         # It reads much and writes nothing, so no write waits for it.
         receipt = await asyncio.to_thread(receipt_of, reduction, attempt.effective, self.on_disk)
         history, size = await self.saver.save(self._apply, attempt, reduction, receipt)
         self.audience.publish(events.ContextChanged(history, size))
         self._announce(attempt, Status.SUCCEEDED)
+        return size
 
     def _apply(
         self, attempt: condense.Attempt, reduction: condense.Reduction, receipt: condense.Receipt
@@ -205,6 +215,7 @@ class StoredLog:
     async def _fail(self, attempt: condense.Attempt, status: Status, said: dict[str, str]) -> None:
         await self.saver.save(self._give_up, attempt, status, **said)
         if said["fell_back_to"]:
+            self._count(attempt, status)
             self.audience.publish(events.CondensingFellBack())
         else:
             self._announce(attempt, status)
@@ -215,7 +226,7 @@ class StoredLog:
         self._announce(attempt, Status.CANCELLED)
 
     def _announce(self, attempt: condense.Attempt, status: Status) -> None:
-        note_condensation(str(attempt.trigger), status)
+        self._count(attempt, status)
         self.audience.publish(events.CondensingEnded(attempt.kind, status))
 
     def _give_up(self, attempt: condense.Attempt, status: Status, **columns: object) -> None:

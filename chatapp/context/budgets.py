@@ -37,10 +37,12 @@ def budget_for(
 
 
 def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
-    """Return what user and server want of condensing, but for what it is made of."""
+    """Return what user and server want of condensing; its strategies are names to be loaded."""
+    chosen = preferences.strategy or settings.CONDENSE_STRATEGY
     own = condense.PerProfile({profile.name: profile.threshold})
     adaptive = (condense.Adaptive(),) if preferences.adaptive else ()
     made = condense.Configuration(
+        strategies=condense.ladder_from(chosen, clear=preferences.clear_tool_output),
         thresholds=(own, *adaptive, condense.Fixed(preferences.threshold)),
         buffer=settings.CONDENSE_BUFFER / 100,
         automatic=preferences.auto_condense,

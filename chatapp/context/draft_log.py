@@ -28,7 +28,11 @@ class DraftLog(StoredLog):
     @transaction.atomic
     def _create(self, attempt: condense.Attempt) -> int:
         self.attempt = attempt
-        return self._enter(attempt, trigger=Condensation.Trigger.AHEAD)
+        return self._enter(attempt, trigger=self._trigger(attempt))
+
+    @override
+    def _trigger(self, attempt: condense.Attempt) -> str:
+        return Condensation.Trigger.AHEAD
 
     @override
     async def succeeded(self, attempt: condense.Attempt, reduction: condense.Reduction) -> None:
@@ -57,14 +61,17 @@ class DraftLog(StoredLog):
 
     async def close(self, reason: str) -> None:
         """Say why the draft was not used."""
-        if self.attempt:
-            await self.saver.save(self._close, self.attempt.id, reason)
+        if self.attempt and await self.saver.save(self._close, self.attempt.id, reason):
+            self._count(self.attempt, Condensation.Status.UNUSED)
 
     @staticmethod
-    def _close(pk: str, reason: str) -> None:
+    def _close(pk: str, reason: str) -> bool:
+        """Return whether there was anything to close."""
         spent = ModelCall.objects.filter(condensation=uuid.UUID(pk)).spent()
         unused = {"status": Condensation.Status.UNUSED, "error": reason}
         with transaction.atomic():
-            for row in Condensation.objects.filter(pk=pk, status__in=Condensation.OPEN):
+            row = Condensation.objects.filter(pk=pk, status__in=Condensation.OPEN).first()
+            if row:
                 finished = row.finished_at or timezone.now()
                 Condensation.objects.filter(pk=pk).change(**unused, **spent, finished_at=finished)
+        return row is not None

@@ -70,6 +70,7 @@ class Keeper:
         self.provider = provider
         self.scale = scale
         self.ahead = ahead
+        self.focus = run.focus
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
         self._may_count = True
@@ -132,10 +133,10 @@ class Keeper:
 
     async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
         """Condense as the user asked, and return what is left; the record says what came of it."""
-        self.log.focus, self.reviewer.by_hand = wish.focus, wish.review
+        self.focus, self.reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
             await self.condense_now(wish.scope)
-        self.log.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
+        self.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
         self.log.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 
@@ -145,7 +146,7 @@ class Keeper:
         So it does where the user put it off, and while its summary is drafted; but not where it
         has begun, and its summary was shown to the user before a restart.
         """
-        if not (_is_due(situation) and situation.fits) or await self.reviewer.is_left_open():
+        if not (situation.reason and situation.fits) or await self.reviewer.is_left_open():
             return False
         if not self.puts_off:
             self.puts_off = await reading(store.is_put_off)(self.run.conversation.pk)
@@ -158,7 +159,7 @@ class Keeper:
         """
         if left_open := await self.reviewer.left_open():
             return await self.condenser.resume(situation, *left_open)
-        if situation.trigger is not condense.Trigger.MANUAL and _is_due(situation):
+        if situation.reason not in {"asked", None}:
             if self.ahead.is_being_written:
                 self.log.audience.publish(events.CondensingStarted(situation.trigger))
             draft = await self.ahead.take(situation)
@@ -230,7 +231,7 @@ class Keeper:
             trigger=trigger,
             system=run.system,
             tools=tuple(spec.to_api() for spec in self.toolbox.specs),
-            focus=self.log.focus,
+            focus=self.focus,
             model=run.profile.model,
             environment=self._describe_environment,
             condensed_at=self.log.condensed_at,
@@ -273,13 +274,6 @@ class Keeper:
     async def _describe_environment(self) -> str:
         files = await self.toolbox.run("list_files", {})
         return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)
-
-
-def _is_due(situation: condense.Situation) -> bool:
-    if situation.trigger is condense.Trigger.FORCED:
-        return True
-    tokens, automatic = situation.tokens.value, situation.automatic
-    return situation.budget.should_condense(tokens, automatic=automatic)
 
 
 def _is_cancelled_itself() -> bool:

@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.context import ahead, budgets, sizes, toolboxes
+from chatapp.context.condensing_point import CondensingPoint
 from chatapp.context.runs import Terms
 from chatapp.context.spending import spending_of
-from chatapp.context.thresholds import Threshold
 from chatapp.live.forecast import Forecast, forecast
 from chatapp.models import Conversation, Preferences, store
 from chatapp.models.spending import Spending
@@ -84,7 +84,7 @@ def state_of(
 ) -> ContextState:
     """Return the numbers of a context that is known."""
     budget = terms.budget(history)
-    starts = Threshold.of_budget(budget, automatic=terms.preferences.auto_condense)
+    starts = CondensingPoint.of_budget(budget, automatic=terms.preferences.auto_condense)
     window = budget.window
     percent = budget.percent(tokens.value)
     warn = percent >= starts.percent - WARN_POINTS
@@ -108,7 +108,7 @@ def state_of(
     )
 
 
-def _due(terms: Terms, starts: Threshold, used: int) -> Due:
+def _due(terms: Terms, starts: CondensingPoint, used: int) -> Due:
     """Say how far it is to the point where something happens by itself."""
     left = starts.at - used
     if terms.conversation.put_off:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.context.thresholds import Threshold
+from chatapp.context.condensing_point import CondensingPoint, source_label
 from chatapp.models import Condensation
 from chatapp.rendering.numbers import money, number
 
@@ -123,4 +123,10 @@ def moment(when: datetime | None, style: str = "full") -> SafeString:
 @register.filter
 def threshold(attempt: Condensation) -> str:
     """Say where condensing started when an attempt was made."""
-    return str(Threshold.of_attempt(attempt))
+    return str(CondensingPoint.of_attempt(attempt))
+
+
+@register.filter
+def threshold_source(attempt: Condensation) -> str:
+    """Say where the threshold of an attempt was set."""
+    return source_label(attempt.threshold_source)

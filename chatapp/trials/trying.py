@@ -143,8 +143,10 @@ def _configuration(terms: Terms) -> condense.Configuration:
 
 
 def _rung(configuration: condense.Configuration, variant: Variant) -> condense.Strategy:
+    """Return what would be tried first; the operator's strategies may clear nothing."""
     rungs = [one for one in configuration.strategies if not isinstance(one, str)]
-    return next(one for one in rungs if (one.kind == "cleared") == variant.is_clearing)
+    fitting = (one for one in rungs if (one.kind == "cleared") == variant.is_clearing)
+    return next(fitting, rungs[0])
 
 
 def predict_cost(present: Present, variant: Variant) -> Tried | None:

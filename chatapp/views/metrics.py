@@ -1,5 +1,6 @@
 """Numbers for Prometheus: what the process has done, how busy it is, and nothing of anybody."""
 
+import itertools
 import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -22,10 +23,9 @@ _TURNS: list[Labels] = [(status,) for status in Turn.Status.values]
 _CALLS: list[Labels] = [
     (purpose, status) for purpose in ModelCall.Purpose.values for status in ModelCall.Status.values
 ]
+_ENDINGS = ("succeeded", "failed", "declined", "cancelled", "unused")
 _CONDENSATIONS: list[Labels] = [
-    (trigger, status)
-    for trigger in Condensation.Trigger.values
-    for status in Condensation.Status.values
+    *itertools.product(Condensation.Trigger.values, Condensation.Kind.values, _ENDINGS)
 ]
 # Names, what they say, labels, and the values of the labels.
 COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
@@ -38,7 +38,7 @@ COUNTERS: tuple[tuple[str, str, str, Labels, list[Labels]], ...] = (
         "condensations",
         "condensations",
         "Attempts to make a context smaller.",
-        ("trigger", "outcome"),
+        ("trigger", "kind", "outcome"),
         _CONDENSATIONS,
     ),
 )

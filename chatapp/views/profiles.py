@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp import services
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.budgets import budget_for
-from chatapp.context.thresholds import Threshold
+from chatapp.context.condensing_point import CondensingPoint
 from chatapp.context.toolboxes import specs_for
 from chatapp.forms import PoliciesForm, ProfileForm, model_defaults, provider_traits
 from chatapp.live import turns
@@ -26,7 +26,7 @@ def list_profiles(request: Request) -> HttpResponse:
     preferences = services.preferences_of(request.user)
     automatic = preferences.auto_condense
     profiles = [
-        (profile, Threshold.of_budget(budget_for(profile, preferences), automatic=automatic))
+        (profile, CondensingPoint.of_budget(budget_for(profile, preferences), automatic=automatic))
         for profile in request.user.profiles.all()
     ]
     context = {"profiles": profiles, "preferences": preferences}

@@ -6,15 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from condense.condenser.expected import expected_usage
+from condense.condenser.events import ToldLog
 from condense.condenser.hooks import HookRun
 from condense.condenser.ladder import Ladder
-from condense.condenser.log import Attempt, CondensationLog
+from condense.condenser.log import Attempt
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.condenser.trial import Trial
 from condense.errors import CondenseError, DidNotShrink, Discarded, Vetoed
 from condense.prompts.parsed import parse_summary
 from condense.reducing import asks_model
+from condense.reducing.strategy import expected_usage
 from condense.situation import Reduction
 from condense.strategies import Kit, Strategy
 from condense.tokens import TokenCounter
@@ -36,7 +37,7 @@ class AttemptRunner:
         *,
         ladder: Ladder,
         hooks: HookRun,
-        log: CondensationLog,
+        log: ToldLog,
         reviewer: Reviewer,
         summarizer: Summarizer,
         counter: TokenCounter,
@@ -84,11 +85,10 @@ class AttemptRunner:
                 raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
             raise
         try:
-            await self.log.succeeded(self.attempt, reduction)
+            return await self.log.succeeded(self.attempt, reduction)
         except CondenseError as error:
             await self._failed(error, rest)
             raise
-        return reduction
 
     async def _reviewed(self, reduction: Reduction) -> Reduction:
         """Return the reduction as a person wants it, however often it is written for them."""
@@ -152,6 +152,7 @@ class AttemptRunner:
             tokens_before=self.situation.tokens,
             prompt=prompt,
             prompt_key=self._key() if prompt else "",
+            focus=self.situation.focus,
             expected=expected_usage(self.ladder.gauge, prompt, summarizer, counter),
             effective=self.situation.effective,
         )

@@ -12,7 +12,14 @@ from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
 from condense.condenser.ladder import Ladder, ladder_from
 from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
-from condense.errors import CannotFit, CondenseError, Discarded, Vetoed
+from condense.errors import (
+    CannotFit,
+    CondenseError,
+    DidNotShrink,
+    Discarded,
+    NothingToCondense,
+    Vetoed,
+)
 from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter
@@ -73,9 +80,10 @@ class Condenser:
     async def fit(self, situation: Situation) -> Reduction | None:
         """Return the reduction that the log was told to apply, None where none is needed.
 
-        Raises NothingToCondense, SummaryFailed, DidNotShrink or Vetoed when a manual run fails,
-        and CannotFit when the context is too large and nothing made it smaller. An automatic run
-        below the limit gives None when it fails. Raises Discarded where a reviewer does.
+        Raises NothingToCondense, SummaryFailed, DidNotShrink or Vetoed when a manual run fails.
+        Where the context is too large, raises CannotFit when nothing more can be hidden, and what
+        the last rung failed with when that is something else. An automatic run below the limit
+        gives None when it fails. Raises Discarded where a reviewer does.
         """
         ladder = Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
         hooks = HookRun(self.hooks)
@@ -106,10 +114,10 @@ class Condenser:
 
     async def _is_due(self, decision: Decision, hooks: HookRun) -> bool:
         """Whether to try anything: as a hook wants it where the threshold would decide."""
-        situation, is_due = decision.situation, decision.is_due
+        situation, answer = decision.situation, None
         if decision.is_by_threshold:
             answer = await hooks.should_condense(situation)
-            is_due = is_due if answer is None else answer and decision.has_news
+        is_due = decision.is_due(answer)
         _log_decision(situation, is_due=is_due)
         return is_due
 
@@ -172,17 +180,17 @@ class Condenser:
 
     def _give_up(self, ladder: Ladder, failures: Sequence[CondenseError]) -> None:
         """Return where the request may be sent as it is; raise the reason otherwise."""
-        if ladder.situation.trigger is Trigger.MANUAL and failures:
-            raise failures[-1]
         if ladder.may_be_sent():
             return
-        if failures and isinstance(failures[-1], Vetoed):
-            raise failures[-1]
-        floor = ladder.floor(self.counter)
-        raise CannotFit(
-            f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}",
-            details="\n\n".join(f"{error}\n{error.details}".strip() for error in failures),
-            cost=sum((error.cost for error in failures), Decimal(0)),
-            calls=sum(error.calls for error in failures),
-            floor=floor,
-        )
+        error = failures[-1] if failures else None
+        nothing_more = error is None or isinstance(error, NothingToCondense | DidNotShrink)
+        if error is None or (nothing_more and ladder.situation.trigger is not Trigger.MANUAL):
+            floor = ladder.floor(self.counter)
+            error = CannotFit(
+                f"Nothing more can be hidden to make the context fit: {floor}. {floor.advice}",
+                details="\n\n".join(f"{one}\n{one.details}".strip() for one in failures),
+                floor=floor,
+            )
+        error.cost = sum((one.cost for one in failures), Decimal(0))
+        error.calls = sum(one.calls for one in failures)
+        raise error

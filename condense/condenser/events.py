@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from condense.condenser.log import Attempt, CondensationLog
 from condense.errors import CondenseError
@@ -70,12 +70,14 @@ class ToldLog:
         """Record it; listeners are not kept busy with every word."""
         await self.log.progressed(attempt, tokens_written)
 
-    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
-        """Record it, and tell it."""
-        await self.log.succeeded(attempt, reduction)
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> Reduction:
+        """Record it, tell it, and return it with the size after it as the record has it."""
+        if size := await self.log.succeeded(attempt, reduction):
+            reduction = replace(reduction, tokens_after=size)
         sizes = reduction.tokens_before.value, reduction.tokens_after.value
         logger.info(SUCCEEDED, attempt.id, *sizes, reduction.count, reduction.cost)
         self.tell(AttemptSucceeded(attempt, reduction))
+        return reduction
 
     async def failed(
         self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from condense.errors import CondenseError, DidNotShrink, Floor, SummaryRejected, Vetoed
 from condense.history import replace_hidden
 from condense.reducing import asks_model
+from condense.reducing.carryover import carried_pins, loses_pins
 from condense.reducing.chosen import ChosenMessages, ChosenResult, FromOriginals
-from condense.reducing.pinned import carried_pins, loses_pins
 from condense.situation import Chosen, Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter, count_message, count_tools

@@ -15,9 +15,9 @@ from condense.usage import Usage
 class Attempt:
     """One strategy's try; ``id`` is a fresh UUID, ``threshold`` a percentage of the window.
 
-    ``effective`` is what the model sees when it begins, ``prompt_key`` names the prompt: "custom"
-    is the user's own, "" is none. ``expected`` is what its calls may take, as
-    :func:`condense.expected_usage` tells.
+    ``effective`` is what the model sees when it begins, ``focus`` what a summary is to keep above
+    all, ``prompt_key`` names the prompt: "custom" is the user's own, "" is none. ``expected`` is
+    what its calls may take, as :func:`condense.expected_usage` tells.
     """
 
     id: str
@@ -29,6 +29,7 @@ class Attempt:
     tokens_before: TokenCount
     prompt: str = ""
     prompt_key: str = ""
+    focus: str = ""
     expected: Usage = field(default_factory=Usage)
     effective: Sequence[Message] = field(default=(), repr=False)
 
@@ -47,8 +48,11 @@ class CondensationLog(Protocol):
         """The summary has grown to about so many tokens."""
         ...
 
-    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
-        """The reduction holds: apply it, in one transaction with its record."""
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
+        """The reduction holds: apply it, in one transaction with its record.
+
+        Returns the size of the request after it where that is known better than ``tokens_after``.
+        """
         ...
 
     async def failed(

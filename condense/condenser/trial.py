@@ -11,7 +11,7 @@ from condense.facts import parse_ledger
 from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
 from condense.reducing import Kit, Strategy, asks_model
-from condense.reducing.carrying import carry_answered
+from condense.reducing.carryover import carry_answered
 from condense.situation import Addition, Reduction, Situation
 
 UNBOUND = "Thinking that is not sent any more, since what stood before it changed: {count} blocks."

@@ -1,5 +1,5 @@
-"""What every strategy is made of: its shape, what it may work with, and what stands for a part."""
+"""The parts of strategies: their shape, what stands for a part, and what is carried over."""
 
-from condense.reducing.base import ByModel, ByRule, Kit, Strategy, asks_model, make_reduction
+from condense.reducing.strategy import ByModel, ByRule, Kit, Strategy, asks_model, make_reduction
 
 __all__ = ["ByModel", "ByRule", "Kit", "Strategy", "asks_model", "make_reduction"]

@@ -1,4 +1,4 @@
-"""What a person chose to have condensed: some messages in a row, or what one tool returned."""
+"""Chosen parts: messages in a row, one tool's output or one summary, as a person picked them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,6 @@ from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.pairs import AnsweredCall, pair_calls
 from condense.messages import Message, Tags, TextBlock, content_to_api
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
-from condense.reducing.base import ByModel, Kit, make_reduction
 from condense.reducing.recap import (
     HEADING,
     Recap,
@@ -19,6 +18,7 @@ from condense.reducing.recap import (
     with_written,
     writer_for,
 )
+from condense.reducing.strategy import ByModel, Kit, make_reduction
 from condense.situation import Chosen, Gauge, Kind, Reduction, Situation, require_enough
 from condense.tokens import TokenCount
 

@@ -1,14 +1,21 @@
-"""What the message that stands for hidden ones is made of, told by how each part begins."""
+"""Composition: the parts of a message that stands for hidden ones, told by how each begins."""
 
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from condense.facts.text import HEADING as LEDGER
 from condense.history import TRUNCATION_TEXT
 from condense.history.commands import REMINDER
+from condense.history.signed_blocks import without_compaction
+from condense.messages import Message, TextBlock
 from condense.prompts import summary_preface
-from condense.reducing import carrying, layers, pinned, recap
+from condense.reducing import carryover
+from condense.reducing.recap import HEADING, opening
+
+LAYER = "## Part of the Summary, Merged {rank} Times\n"
+_LAYER = re.compile(re.escape(LAYER).replace(r"\{rank\}", r"(\d+)"))
 
 
 class PartKind(enum.StrEnum):
@@ -24,16 +31,16 @@ class PartKind(enum.StrEnum):
 
 
 _BEGINNINGS = {
-    f"{recap.HEADING}\n": PartKind.SUMMARY,
-    layers.HEADING.partition("{")[0]: PartKind.SUMMARY,
+    f"{HEADING}\n": PartKind.SUMMARY,
+    LAYER.partition("{")[0]: PartKind.SUMMARY,
     TRUNCATION_TEXT.partition("{")[0]: PartKind.SUMMARY,
     f"{LEDGER} ~": PartKind.LEDGER,
     "<system-reminder>\n## File Context: ": PartKind.FILES,
     REMINDER: PartKind.WORKFLOWS,
-    f"{carrying.HEADING}\n": PartKind.REQUEST,
-    f"{carrying.FIRST}\n": PartKind.REQUEST,
-    f"{carrying.ANSWERED}\n": PartKind.REQUEST,
-    pinned.HEADING: PartKind.PINS,
+    f"{carryover.REQUEST}\n": PartKind.REQUEST,
+    f"{carryover.FIRST}\n": PartKind.REQUEST,
+    f"{carryover.ANSWERED}\n": PartKind.REQUEST,
+    carryover.PIN: PartKind.PINS,
     "<environment_details>": PartKind.ENVIRONMENT,
 }
 _PART = re.compile(r"\n\n(?=" + "|".join(map(re.escape, _BEGINNINGS)) + ")")
@@ -67,3 +74,50 @@ def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
     for index, part in enumerate(_BESIDE.split(text)):
         if said := part.strip("\n"):
             yield PartKind.ENVIRONMENT if index % 2 else None, said
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The summary of one part; ``rank`` is how often it was merged with its neighbour."""
+
+    rank: int
+    text: str
+
+    @property
+    def block(self) -> TextBlock:
+        """What the model reads of it."""
+        return TextBlock(LAYER.format(rank=self.rank) + self.text)
+
+
+def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
+    """Yield the layers of earlier summaries, oldest first; one by another strategy is one layer."""
+    for message in messages:
+        if message.is_summary:
+            blocks = without_compaction(message).blocks
+            texts = [block.text for block in blocks if isinstance(block, TextBlock)]
+            yield from [*_layers(texts)] or _whole(texts)
+
+
+def _layers(texts: Iterable[str]) -> Iterator[Layer]:
+    for text in texts:
+        if found := _LAYER.match(text):
+            yield Layer(int(found[1]), text[found.end() :])
+
+
+def _whole(texts: Sequence[str]) -> Iterator[Layer]:
+    """Yield what a summary says after the words that each begins with."""
+    if texts and (said := texts[0].removeprefix(opening()).strip()):
+        yield Layer(0, said)
+
+
+def lowest_pair(layers: Sequence[Layer]) -> int:
+    """Return where the two neighbours of lowest rank stand, the oldest two of those.
+
+    Neighbours of one rank come first, so that no words are written again more often than others.
+    """
+
+    def key(index: int) -> tuple[int, int, int]:
+        ranks = layers[index].rank, layers[index + 1].rank
+        return max(ranks), -min(ranks), index
+
+    return min(range(len(layers) - 1), key=key)

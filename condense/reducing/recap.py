@@ -1,4 +1,4 @@
-"""What strategies that summarise have in common: a split, a summary, and the message it becomes."""
+"""Recaps: a split of the history, a summary of its first part, and the message it becomes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from condense.history.boundaries import unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import repair_instruction, summary_preface, update_instruction
-from condense.reducing.base import Kit, Strategy, make_reduction
-from condense.reducing.carrying import carry_first, carry_newest
-from condense.reducing.directives import repeated_directives
-from condense.reducing.pinned import carried_pins
-from condense.reducing.unread import tell_unread
+from condense.reducing.carryover import (
+    carried_pins,
+    carry_first,
+    carry_newest,
+    repeated_directives,
+    tell_unread,
+)
+from condense.reducing.strategy import Kit, Strategy, make_reduction
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
 from condense.writing import Writer, Written
 

@@ -1,10 +1,8 @@
-"""What a condensation starts from: window, reserve, threshold, and whether one is due."""
+"""The start of a condensation: window, reserve, threshold, and whether one is due."""
 
-from condense.situation.budget import BUFFER, Budget
-from condense.situation.decision import Decision, require_enough
-from condense.situation.gauge import Gauge
+from condense.situation.budget import BUFFER, Budget, Fixed, Resolver, with_threshold
+from condense.situation.decision import Decision, Gauge, Policy, require_enough
 from condense.situation.language import language_in
-from condense.situation.policy import Policy
 from condense.situation.situation import (
     Addition,
     Chosen,
@@ -15,7 +13,6 @@ from condense.situation.situation import (
     Trigger,
     Verdict,
 )
-from condense.situation.thresholds import Fixed, Resolver, with_threshold
 
 __all__ = [
     "BUFFER",

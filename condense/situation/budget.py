@@ -1,14 +1,27 @@
-"""How much of a context window may be used, and when that calls for condensing."""
+"""Budgets: how much of a context window may be used, and the threshold that it is condensed at."""
 
+import logging
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
+from statistics import median
 from typing import Literal
+
+from condense.messages import Message, TextBlock
+from condense.tokens import CharacterCounter, TokenCounter, count_messages
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_OUTPUT = 8192
 OUTPUT_SHARE = 0.2  # of the window: what a model could write at most is seldom what it writes
 BUFFER = 0.1
 MIN_THRESHOLD, MAX_THRESHOLD = 5, 100
 INHERIT = -1  # as a profile's threshold: that of the settings holds
+
+OUT_OF_RANGE = "The {source} threshold of {percent:g} % is not between {least} and {most}: not used"
+LATEST_TURNS = 5  # as many as the next one may be like
 
 Rule = Literal["threshold", "allowed"]
 
@@ -83,3 +96,119 @@ class Budget:
     def available(self, tokens: int) -> int:
         """Return how much of the window is left beside a context of ``tokens`` and the reply."""
         return max(0, self.capacity - tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A percentage of the whole window, and ``source``, in one word, where it comes from."""
+
+    percent: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdQuery:
+    """What a threshold may depend on.
+
+    ``profile`` is the caller's name for the model's settings, ``history`` what the model sees of a
+    conversation, nothing where the question is for none.
+    """
+
+    budget: Budget
+    profile: str = ""
+    history: Sequence[Message] = ()
+
+
+Resolver = Callable[[ThresholdQuery], Threshold | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The same percentage everywhere."""
+
+    percent: float
+
+    def __call__(self, _query: ThresholdQuery) -> Threshold:
+        """Return it."""
+        return Threshold(self.percent, "global")
+
+
+@dataclass(frozen=True, slots=True)
+class PerProfile:
+    """A percentage for each profile that has one; -1 inherits, as in Roo Code."""
+
+    percents: Mapping[str, float | None] = field(default_factory=dict)
+
+    def __call__(self, query: ThresholdQuery) -> Threshold | None:
+        """Return the profile's own, None where it has none."""
+        own = self.percents.get(query.profile)
+        return None if own is None or own == INHERIT else Threshold(own, "profile")
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """As late as leaves time for ``turns`` more turns before a request would be too long.
+
+    A conversation that grows by little each turn then fills its window; one that grows in leaps is
+    condensed between two of them. It starts at ``least`` percent at the earliest. ``counter`` is
+    for messages whose size nobody has counted.
+    """
+
+    turns: float = 2
+    least: float = 50
+    counter: TokenCounter = field(default_factory=CharacterCounter)
+
+    def __call__(self, query: ThresholdQuery) -> Threshold | None:
+        """Return the percentage for this growth, None before a turn is complete."""
+        budget, growth = query.budget, growth_per_turn(query.history, self.counter)
+        if growth <= 0 or budget.window <= 0:
+            return None
+        at = budget.percent(math.floor(budget.allowed - self.turns * growth))
+        return Threshold(min(MAX_THRESHOLD, max(self.least, at)), "adaptive")
+
+
+def with_threshold(
+    budget: Budget,
+    resolvers: Iterable[Resolver],
+    *,
+    profile: str = "",
+    history: Sequence[Message] = (),
+) -> Budget:
+    """Return the budget with the threshold of the first resolver that gives a usable one.
+
+    What is not between 5 and 100 percent is logged and passed over; where nobody knows, the budget
+    stays as it is.
+    """
+    query = ThresholdQuery(budget=budget, profile=profile, history=history)
+    for found in (resolve(query) for resolve in resolvers):
+        if found is None:
+            continue
+        if MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:
+            return replace(budget, threshold=found.percent, threshold_source=found.source)
+        _warn(found)
+    return budget
+
+
+# A page asks for every conversation's threshold: each is complained of once.
+@lru_cache(maxsize=256)
+def _warn(found: Threshold) -> None:
+    said = OUT_OF_RANGE.format(
+        source=found.source, percent=found.percent, least=MIN_THRESHOLD, most=MAX_THRESHOLD
+    )
+    logger.warning(said)
+
+
+def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> float:
+    """Return how many tokens a turn adds: the median of the latest, 0 before one is complete.
+
+    A turn begins with what the user says and ends where the next one begins.
+    """
+    starts = [index for index, one in enumerate(effective) if _begins_turn(one)]
+    turns = [effective[start:end] for start, end in pairwise(starts)][-LATEST_TURNS:]
+    return median(count_messages(turn, counter) for turn in turns) if turns else 0
+
+
+def _begins_turn(message: Message) -> bool:
+    made = message.is_summary or message.is_marker
+    said = any(isinstance(block, TextBlock) for block in message.blocks)
+    return message.role == "user" and said and not made

@@ -1,44 +1,111 @@
-"""Whether a context is to be made smaller now: the trigger decision."""
+"""Decisions: is a context to be made smaller now, by the ladder's numbers and measured sizes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from condense.errors import NothingToCondense
+from condense.history import replace_hidden
 from condense.history.boundaries import unread_tail
-from condense.messages import Message
-from condense.situation.gauge import Gauge
-from condense.situation.policy import Policy
+from condense.messages import Content, Message
 from condense.situation.situation import Situation, Trigger
+from condense.tokens import TokenCount, TokenCounter, count_messages
 
 # Roo Code's English sentences, known to its users.
 NOT_ENOUGH = "Not enough messages to condense context"
 RECENTLY = "Context was condensed recently; skipping this attempt"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What holds for every conversation of a condenser; shares are of one, sizes in tokens.
+
+    A window under ``small_window`` has no room for a summary beside the work, so it is truncated.
+    Each rung must lower the effective history by ``least_progress`` (OpenHands demands as much).
+    An automatic run asks the model again only after ``distance_messages`` new messages (as in Roo
+    Code) that take ``distance_share`` of the window, so that a floor above the threshold costs no
+    call in every turn.
+    """
+
+    small_window: int = 8_000
+    least_progress: float = 0.1
+    distance_messages: int = 2
+    distance_share: float = 0.05
+
+
+class Gauge:
+    """Measures one situation and what may become of it, all in the same unit.
+
+    Histories are always estimated with the counter. ``scale`` converts those estimates to the
+    unit of the situation's own number, which the provider may have measured.
+    """
+
+    def __init__(self, situation: Situation, counter: TokenCounter) -> None:
+        """Estimate the situation as it is."""
+        self.situation = situation
+        self._counter = counter
+        self.fixed = situation.fixed_tokens(counter)
+        self.before = self.fixed + self.size(situation.effective)
+        known = situation.tokens.value
+        self.scale = known / self.before if known and self.before else 1.0
+
+    @property
+    def cautious_scale(self) -> float:
+        """The scale at which a refused request fills what the reply leaves of the window."""
+        if self.situation.trigger is Trigger.FORCED and self.before:
+            return max(self.scale, self.situation.budget.capacity / self.before)
+        return self.scale
+
+    @property
+    def limit(self) -> float:
+        """The estimated tokens that the whole request should hold at most."""
+        return self.situation.budget.allowed / self.cautious_scale
+
+    def size(self, messages: Iterable[Message]) -> int:
+        """Return the estimated tokens of some messages."""
+        return count_messages(messages, self._counter)
+
+    def weigh(self, content: Content) -> int:
+        """Return the estimated tokens of what is not a message yet."""
+        return self._counter.count(content)
+
+    def compare(self, hidden: Sequence[str], message: Message) -> tuple[TokenCount, TokenCount]:
+        """Return the size of the whole request before and after hiding."""
+        after = self.fixed + self.size(replace_hidden(self.situation.effective, hidden, message))
+        known = self.situation.tokens
+        before = known if known.value else TokenCount(self.before)
+        return before, TokenCount(round(after * self.scale))
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Decides for one situation; ``policy`` has the distances, ``gauge`` the sizes."""
+    """The one place that says whether a condensation is due; all others ask it.
+
+    ``policy`` has the distances, ``gauge`` the sizes of the situation.
+    """
 
     situation: Situation
     policy: Policy
     gauge: Gauge
 
-    @property
-    def is_due(self) -> bool:
-        """Whether anything is to be done: by request, by refusal, or as the budget says."""
-        situation = self.situation
-        if situation.trigger is Trigger.MANUAL or situation.is_over:
+    def is_due(self, answer: bool | None = None) -> bool:
+        """Whether to try anything now.
+
+        A context that somebody wants smaller, or that is too large, always is. Otherwise the
+        threshold decides, or the ``answer`` of a hook in its place.
+        """
+        reason = self.situation.reason
+        if reason not in {"threshold", None}:
             return True
-        tokens, automatic = situation.tokens.value, situation.automatic and situation.may_ask
-        due = situation.budget.should_condense(tokens, automatic=automatic)
-        return due and self.has_come_far and self.has_news
+        if answer is not None:
+            return answer and self.has_news
+        wanted = reason == "threshold" and self.situation.may_ask
+        return wanted and self.has_come_far and self.has_news
 
     @property
     def is_by_threshold(self) -> bool:
         """Whether nothing but the threshold decides: nobody asked, it fits, and it may be done."""
         situation = self.situation
-        asked = situation.trigger is not Trigger.AUTO or situation.is_over
-        return situation.automatic and situation.may_ask and not asked
+        return situation.automatic and situation.may_ask and situation.reason in {"threshold", None}
 
     @property
     def has_come_far(self) -> bool:

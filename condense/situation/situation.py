@@ -1,4 +1,4 @@
-"""What a condensation starts from, and what it comes to."""
+"""Situations: what a condensation starts from; reductions: what it comes to."""
 
 import enum
 import json
@@ -14,6 +14,7 @@ from condense.tokens import TokenCount, TokenCounter
 from condense.usage import Usage
 
 Kind = Literal["condensed", "truncated", "cleared"]
+Reason = Literal["asked", "refused", "allowed", "threshold"]
 Environment = Callable[[], Awaitable[str]]
 
 
@@ -75,6 +76,18 @@ class Situation:
     chosen: Chosen | None = None
     condensed_at: int = 0
     may_ask: bool = True
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why the context is to be made smaller: who wants it, or which limit it has reached."""
+        if self.trigger is Trigger.MANUAL:
+            return "asked"
+        if self.trigger is Trigger.FORCED:
+            return "refused"
+        tokens = self.tokens.value
+        if self.budget.exceeds(tokens):
+            return "allowed"
+        return self.budget.reason(tokens, automatic=self.automatic)
 
     @property
     def is_over(self) -> bool:

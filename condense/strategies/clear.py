@@ -2,15 +2,16 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from condense.errors import NothingToCondense
 from condense.facts import one_line
+from condense.folding import paths_read
 from condense.history.boundaries import unread_tail
 from condense.history.pairs import AnsweredCall, pair_calls
 from condense.messages import Message, Tags, ToolResultBlock, content_to_api
 from condense.reducing import ByRule, Kit, make_reduction
-from condense.reducing.superseded import superseded
 from condense.situation import Gauge, Kind, Reduction, Situation
 
 # Recorded sessions needed no file and one command in a hundred of what lay further back.
@@ -81,3 +82,26 @@ def _line(answer: AnsweredCall, reason: str) -> str:
 def _size(result: ToolResultBlock) -> int:
     """Return the characters of a result; its images count by their data."""
     return len(str(content_to_api(result.content or "")))
+
+
+def superseded(given: Sequence[AnsweredCall]) -> frozenset[int]:
+    """Return the places of reads whose files were all read again later, as much or more."""
+    found: set[int] = set()
+    later: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for index in reversed(range(len(given))):
+        answer = given[index]
+        paths, asked = paths_read(answer.call), answer.call.input
+        if not paths or not isinstance(asked, Mapping):
+            continue
+        news = [path for path in paths if not any(_covers(one, asked) for one in later[path])]
+        if not news:
+            found.add(index)
+        if not answer.result.is_error:
+            for path in news:
+                later[path].append(asked)
+    return frozenset(found)
+
+
+def _covers(again: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Whether a later read asked for the same with no further limits, such as a range of lines."""
+    return all(name in asked and asked[name] == value for name, value in again.items())

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
-from condense.reducing.truncating import ByTruncation
+from condense.reducing.truncation import ByTruncation
 from condense.situation import Situation
 
 # As many as LangChain's middleware keeps, and the guides of several agents advise.

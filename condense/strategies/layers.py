@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from condense.errors import SummaryFailed
 from condense.prompts import layer_instruction, repair_instruction
 from condense.reducing import ByModel, Kit
-from condense.reducing.layers import Layer, layers_in, lowest_pair
+from condense.reducing.composition import Layer, layers_in, lowest_pair
 from condense.reducing.recap import Recap, split_at, writer_for
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
 from condense.writing import Writer

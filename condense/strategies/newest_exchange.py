@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from condense.history.boundaries import safe_cuts
 from condense.messages import Message
-from condense.reducing.carrying import newest_request
-from condense.reducing.truncating import ByTruncation
+from condense.reducing.carryover import newest_request
+from condense.reducing.truncation import ByTruncation
 from condense.situation import Situation
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from condense.history import plan_truncation
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
-from condense.reducing.truncating import ByTruncation
+from condense.reducing.truncation import ByTruncation
 from condense.situation import Situation
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from condense.messages import content_from_api
-from condense.situation.budget import Budget, output_limit
-from condense.situation.thresholds import PerProfile, with_threshold
+from condense.situation.budget import Budget, PerProfile, output_limit, with_threshold
 from condense.tokens import TiktokenCounter
 from condense.usage import Prices, Surcharge, Usage
 from tests.condense.roo import Case, Deviation, assert_same, cases, each

@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import bootstrap, services, transcript
+from chatapp import services, transcript
+from chatapp.context import budgets
 from chatapp.forms import PreferencesForm
-from chatapp.models import Condensation, Conversation, Review, store
+from chatapp.models import Condensation, Conversation, Profile, Review, store
 from chatapp.transcript import CondensationRow
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.sockets import open_page
@@ -127,8 +128,8 @@ def test_a_summary_follows_where_the_model_has_none(alice: User) -> None:
     """And simpler things after that."""
     preferences = services.preferences_of(alice)
     preferences.strategy = "provider"
-    rungs = [one.name for one in bootstrap.ladder_for(preferences)]
-    assert rungs == ["provider", "fresh_start", "ledger", "sliding_window"]
+    rungs = budgets.configuration_for(Profile(), preferences).strategies
+    assert [*rungs] == ["provider", "fresh_start", "ledger", "sliding_window"]
 
 
 async def test_a_model_without_it_writes_a_summary(

@@ -2,7 +2,6 @@
 
 import uuid
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -78,7 +77,15 @@ async def test_one_that_is_dropped_was_finished_when_it_was_written(
         attempt = await sync_to_async(put_on_record)(
             conversation, status="drafted", at_seq=2, finished_at=finished
         )
-        log.attempt = SimpleNamespace(id=str(attempt.pk))  # type: ignore[assignment]
+        log.attempt = condense.Attempt(
+            id=str(attempt.pk),
+            strategy="fresh_start",
+            kind="condensed",
+            trigger=condense.Trigger.AUTO,
+            threshold=50,
+            threshold_source="global",
+            tokens_before=condense.TokenCount(900),
+        )
         await log.close("Pins were changed.")
         await attempt.arefresh_from_db()
         assert (attempt.status, attempt.error) == ("unused", "Pins were changed.")

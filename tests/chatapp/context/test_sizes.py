@@ -266,3 +266,15 @@ def test_a_condensed_conversation_is_estimated_with_what_was_learned(
         store.read_effective(conversation.pk),
     )
     assert other.value == overhead + 3_000
+
+
+def test_each_message_weighs_once_beside_what_every_request_repeats() -> None:
+    """What was measured covers all up to its message, the rest of the request included."""
+    history = [condense.Message("user", "x", seq=seq, tokens=10 * seq) for seq in (1, 2, 3)]
+    scale = sizes.Scale(overhead=500)
+    assert scale.weigh(history) == condense.TokenCount(560, measured=False)
+    scale.measure(1_000, 2)
+    assert scale.weigh(history) == condense.TokenCount(1_030, measured=False)
+    assert scale.weigh(history[:2]) == condense.TokenCount(1_000, measured=True)
+    scale.forget()
+    assert scale.weigh(history) == condense.TokenCount(560, measured=False)

@@ -1,6 +1,7 @@
 """How a context is made smaller is the user's choice: the strategy, and clearing before it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from django.urls import reverse
 
 import condense
 from chatapp import bootstrap, services, transcript
+from chatapp.context.runs import Terms
 from chatapp.forms import PreferencesForm
-from chatapp.models import Condensation, Conversation, Preferences, store
+from chatapp.models import Condensation, Conversation, Preferences, Profile, store
 from chatapp.transcript import CondensationRow, FailureRow, MessageRow
+from condense.strategies.sliding_window import SlidingWindow
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
 from tests.chatapp.live.test_consumers import fill
@@ -23,12 +26,19 @@ from tests.standin.server import Standin
 FILE = "one line of the file\n" * 100
 
 
+def ladder(preferences: Preferences) -> list[condense.Strategy]:
+    """Return the strategies of a turn with these preferences."""
+    conversation = Conversation(owner=preferences.owner)
+    terms = Terms(conversation=conversation, profile=Profile(), preferences=preferences)
+    return bootstrap.load_strategies(terms)
+
+
 def rungs(owner: User, **choices: Any) -> list[str]:
     """Return the ladder of a user who chose this."""
     preferences = services.preferences_of(owner)
     form = PreferencesForm({"threshold": 80, "step_limit": 9, **choices}, instance=preferences)
     assert form.is_valid(), form.errors
-    return [strategy.name for strategy in bootstrap.ladder_for(form.save())]
+    return [strategy.name for strategy in ladder(form.save())]
 
 
 def read_twice(conversation: Conversation) -> None:
@@ -76,7 +86,7 @@ def test_as_many_messages_are_kept_as_the_user_says(alice: User) -> None:
     """An empty field keeps what was stored."""
     rungs(alice, strategy="keep_recent", messages_kept=7)
     rungs(alice, strategy="keep_recent", messages_kept="")
-    (first, *_) = bootstrap.ladder_for(services.preferences_of(alice))
+    (first, *_) = ladder(services.preferences_of(alice))
     assert getattr(first, "messages") == 7  # noqa: B009 - the protocol does not know it
 
 
@@ -87,7 +97,7 @@ def test_the_guides_windows_can_be_chosen(alice: User) -> None:
     assert rungs(alice, strategy="last_messages") == ["last_messages", "ledger", "sliding_window"]
     assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
     rungs(alice, strategy="keep_recent", keep_first="on")
-    (first, *_) = bootstrap.ladder_for(services.preferences_of(alice))
+    (first, *_) = ladder(services.preferences_of(alice))
     assert getattr(first, "keep_first")  # noqa: B009 - the protocol does not know it
 
 
@@ -95,7 +105,22 @@ def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> Non
     """Also when it changes later."""
     assert rungs(alice, strategy="fresh_start")[0] == "fresh_start"
     with override_settings(CONDENSE_STRATEGY="ledger"):
-        assert bootstrap.ladder_for(services.preferences_of(alice))[0].name == "ledger"
+        assert ladder(services.preferences_of(alice))[0].name == "ledger"
+
+
+def only_truncate(wanted: condense.Configuration) -> condense.Configuration:
+    """Return an operator's configuration, which has one strategy by name and one of its own."""
+    return replace(wanted, strategies=("keep_recent", SlidingWindow(0.25)))
+
+
+def test_the_strategies_of_the_operators_configuration_hold(alice: User) -> None:
+    """In place of the user's; one that is named is made with the user's options."""
+    rungs(alice, strategy="ledger", messages_kept=7)
+    with override_settings(CONDENSE_CONFIGURATION=f"{__name__}.only_truncate"):
+        kept, window = ladder(services.preferences_of(alice))
+    assert (kept.name, getattr(kept, "messages")) == ("keep_recent", 7)  # noqa: B009 - as above
+    assert isinstance(window, SlidingWindow)
+    assert window.fraction == 0.25
 
 
 def test_a_strategy_of_the_servers_own_can_be_chosen(alice: User) -> None:

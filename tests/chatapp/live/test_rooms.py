@@ -1,11 +1,17 @@
 """The rooms of a process, from its first visitor to its orderly stop."""
 
 import uuid
+from collections.abc import Callable
+from typing import cast
 
 import pytest
+from pytest_django import Settings
 
 from chatapp import services
+from chatapp.context.runs import Run
 from chatapp.live.hub import Hub
+from chatapp.live.ports import Work
+from chatapp.live.rooms import Room
 
 
 async def test_nothing_begins_while_the_server_stops() -> None:
@@ -15,3 +21,26 @@ async def test_nothing_begins_while_the_server_stops() -> None:
     with pytest.raises(services.Refused, match="being stopped"):
         async with hub.enter(uuid.uuid4()):
             pass
+
+
+class Resting(Room):
+    """A room that remembers how often it was about to begin something."""
+
+    begun = 0
+
+    async def open(self, store: Callable[[], Run | None]) -> Run | None:
+        self.begun += 1
+        return None
+
+
+@pytest.mark.parametrize(("running", "closing", "begun"), [(0, 0, 1), (1, 0, 0), (0, 1, 0)])
+async def test_a_rest_ends_in_nothing_where_something_runs_by_then_or_the_server_stops(
+    settings: Settings, *, running: bool, closing: bool, begun: int
+) -> None:
+    """It looks again when its time is over."""
+    settings.CONDENSE_IDLE_AFTER = 0
+    room = Resting(uuid.uuid4(), hub := Hub())
+    hub.closing = bool(closing)
+    room.job = cast(Work, object()) if running else None
+    await room._condense_idle()
+    assert room.begun == begun

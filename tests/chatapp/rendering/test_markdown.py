@@ -307,3 +307,11 @@ def test_every_bare_address_is_a_link(address: str, around: str) -> None:
     """Wherever it stands; a text in which none can begin is not searched."""
     assert render_markdown(around.format(address)).count("<a ") == 1
     assert "<a " not in render_markdown(around.format("a.example, 10:30, http, me@a.example"))
+
+
+@pytest.mark.parametrize("link", ["{}", "[{}](https://a.example)"])
+def test_an_images_description_is_text_and_no_markup(link: str) -> None:
+    """Whatever its author writes there, alone or inside another link."""
+    image = "![<b>a cat</b> & &lt;i>](https://b.example/x.png)"
+    html = render_markdown(link.format(image))
+    assert "Image: &lt;b&gt;a cat&lt;/b&gt; &amp; &lt;i&gt;" in html

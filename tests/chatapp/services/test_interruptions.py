@@ -10,6 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 import condense
@@ -313,3 +314,14 @@ def test_an_interrupted_turn_can_be_taken_up(conversation: Conversation, how: ob
     assert (WORDS in seen) == (how is go_on)
     end(taken_up, "The end.")
     assert not services.has_loose_end(conversation)
+
+
+def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_its_own(
+    conversation: Conversation, alice: User
+) -> None:
+    """However long it gave no sign: what waits here goes on here."""
+    mine, other = (ask(one) for one in (conversation, services.start_conversation(owner=alice)))
+    elsewhere(mine, owner=owners.this_process(), status=Turn.Status.WAITING)
+    elsewhere(other, status=Turn.Status.WAITING)
+    assert services.take_over_waiting() == [other]
+    assert services.take_over_waiting() == []

@@ -7,6 +7,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from chatapp import bootstrap, services
+from chatapp.context.sizes import context_size
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn, store
 from chatapp.models.profiles import KeySource
 from tests.chatapp.conftest import Say, summarise, use_tools
@@ -210,6 +211,28 @@ def test_undoing_is_refused_when_the_originals_do_not_fit(
     assert store.read_effective(conversation.pk) == before
     attempt.refresh_from_db()
     assert attempt.status == Condensation.Status.SUCCEEDED
+
+
+@pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+def test_what_fills_the_window_beside_the_reply_still_fits_when_it_is_undone(
+    conversation: Conversation, say: Say, *, more: int, fits: bool
+) -> None:
+    """To the token: the threshold and the buffer for wrong estimates are for what grows."""
+    say("user", "text")
+    last = say("assistant", "text")
+    profile = conversation.profile
+    assert profile is not None
+    size = context_size(conversation, profile, store.read_effective(conversation.pk)).value
+    room = profile.context_window - profile.output_limit - size
+    Message.objects.filter(pk=last.pk).update(tokens=last.tokens + room + more)
+    attempt = record_for(conversation, summarise(conversation))
+    if fits:
+        services.undo_condensation(condensation=attempt)
+    else:
+        with pytest.raises(services.Refused, match="don't fit"):
+            services.undo_condensation(condensation=attempt)
+    attempt.refresh_from_db()
+    assert (attempt.status == Condensation.Status.UNDONE) is fits
 
 
 def test_a_condensation_behind_a_later_one_is_undone_after_it(

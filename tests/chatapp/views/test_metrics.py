@@ -102,7 +102,7 @@ async def test_what_happens_is_counted_and_nobody_is_named(
         ("model_calls_total", "succeeded", "chat"): 1,
         ("model_calls_total", "failed", "chat"): 1,
         ("model_calls_total", "succeeded", "summary"): 1,
-        ("condensations_total", "succeeded", "manual"): 1,
+        ("condensations_total", "condensed", "succeeded", "manual"): 1,
     }
     assert expected.items() <= grown.items()
     calls = [call async for call in ModelCall.objects.all()]

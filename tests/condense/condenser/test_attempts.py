@@ -1,6 +1,7 @@
 """Every try is on record: what was tried, how it ended, and what it cost."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
 from typing import Any, Literal
@@ -9,9 +10,13 @@ import pytest
 
 from condense import (
     Attempt,
+    AttemptSucceeded,
     Chunk,
     Condenser,
+    Event,
+    Hooks,
     Kit,
+    Reduction,
     Situation,
     SummaryRequest,
     TextChunk,
@@ -73,6 +78,35 @@ async def test_the_reduction_that_is_returned_is_the_one_on_record() -> None:
     bench = Bench("S")
     made = await bench.fit(talk(12))
     assert bench.log.of("succeeded") == [made]
+
+
+class MeasuringLog(RecordingLog):
+    """A log that knows the size of what it has applied."""
+
+    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
+        """Remember the reduction, and return a size of its own."""
+        await super().succeeded(attempt, reduction)
+        return TokenCount(937, measured=True)
+
+
+async def test_the_size_on_record_is_the_one_that_is_logged_told_and_returned(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whoever keeps the record may know it better than the estimate."""
+    told: list[Event] = []
+    condenser = Condenser(
+        ScriptedSummarizer("S"),
+        WordCounter(),
+        log=MeasuringLog(),
+        hooks=Hooks(listeners=(told.append,)),
+    )
+    with caplog.at_level(logging.INFO, "condense"):
+        made = await condenser.fit(situation(talk(12), window=26_000))
+    assert made is not None
+    assert made.tokens_after == TokenCount(937, measured=True)
+    assert "24000 → 937 tokens" in caplog.text
+    assert isinstance(told[-1], AttemptSucceeded)
+    assert told[-1].reduction == made
 
 
 class HangingSummarizer:

@@ -201,6 +201,17 @@ async def test_the_cost_of_all_that_failed_is_on_the_last_error() -> None:
 
 
 @pytest.mark.parametrize("trigger", [AUTO, FORCED])
+async def test_without_fallbacks_a_failed_summary_call_is_reported_as_what_it_was(
+    trigger: Trigger,
+) -> None:
+    """Much could be hidden, had the model answered."""
+    bench = Bench([PAID, OSError("no route")], strategies=["fresh_start"])
+    with pytest.raises(SummaryFailed, match="API call failed: no route") as caught:
+        await bench.fit(talk(13), trigger=trigger)
+    assert (caught.value.cost, caught.value.calls) == (Decimal("0.25"), 1)
+
+
+@pytest.mark.parametrize("trigger", [AUTO, FORCED])
 async def test_an_empty_history_that_is_too_large_is_refused(trigger: Trigger) -> None:
     """System prompt and tools alone may not fit."""
     with pytest.raises(CannotFit, match=r"system prompt 30,000 \+ tools 0 \+ pinned 0"):

@@ -397,3 +397,16 @@ async def test_what_went_wrong_in_hooks_is_in_the_details_of_a_failure() -> None
     bench = Bench(OSError("no"), hooks=Hooks(before=(raises,)))
     await bench.fit(talk(12))
     assert "The hook raises failed" in bench.log.of("failed")[0][0].details
+
+
+async def test_a_focus_that_a_before_hook_sets_is_the_attempts() -> None:
+    """The record says what the model was asked to keep especially."""
+
+    async def keep_names(plan: Plan) -> Plan:
+        return replace(plan, focus="the names")
+
+    bench = Bench("S", hooks=Hooks(before=(keep_names,)))
+    await bench.fit(talk(12), focus="the numbers")
+    (attempt,) = bench.log.of("started")
+    assert attempt.focus == "the names"
+    assert "the names" in attempt.prompt

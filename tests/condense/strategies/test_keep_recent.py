@@ -12,9 +12,10 @@ from condense import (
     load_strategy,
     safe_cuts,
 )
-from condense.reducing.carrying import FIRST
+from condense.reducing.carryover import FIRST
 from condense.strategies.keep_recent import KeepRecent
 from condense.testing import ScriptedSummarizer
+from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import IMAGE, call, chat, numbered, reduce_with, result, texts, user
 
 
@@ -120,3 +121,13 @@ async def test_a_first_message_without_end_leaves_room_for_the_work() -> None:
 def test_it_is_known_by_its_name() -> None:
     """As settings name it."""
     assert load_strategy("keep_recent").name == "keep_recent"
+
+
+async def test_what_is_pinned_takes_its_room_from_the_messages_that_stay() -> None:
+    """Or too many would stay, and what is carried beside them would not fit."""
+    rule = user("word " * 5_000).with_tags(pinned=True)
+    bench = Bench("S", strategies=[KeepRecent(messages=10)])
+    made = await bench.fit([rule, *talk(12)[1:]], trigger=Trigger.FORCED)
+    assert made is not None
+    assert len(made.hidden) == 5
+    assert made.tokens_after.value <= 23_300

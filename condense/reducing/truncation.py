@@ -1,4 +1,4 @@
-"""What strategies that hide messages behind a marker have in common; no model is called."""
+"""Truncations: strategies that hide messages behind a marker; no model is called."""
 
 import itertools
 import math
@@ -11,11 +11,13 @@ from condense.history import TRUNCATION_TEXT
 from condense.history.boundaries import unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
-from condense.reducing.base import ByRule, Kit, Strategy, make_reduction
-from condense.reducing.carrying import carry_newest
-from condense.reducing.directives import repeated_directives
-from condense.reducing.pinned import carried_pins
-from condense.reducing.unread import tell_unread
+from condense.reducing.carryover import (
+    carried_pins,
+    carry_newest,
+    repeated_directives,
+    tell_unread,
+)
+from condense.reducing.strategy import ByRule, Kit, Strategy, make_reduction
 from condense.situation import Addition, Gauge, Kind, Reduction, Situation
 from condense.writing.attachments import facts_of
 

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -12,12 +13,13 @@ from pytest_django import Settings
 import condense
 from chatapp import services
 from chatapp.context import budgets
+from chatapp.context.condensing_point import CondensingPoint
 from chatapp.context.runs import Terms
-from chatapp.context.thresholds import Threshold
 from chatapp.forms import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
 from chatapp.templatetags.scripts import script_texts
+from tests.records import put_on_record
 
 SENTENCE = "Condenses at 10,400 tokens (65 % of the window; 5,600 kept free)"
 
@@ -29,17 +31,17 @@ def budget(threshold: float = 100) -> condense.Budget:
 
 def test_where_a_request_would_be_too_long_decides_unless_the_threshold_is_lower() -> None:
     """The number is what is allowed, not the one after it."""
-    whole = Threshold.of_budget(budget(), automatic=True)
+    whole = CondensingPoint.of_budget(budget(), automatic=True)
     assert whole.at == int(budget().allowed)
-    assert Threshold.of_budget(budget(30), automatic=True).at == 4_800
-    assert str(Threshold.of_budget(budget(30), automatic=True)) == (
+    assert CondensingPoint.of_budget(budget(30), automatic=True).at == 4_800
+    assert str(CondensingPoint.of_budget(budget(30), automatic=True)) == (
         "Condenses at 4,800 tokens (30 % of the window; 11,200 kept free)"
     )
 
 
 def test_without_automatic_condensing_the_sentence_says_what_happens_instead() -> None:
     """Only what no longer fits is hidden then, whatever the threshold."""
-    said = str(Threshold.of_budget(budget(30), automatic=False))
+    said = str(CondensingPoint.of_budget(budget(30), automatic=False))
     assert said.startswith(f"Truncates at {int(budget().allowed):,} tokens")
     assert said.endswith("automatic condensing is off")
 
@@ -47,7 +49,25 @@ def test_without_automatic_condensing_the_sentence_says_what_happens_instead() -
 def test_an_attempt_says_what_held_when_it_was_made() -> None:
     """Its record keeps window, threshold and what was allowed."""
     attempt = Condensation(context_window=16_000, threshold=100.0, allowed=10_400)
-    assert str(Threshold.of_attempt(attempt)) == SENTENCE
+    assert str(CondensingPoint.of_attempt(attempt)) == SENTENCE
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("profile", "Profile"),
+        ("global", "Settings"),
+        ("adaptive", "Settings, adapted to the conversation"),
+        ("night", "The server&#x27;s configuration"),
+    ],
+)
+def test_a_record_says_whose_its_threshold_was(
+    conversation: Conversation, browser: Client, source: str, said: str
+) -> None:
+    """Also one that was adapted, and one of an operator's own function."""
+    attempt = put_on_record(conversation, at_seq=0, threshold_source=source)
+    page = browser.get(f"/c/{conversation.pk}/condensations/{attempt.pk}/").text
+    assert f"<dt>Set in</dt><dd>{said}</dd>" in page
 
 
 def test_the_bar_the_profiles_and_scripts_say_the_same(
@@ -56,7 +76,7 @@ def test_the_bar_the_profiles_and_scripts_say_the_same(
     """Scripts fill the same words with numbers that are not saved yet."""
     profile = alice.profiles.get()
     said = str(
-        Threshold.of_budget(
+        CondensingPoint.of_budget(
             condense.Budget(window=profile.context_window, max_output=profile.output_limit),
             automatic=True,
         )

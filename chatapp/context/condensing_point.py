@@ -1,4 +1,4 @@
-"""Where a context is made smaller, in one sentence for every place that says it."""
+"""Condensing points: one sentence for where a context is made smaller; whose threshold it is."""
 
 import math
 from dataclasses import dataclass
@@ -16,10 +16,21 @@ TRUNCATES = _(
     "Truncates at {at} tokens ({percent} % of the window; {free} kept free): "
     "automatic condensing is off"
 )
+# Whose a threshold is, by the source that its resolver gave; an operator's may give any.
+SOURCES = {
+    "profile": _("Profile"),
+    "global": _("Settings"),
+    "adaptive": _("Settings, adapted to the conversation"),
+}
+
+
+def source_label(source: str) -> str:
+    """Return where a threshold was set, in words."""
+    return str(SOURCES.get(source, _("The server's configuration")))
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class CondensingPoint:
     """The tokens ``at`` which a window is condensed, or truncated where nothing is automatic."""
 
     at: int

@@ -1,19 +1,23 @@
-"""The one shape every strategy has, and what it may work with."""
+"""Strategies: the shape that each has, what it may work with, and what it is expected to take."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from condense.history.boundaries import unread_tail
 from condense.messages import Content, Message, Tags, TextBlock
-from condense.prompts import condense_instruction
-from condense.reducing.pinned import carried_pins
+from condense.prompts import condense_instruction, summary_system
+from condense.reducing.carryover import carried_pins
 from condense.situation import Gauge, Kind, Reduction, Situation
 from condense.tokens import TokenCounter
-from condense.writing.summarizer import Bill, Summarizer
+from condense.usage import Usage
+from condense.writing.summarizer import Bill, Summarizer, budget_of, caches_prompts
 
 # Summaries of real sessions took 3.7 % of what they hid; a token is three quarters of a word.
 LENGTH, WORDS = 0.04, 0.75
 FEWEST_WORDS = 150  # so that every section has a line or two
+# An analysis comes before the summary, and is about as long.
+TEXTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,27 @@ def words_for(situation: Situation) -> int:
     """
     tokens = min(LENGTH * situation.tokens.value, situation.budget.reserved / 2)
     return max(FEWEST_WORDS, 10 * int(tokens * WORDS / 10)) if tokens else 0
+
+
+def expected_usage(
+    gauge: Gauge, prompt: str, summarizer: Summarizer, counter: TokenCounter
+) -> Usage:
+    """Return the tokens that a summary of what the model has read may take; none without a prompt.
+
+    ``cache_read`` is what the conversation's own calls have sent before, whether or not the
+    provider still has it.
+    """
+    if not prompt:
+        return Usage()
+    situation = gauge.situation
+    effective, budget = situation.effective, budget_of(summarizer, situation.budget)
+    read = gauge.scale * gauge.size(situation.picked or effective[: unread_tail(effective)])
+    asked, output = counter.count(prompt), int(TEXTS * words_for(situation) / WORDS)
+    output = min(output, budget.reserved)
+    same = round(read + gauge.scale * gauge.fixed)
+    if not situation.chosen and caches_prompts(summarizer) and same + asked <= budget.capacity:
+        return Usage(input=asked, output=output, cache_read=same)
+    return Usage(input=round(read) + asked + counter.count(summary_system()), output=output)
 
 
 def asks_model(strategy: Strategy) -> bool:

@@ -1,0 +1,148 @@
+"""The record of a condensation says what the engine did; log and metrics say the same."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+import condense
+from chatapp.agent.ports import Nobody
+from chatapp.context import budgets
+from chatapp.context.attempts import StoredLog
+from chatapp.context.draft_log import DraftLog
+from chatapp.context.saving import Saver
+from chatapp.context.sizes import Scale
+from chatapp.models import Condensation, Conversation, store
+from condense.testing import ScriptedSummarizer
+from tests.chatapp.conftest import Say
+from tests.chatapp.runs import run_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FORCED = condense.Trigger.FORCED
+
+
+@pytest.fixture(autouse=True)
+def talk(conversation: Conversation, say: Say) -> None:
+    """A conversation of 10,000 tokens."""
+    for number in range(10):
+        say("user" if number % 2 == 0 else "assistant", f"Message {number}. " * 250, tokens=1_000)
+
+
+def new_log[Log: StoredLog](made: type[Log], conversation: Conversation, **rest: Any) -> Log:
+    """Return a log over a turn in the conversation, in which 100 tokens go to the system prompt."""
+    turn = conversation.turns.first()
+    run, audience = replace(run_in(conversation, turn), **rest), Nobody()
+    return made(run, scale=Scale(overhead=100), saver=Saver(audience), audience=audience)
+
+
+log_in = sync_to_async(new_log)
+
+
+async def condense_with(
+    log: StoredLog,
+    *replies: Any,
+    trigger: condense.Trigger = FORCED,
+    strategies: Sequence[str] = ("fresh_start",),
+    hooks: condense.Hooks | None = None,
+) -> condense.Situation:
+    """Condense the conversation, which is measured at 20,000 tokens, as the replies say."""
+    history = await sync_to_async(store.read_effective)(log.run.conversation.pk)
+    budget = condense.Budget(window=30_000, max_output=1_000, threshold=50)
+    tokens = condense.TokenCount(20_000, measured=True)
+    situation = condense.Situation(effective=history, tokens=tokens, budget=budget, trigger=trigger)
+    model = ScriptedSummarizer(*replies)
+    condenser = condense.Condenser(model, budgets.COUNTER, strategies, hooks=hooks, log=log)
+    await condenser.fit(situation)
+    return situation
+
+
+async def keep_names(plan: condense.Plan) -> condense.Plan:
+    """Have the summary keep the names, whatever the user wants."""
+    return replace(plan, focus="the names")
+
+
+async def test_a_focus_that_a_before_hook_sets_is_on_record(conversation: Conversation) -> None:
+    """As what was to be kept especially."""
+    log = await log_in(StoredLog, conversation, focus="the numbers")
+    await condense_with(log, "S", hooks=condense.Hooks(before=(keep_names,)))
+    assert (await Condensation.objects.aget()).focus == "the names"
+
+
+async def test_log_and_record_agree_on_both_sizes(
+    conversation: Conversation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also where the provider measured twice what is estimated."""
+    with caplog.at_level(logging.INFO, "condense"):
+        await condense_with(await log_in(StoredLog, conversation), "S")
+    attempt = await Condensation.objects.aget()
+    assert f"{attempt.tokens_before} → {attempt.tokens_after} tokens" in caplog.text
+
+
+def read_condensations() -> dict[tuple[str, str, str], float]:
+    """Return how many attempts are counted, by their trigger, kind and outcome."""
+    families = text_string_to_metric_families(Client().get("/metrics").text)
+    return {
+        (one.labels["trigger"], one.labels["kind"], one.labels["outcome"]): one.value
+        for family in families
+        for one in family.samples
+        if one.name == "palimpsest_condensations_total"
+    }
+
+
+async def counted(before: dict[tuple[str, str, str], float]) -> dict[tuple[str, str, str], float]:
+    """Return what was counted since, as far as it has grown."""
+    after = await sync_to_async(read_condensations)()
+    return {key: value - before[key] for key, value in after.items() if value != before[key]}
+
+
+async def test_attempts_are_counted_as_the_record_names_them(
+    conversation: Conversation, settings: Settings
+) -> None:
+    """One that fell back is counted too, and a truncation is told from a condensation."""
+    settings.ALLOW_METRICS = True
+    before = await sync_to_async(read_condensations)()
+    ladder = ("fresh_start", "sliding_window")
+    log = await log_in(StoredLog, conversation)
+    await condense_with(log, OSError("no"), strategies=ladder, trigger=FORCED)
+    log = await log_in(StoredLog, conversation, while_idle=True)
+    await condense_with(log, "S", trigger=condense.Trigger.MANUAL)
+    assert await counted(before) == {
+        ("idle", "condensed", "succeeded"): 1,
+        ("forced", "condensed", "failed"): 1,
+        ("forced", "truncated", "succeeded"): 1,
+    }
+
+
+async def test_drafts_are_counted_as_drafted_ahead_once_they_are_used_or_dropped(
+    conversation: Conversation, settings: Settings
+) -> None:
+    """A draft that waits has not come to anything yet."""
+    settings.ALLOW_METRICS = True
+    before = await sync_to_async(read_condensations)()
+    dropped = await log_in(DraftLog, conversation)
+    await condense_with(dropped, "S")
+    assert await counted(before) == {}
+    for _ in range(2):
+        await dropped.close("It was changed.")
+    used = await log_in(DraftLog, conversation)
+    situation = await condense_with(used, "S")
+    log = await log_in(StoredLog, conversation)
+    assert used.attempt
+    assert used.reduction
+    assert await log.take_over(used.attempt, situation)
+    await log.succeeded(used.attempt, used.reduction)
+    failed = await log_in(DraftLog, conversation)
+    with pytest.raises(condense.CondenseError):
+        await condense_with(failed, OSError("no"))
+    assert await counted(before) == {
+        ("ahead", "condensed", "unused"): 1,
+        ("ahead", "condensed", "succeeded"): 1,
+        ("ahead", "condensed", "declined"): 1,
+    }
