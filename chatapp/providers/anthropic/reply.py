@@ -1,20 +1,20 @@
 """Put a streamed reply together, block by block, whatever a server sends."""
 
-import itertools
+import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.provider import UNOBSERVED
 from chatapp.providers import wire
-from chatapp.providers.anthropic.facts import facts_of
-from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON, MOST_TOKENS
+from chatapp.providers.sdk import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
+MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
 
 log = logging.getLogger(__name__)
 
@@ -25,25 +25,15 @@ class Undocumented(ValueError):
     """An event is not of the shape that the API's documentation gives it."""
 
 
-class Reply:
+class Reply(StreamedReply):
     """What one stream has said so far; each event's ``type`` names the method that takes it."""
 
     def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
         """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        self._learned = learned
-        self.usage = condense.Usage()
-        self.started = False
-        self.shown = False
-        self.finished = False
-        self.stop_reason = ""
-        self.stop_details: Data = {}
+        super().__init__(learned)
         self._blocks: dict[int, dict[Any, Any]] = {}
         self._pieces: defaultdict[int, list[str]] = defaultdict(list)
         self._noted: set[str] = set()
-
-    def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
-        """Take events in and yield what there is to tell of them; text in a row is one piece."""
-        return events.joined(itertools.chain.from_iterable(map(self.take, said)))
 
     def take(self, event: object) -> Iterator[events.StreamEvent]:
         """Take one event in and yield what there is to tell of it.
@@ -76,18 +66,13 @@ class Reply:
             self._noted.add(what)
             log.warning("an event was passed over: %s", what)
 
-    def note_request(self, name: object) -> None:
-        """Take the name that the vendor gave to the request."""
-        if isinstance(name, str):
-            self._learned(request_id=name[:LONGEST_NAME])
-
     def _message_start(self, event: Any) -> Iterator[events.StreamEvent]:
         if self.started:
             raise Undocumented
         self.started = True
         message = event.get("message")
         if isinstance(message, Mapping):
-            self._learned(**facts_of(message))
+            self._learned(**_facts(message))
             message = message.get("usage")
         yield from self._count(message)
 
@@ -155,7 +140,7 @@ class Reply:
                 self.stop_reason = reason[:LONGEST_REASON]
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
-        self._learned(**facts_of(event))
+        self._learned(**_facts(event))
         yield from self._count(event.get("usage"))
 
     def _message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
@@ -176,8 +161,8 @@ class Reply:
             value = usage.get(key)
             if value is None:
                 return before
-            if type(value) is int and 0 <= value <= MOST_TOKENS:
-                return value
+            if (counted := as_tokens(value, least=0)) is not None:
+                return counted
             self._note(f"usage, {key} is no number of tokens")
             return before
 
@@ -224,3 +209,25 @@ def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
 
 def _is_blank(block: condense.Block) -> bool:
     return isinstance(block, condense.TextBlock) and not block.text.strip()
+
+
+def _facts(event: Data) -> dict[str, Any]:
+    """Return the fields of ``CallFacts`` that a message's beginning or end tells."""
+    facts: dict[str, Any] = {}
+    match event:
+        case {"id": str(name)}:
+            facts["reply_id"] = name[:LONGEST_NAME]
+    match event:
+        case {"diagnostics": {"cache_miss_reason": {"type": str(reason), **more}}}:
+            facts["cache_miss"] = reason[:LONGEST_NAME]
+            missed = as_tokens(more.get("cache_missed_input_tokens"), least=0)
+            facts |= {} if missed is None else {"missed_tokens": missed}
+    match event:
+        case {"input_transformations": [*found]} if found:
+            kept = [one for one in found[:MOST_TRANSFORMATIONS] if _is_small(one)]
+            facts["transformations"] = tuple(kept)
+    return facts
+
+
+def _is_small(one: object) -> bool:
+    return isinstance(one, Mapping) and len(json.dumps(one)) <= LARGEST_TRANSFORMATION

@@ -50,6 +50,7 @@ def summarise(messages: Sequence[condense.Message], count: Callable[[str], int])
     sections = _sections(talk, alone=condense.load_prompt("ledger_follows") not in instruction)
     if focus := _FOCUS.search(instruction):
         sections[0].insert(0, f"To be kept above all: {focus[1]}")
+    text = ""
     for items, characters in SIZES:
         text = _written(sections, len(talk), items, characters)
         if count(text) <= limit:
