@@ -2,7 +2,7 @@
 
 ``specs``     what a vendor says of itself; reading it imports no SDK
 ``wire``      the bytes of requests and events; ``formats``  what a request says, read again
-``sdk``       a call through a vendor's SDK; ``http``, ``clients``  how it leaves this server
+``sdk``       a call through a vendor's SDK; ``http``  how it leaves this server
 ``failures``  what came of one that failed; ``wrappers``  what stands around each provider
 ``servers``   what one can do, and which run on this machine
 """
@@ -17,7 +17,7 @@ from types import MappingProxyType
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.provider import Model, Provider
 from chatapp.network.addresses import Guard
-from chatapp.providers.formats import RequestFormat
+from chatapp.providers.formats import MessagesFormat
 from chatapp.providers.specs import ModelSpec, ProviderSpec
 from chatapp.providers.wrappers import Lazy, Retrying, Sealed
 
@@ -52,10 +52,10 @@ def keyless_spec() -> ProviderSpec:
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 
-def request_format(name: str) -> RequestFormat:
+def request_format(name: str) -> MessagesFormat:
     """Return what reads a vendor's requests."""
     module, _, attribute = provider_spec(name).format.partition(":")
-    made: RequestFormat = getattr(import_module(module), attribute)()
+    made: MessagesFormat = getattr(import_module(module), attribute)()
     return made
 
 

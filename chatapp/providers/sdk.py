@@ -15,7 +15,6 @@ from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider import UNOBSERVED, Model, ModelRequest, SentRequest
 from chatapp.network.addresses import AddressRefused, Guard, host_of
 from chatapp.providers import wire
-from chatapp.providers.clients import clients
 from chatapp.providers.failures import (
     BROKE_OFF,
     DECLINED,
@@ -26,7 +25,7 @@ from chatapp.providers.failures import (
     explain_refusal,
     no_reply,
 )
-from chatapp.providers.http import CONNECT_SECONDS, open_client, paced
+from chatapp.providers.http import CONNECT_SECONDS, clients, open_client, paced
 from chatapp.providers.specs import ListedModel, ProviderSpec
 
 LONGEST_NAME, LONGEST_REASON = 100, 40

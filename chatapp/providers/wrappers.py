@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random as randomness
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
@@ -219,22 +220,16 @@ def scrub(text: str, key: str) -> str:
         return text
     size = min(len(key), PIECE)
     pieces = {key[start : start + size] for start in range(len(key) - size + 1)}
-    found = sorted({at for piece in pieces for at in _places(text, piece)})
+    # Pieces overlap: each is looked for from every character on.
+    found = sorted(
+        {one.start() for piece in pieces for one in re.finditer(f"(?={re.escape(piece)})", text)}
+    )
     parts, end = [], 0
     for at in found:
         if at >= end:
             parts += [text[end:at], BLOTTED]
         end = at + size
     return "".join([*parts, text[end:]])
-
-
-def _places(text: str, piece: str) -> list[int]:
-    places = []
-    at = text.find(piece)
-    while at >= 0:
-        places.append(at)
-        at = text.find(piece, at + 1)
-    return places
 
 
 def closing(

@@ -16,6 +16,17 @@ from chatapp.providers.sdk import LONGEST_NAME, LONGEST_REASON, StreamedReply, a
 _TEXTS = ("text", "thinking")
 MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
 
+# Each is taken in by the method of its name.
+_KINDS = (
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "ping",
+)
+
 log = logging.getLogger(__name__)
 
 Data = Mapping[Any, Any]
@@ -41,12 +52,11 @@ class Reply(StreamedReply):
         One that is unknown or not as documented is passed over and noted: nothing said is lost.
         """
         kind = event.get("type") if isinstance(event, Mapping) else None
-        taker = _TAKERS.get(kind) if isinstance(kind, str) else None
-        if taker is None:
+        if kind not in _KINDS:
             self._note("of an unknown kind")
             return
         try:
-            yield from taker(self, event)
+            yield from getattr(self, f"_{kind}")(event)
         except Undocumented:
             self._note(f"{kind}, not as documented")
 
@@ -147,8 +157,7 @@ class Reply(StreamedReply):
         self.finished = True
         return iter(())
 
-    def _nothing(self, _event: Any) -> Iterator[events.StreamEvent]:
-        return iter(())
+    _content_block_stop = _ping = lambda _self, _event: iter(())
 
     def _count(self, usage: object) -> Iterator[events.StreamEvent]:
         """Replace the numbers that are given: those of a stream are totals, not increments."""
@@ -183,17 +192,6 @@ class Reply(StreamedReply):
         if kind in {"text", "tool_use"}:
             block = {key: value for key, value in block.items() if value is not None}
         return condense.block_from_api(block)
-
-
-_TAKERS: dict[str, Callable[[Reply, Any], Iterator[events.StreamEvent]]] = {
-    "message_start": Reply._message_start,  # noqa: SLF001 - the class's own table
-    "content_block_start": Reply._content_block_start,  # noqa: SLF001
-    "content_block_delta": Reply._content_block_delta,  # noqa: SLF001
-    "content_block_stop": Reply._nothing,  # noqa: SLF001
-    "message_delta": Reply._message_delta,  # noqa: SLF001
-    "message_stop": Reply._message_stop,  # noqa: SLF001
-    "ping": Reply._nothing,  # noqa: SLF001
-}
 
 
 def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
