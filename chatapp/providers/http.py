@@ -17,7 +17,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import aiohttp
@@ -116,19 +116,11 @@ async def paced(
             await pace.tick()
 
 
-class Client(Protocol):
-    """A client with open lines."""
-
-    async def close(self) -> None:
-        """Close them."""
-        ...
-
-
 @dataclass(eq=False, slots=True)
 class _Kept:
-    """A client, how many calls use it, and what ends it where none does."""
+    """A client with a ``close``, how many calls use it, and what ends it where none does."""
 
-    client: Client
+    client: Any
     users: int = 0
     end: asyncio.TimerHandle | None = None
 
@@ -144,7 +136,7 @@ class Clients:
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def use[C: Client](self, made_of: Hashable, make: Callable[[], C]) -> AsyncIterator[C]:
+    async def use[C](self, made_of: Hashable, make: Callable[[], C]) -> AsyncIterator[C]:
         """Yield the client that is ``made_of`` the same, or a new one.
 
         One with which a call failed, or was given up, is used for no other call.
@@ -155,7 +147,7 @@ class Clients:
             kept.end.cancel()
             kept.end = None
         try:
-            yield cast("C", kept.client)
+            yield kept.client
         except BaseException:
             self._drop(made_of, kept)
             raise

@@ -172,7 +172,9 @@ class SdkProvider(ABC):
                 raise ProviderError(str(error)) from error
             except self.failures as error:
                 explained = self._explained(error, reply, asked)
-                if not self._goes_again(error, explained, request, left_out, reply):
+                is_refusal = isinstance(error, self.sdk.APIStatusError)
+                is_final = reply.shown or isinstance(explained, ContextOverflow) or not is_refusal
+                if is_final or not self.adapts(self.refusal(error), request, left_out):
                     raise explained from error
                 continue
             for event in reply.end():
@@ -245,19 +247,6 @@ class SdkProvider(ABC):
             explained = explain_loss(error, asked, started=reply.started, timed_out=timed_out)
         explained.retryable = explained.retryable and not reply.shown
         return explained
-
-    def _goes_again(
-        self,
-        error: Exception,
-        explained: ProviderError,
-        request: ModelRequest,
-        left_out: set[str],
-        reply: StreamedReply,
-    ) -> bool:
-        is_refusal = isinstance(error, self.sdk.APIStatusError)
-        if not is_refusal or reply.shown or isinstance(explained, ContextOverflow):
-            return False
-        return self.adapts(self.refusal(error), request, left_out)
 
     def _check_key(self) -> None:
         if not self.key and self.spec.asks_key(self.base_url):

@@ -1,7 +1,7 @@
 """Servers: try what one can do, and find those that run on this machine."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,15 +119,13 @@ async def _hear(provider: Sealed, asked: ModelRequest) -> list[events.StreamEven
 
 
 def _told(heard: Sequence[events.StreamEvent], body: bytes) -> dict[str, Any]:
-    return dict(_findings(heard, body))
-
-
-def _findings(heard: Sequence[events.StreamEvent], body: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield what a reply shows: what was refused is not in the request that was answered."""
-    yield "streaming", any(isinstance(one, _STREAMED) for one in heard)
-    yield "usage", any(isinstance(one, events.UsageReported) for one in heard)
-    yield "tools", _TOOL.name.encode() in body
-    yield "images", _SQUARE.encode() in body
+    """Return what a reply shows: what was refused is not in the request that was answered."""
+    return {
+        "streaming": any(isinstance(one, _STREAMED) for one in heard),
+        "usage": any(isinstance(one, events.UsageReported) for one in heard),
+        "tools": _TOOL.name.encode() in body,
+        "images": _SQUARE.encode() in body,
+    }
 
 
 async def _count(provider: Sealed) -> bool:

@@ -242,52 +242,37 @@ class ThinkTags:
     def __init__(self) -> None:
         """Begin before the first character."""
         self._held = ""
-        self._take = self._at_beginning
+        # "" until it is known what the reply begins with.
+        self._kind = ""
 
     def take(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield pieces of "thinking" and of "text"; what may become a tag is held back."""
         self._held += text
-        yield from self._take()
+        if not self._kind:
+            begun = self._held.lstrip()
+            if begun.startswith(OPENING):
+                self._kind, self._held = "thinking", begun.removeprefix(OPENING)
+            elif begun and not OPENING.startswith(begun):
+                self._kind = "text"
+        if self._kind == "thinking":
+            thought, closed, rest = self._held.partition(CLOSING)
+            kept = 0 if closed else _beginning_of_closing(thought)
+            self._held = rest if closed else thought[len(thought) - kept :]
+            if thought := thought[: len(thought) - kept]:
+                yield "thinking", thought
+            self._kind = "after" if closed else self._kind
+        if self._kind == "after":
+            self._held = self._held.lstrip()
+            self._kind = "text" if self._held else "after"
+        if self._kind == "text" and self._held:
+            yield "text", self._held
+            self._held = ""
 
     def end(self) -> Iterator[tuple[str, str]]:
         """Yield what was held back to the end, which is no tag after all."""
         if self._held:
-            yield ("thinking" if self._take == self._in_thinking else "text"), self._held
+            yield ("thinking" if self._kind == "thinking" else "text"), self._held
         self._held = ""
-
-    def _at_beginning(self) -> Iterator[tuple[str, str]]:
-        begun = self._held.lstrip()
-        if begun.startswith(OPENING):
-            self._held = begun[len(OPENING) :]
-            self._take = self._in_thinking
-            yield from self._take()
-        elif begun and not OPENING.startswith(begun):
-            self._take = self._in_text
-            yield from self._take()
-
-    def _in_thinking(self) -> Iterator[tuple[str, str]]:
-        thought, closed, rest = self._held.partition(CLOSING)
-        if closed:
-            self._held = rest
-            self._take = self._after_thinking
-        else:
-            kept = _beginning_of_closing(thought)
-            thought, self._held = thought[: len(thought) - kept], thought[len(thought) - kept :]
-        if thought:
-            yield "thinking", thought
-        if closed:
-            yield from self._take()
-
-    def _after_thinking(self) -> Iterator[tuple[str, str]]:
-        self._held = self._held.lstrip()
-        if self._held:
-            self._take = self._in_text
-            yield from self._take()
-
-    def _in_text(self) -> Iterator[tuple[str, str]]:
-        text, self._held = self._held, ""
-        if text:
-            yield "text", text
 
 
 def _beginning_of_closing(text: str) -> int:
