@@ -32,7 +32,7 @@ from chatapp.models import Profile
 from chatapp.models.profiles import KeySource, server_key, server_url
 from chatapp.network.addresses import Guard
 from chatapp.providers import create_provider, create_sealed
-from chatapp.providers.probing import Report, probe
+from chatapp.providers.servers import Report, probe
 
 HooksFor = Callable[[Path], condense.Hooks]
 

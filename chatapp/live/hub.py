@@ -19,7 +19,7 @@ from chatapp.live.ports import Runner, Work
 from chatapp.live.pulse import Pulse
 from chatapp.live.rooms import Room
 from chatapp.live.runs import take_over
-from chatapp.providers.clients import close_clients
+from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 
 log = logging.getLogger(__name__)

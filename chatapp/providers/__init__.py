@@ -2,12 +2,13 @@
 
 ``specs``     what a vendor says of itself; reading it imports no SDK
 ``wire``      the bytes of requests and events; ``formats``  what a request says, read again
-``http``      how a call leaves this server; ``failures``  what came of one that failed
-``retrying``  makes a failed call again; ``sealed``  what may come in of a vendor's words
+``sdk``       a call through a vendor's SDK; ``http``  how it leaves this server
+``failures``  what came of one that failed; ``wrappers``  what stands around each provider
+``servers``   what one can do, and which run on this machine
 """
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,10 +17,9 @@ from types import MappingProxyType
 from chatapp.agent.errors import UnknownProvider
 from chatapp.agent.provider import Model, Provider
 from chatapp.network.addresses import Guard
-from chatapp.providers.formats import RequestFormat
-from chatapp.providers.retrying import Retrying
-from chatapp.providers.sealed import Sealed
+from chatapp.providers.formats import MessagesFormat
 from chatapp.providers.specs import ModelSpec, ProviderSpec
+from chatapp.providers.wrappers import Lazy, Retrying, Sealed
 
 __all__ = [
     "ModelSpec",
@@ -52,10 +52,10 @@ def keyless_spec() -> ProviderSpec:
     return next(spec for spec in provider_specs().values() if not spec.needs_key)
 
 
-def request_format(name: str) -> RequestFormat:
+def request_format(name: str) -> MessagesFormat:
     """Return what reads a vendor's requests."""
     module, _, attribute = provider_spec(name).format.partition(":")
-    made: RequestFormat = getattr(import_module(module), attribute)()
+    made: MessagesFormat = getattr(import_module(module), attribute)()
     return made
 
 
@@ -81,7 +81,5 @@ def create_sealed(
     if name not in provider_specs():
         known = ", ".join(provider_specs())
         raise UnknownProvider(f"There is no provider {name!r}; there are {known}.")
-    module, _, attribute = provider_specs()[name].factory.partition(":")
-    factory: Callable[..., Provider] = getattr(import_module(module), attribute)
-    provider = factory(model, api_key=api_key, base_url=base_url, guard=guard)
-    return Sealed(provider, api_key)
+    factory = provider_specs()[name].factory
+    return Sealed(Lazy(factory, model, api_key=api_key, base_url=base_url, guard=guard), api_key)

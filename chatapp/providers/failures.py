@@ -14,6 +14,7 @@ from chatapp.network.addresses import host_of
 SILENT = "The provider stopped answering."
 BROKE_OFF = "The stream broke off before the reply was complete."
 DECLINED = "The model declined to answer this."
+NO_KEY = "There is no API key for this profile. Enter one in Profiles."
 
 BAD_REQUEST, SERVER_ERROR = 400, 500
 _RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
@@ -44,6 +45,7 @@ class Refusal:
     answered: int = 0
     request_id: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    body: object = None
 
 
 @dataclass(frozen=True, slots=True)

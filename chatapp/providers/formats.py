@@ -6,7 +6,7 @@ shaped for it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import condense
 from chatapp.providers import wire
@@ -25,23 +25,11 @@ class Frame:
     parameters: Json = field(default_factory=dict)
 
 
-class RequestFormat(Protocol):
-    """Reads the JSON of an API's requests."""
+class MessagesFormat:
+    """Reads the JSON of an API's requests whose messages are as the engine has them."""
 
     def frame(self, body: Json) -> Frame:
         """Return what a body says that has no messages but those that are no conversation's."""
-        ...
-
-    def message(self, said: Json) -> condense.Message:
-        """Return a message of a body."""
-        ...
-
-
-class MessagesFormat:
-    """Requests whose messages are as the engine has them."""
-
-    def frame(self, body: Json) -> Frame:
-        """Return what stands beside the messages."""
         known = {"system", "tools", "messages"}
         return Frame(
             system=_text(body.get("system")),
@@ -50,7 +38,7 @@ class MessagesFormat:
         )
 
     def message(self, said: Json) -> condense.Message:
-        """Return a message without its marks for the cache."""
+        """Return a message of a body, without its marks for the cache."""
         content = said.get("content")
         if isinstance(content, list):
             content = [unmarked(block) for block in listed(content)]
@@ -59,13 +47,13 @@ class MessagesFormat:
         return condense.Message.from_api({"role": role, "content": content or ""})
 
 
-def read_frame(own: RequestFormat, head: bytes, tail: bytes) -> Frame:
+def read_frame(own: MessagesFormat, head: bytes, tail: bytes) -> Frame:
     """Return what stands around a request's messages; raise ValueError where it is no JSON."""
     body = wire.decode(head.rstrip(b",") + tail)
     return own.frame(body if isinstance(body, Mapping) else {})
 
 
-def read_messages(own: RequestFormat, fragment: bytes) -> Iterator[condense.Message]:
+def read_messages(own: MessagesFormat, fragment: bytes) -> Iterator[condense.Message]:
     """Yield the messages of a part of a request; raise ValueError where it is no JSON."""
     for said in listed(wire.decode(b"[" + fragment + b"]")):
         yield own.message(said)

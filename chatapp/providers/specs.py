@@ -24,15 +24,8 @@ class ModelSpec:
     @property
     def figures(self) -> dict[str, int | Decimal]:
         """Limits and prices, and what it can't take, by the names they have in a profile."""
-        return {
-            "context_window": self.context_window,
-            "max_output": self.max_output,
-            "text_only": not self.images,
-            "price_input": self.prices.input,
-            "price_output": self.prices.output,
-            "price_cache_read": self.prices.cache_read,
-            "price_cache_write": self.prices.cache_write,
-        }
+        limits = {"context_window": self.context_window, "max_output": self.max_output}
+        return {**limits, "text_only": not self.images, **_figures(self.prices)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +42,12 @@ class ListedModel:
         """What is known of it, by the names it has in a profile."""
         limits = {"context_window": self.context_window, "max_output": self.max_output}
         known: dict[str, int | Decimal] = {name: value for name, value in limits.items() if value}
-        if self.prices:
-            known |= {"price_input": self.prices.input, "price_output": self.prices.output}
-            known["price_cache_read"] = self.prices.cache_read
-            known["price_cache_write"] = self.prices.cache_write
-        return known
+        return {**known, **(_figures(self.prices) if self.prices else {})}
+
+
+def _figures(prices: condense.Prices) -> dict[str, Decimal]:
+    names = ("input", "output", "cache_read", "cache_write")
+    return {f"price_{name}": getattr(prices, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
     Events without a name or data, and pings, say nothing. Raises ErrorEvent for one named "error",
     and ValueError for what is no JSON, once what came before it was yielded.
     """
-    async for said in _split(_Splitter(), reads):
+    async for said in _split(reads, _event):
         yield said
 
 
@@ -87,66 +87,56 @@ async def read_chunks(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]
 
     Raises ErrorEvent for one that tells of an error.
     """
-    async for said in _split(_ChunkSplitter(), reads):
+    async for said in _split(reads, _chunk):
         yield said
         if said[-1] == DONE:
             return
 
 
-async def _split(splitter: "_Splitter", reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
-    said, wrong = list[object](), None
+async def _split(
+    reads: AsyncIterator[bytes], take: Callable[[bytes, bytes], Iterator[object]]
+) -> AsyncIterator[list[object]]:
+    """Split a stream into events, wherever its reads begin and end; ``take`` reads one."""
+    rest = name = b""
+    data: list[bytes] = []
     async for read in reads:
-        try:
-            said.extend(splitter.take(read))
-        except (ErrorEvent, ValueError) as error:
-            wrong = error
+        said: list[object] = []
+        wrong: Exception | None = None
+        lines = (rest + read).splitlines(keepends=True)
+        # A return may be the first half of a line's end.
+        rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        for line in lines:
+            field, _, value = line.rstrip(b"\r\n").partition(b":")
+            if field == b"data":
+                data.append(value.removeprefix(b" "))
+            elif field == b"event":
+                name = value.removeprefix(b" ")
+            elif line.isspace():
+                event, name, data = (name, b"\n".join(data)), b"", []
+                try:
+                    said += take(*event)
+                except (ErrorEvent, ValueError) as error:
+                    wrong = error
+                    break
         if said:
             yield said
         if wrong:
             raise wrong
-        said = []
 
 
-class _Splitter:
-    """Splits a stream into events, wherever its reads begin and end."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._name = b""
-        self._data: list[bytes] = []
-
-    def take(self, read: bytes) -> Iterator[object]:
-        """Yield what the events say that this read completes."""
-        lines = (self._rest + read).splitlines(keepends=True)
-        # A return may be the first half of a line's end.
-        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
-        for line in lines:
-            field, _, value = line.rstrip(b"\r\n").partition(b":")
-            if field == b"data":
-                self._data.append(value.removeprefix(b" "))
-            elif field == b"event":
-                self._name = value.removeprefix(b" ")
-            elif line.isspace():
-                yield from self._end()
-
-    def _end(self) -> Iterator[object]:
-        name, data = self._name, b"\n".join(self._data)
-        self._name, self._data = b"", []
-        if name == b"error":
-            raise ErrorEvent(_error_body(data))
-        if data and name not in _SILENT:
-            yield decode(data)
+def _event(name: bytes, data: bytes) -> Iterator[object]:
+    if name == b"error":
+        raise ErrorEvent(_error_body(data))
+    if data and name not in _SILENT:
+        yield decode(data)
 
 
-class _ChunkSplitter(_Splitter):
-    """Splits a stream whose events have no names."""
-
-    def _end(self) -> Iterator[object]:
-        data, self._data = b"\n".join(self._data).strip(), []
-        if data == DONE.encode():
-            yield DONE
-        elif data:
-            yield decode_chunk(data)
+def _chunk(_name: bytes, data: bytes) -> Iterator[object]:
+    data = data.strip()
+    if data == DONE.encode():
+        yield DONE
+    elif data:
+        yield decode_chunk(data)
 
 
 def decode_chunk(data: bytes) -> object:

@@ -18,8 +18,7 @@ from chatapp.bootstrap import probe_profile
 from chatapp.forms import ProfileForm, plain
 from chatapp.models import Profile
 from chatapp.models.crypto import DecryptionFailed
-from chatapp.providers.nearby import find_local_servers
-from chatapp.providers.probing import Report
+from chatapp.providers.servers import Report, find_local_servers
 from chatapp.providers.specs import ListedModel
 from chatapp.rendering.numbers import number
 from chatapp.views.common import Request, refuse, signed_in

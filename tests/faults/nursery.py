@@ -44,7 +44,7 @@ def grow_up() -> None:
 
     from chatapp import consumers  # noqa: F401, PLC0415
     from chatapp.context import budgets  # noqa: PLC0415
-    from chatapp.providers.anthropic import call  # noqa: F401, PLC0415
+    from chatapp.providers.anthropic import provider  # noqa: F401, PLC0415
 
     MigrationLoader(None)
     get_resolver().check()

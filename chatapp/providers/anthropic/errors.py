@@ -1,19 +1,11 @@
-"""Turn what goes wrong in a call into sentences for people and facts for handlers."""
+"""Refusals of the Messages API: their status, and what part of a request they are about."""
 
 import re
 
 import anthropic
 import httpx2
 
-from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.providers.failures import (
-    BAD_REQUEST,
-    SERVER_ERROR,
-    Asked,
-    Refusal,
-    explain_loss,
-    explain_refusal,
-)
+from chatapp.providers.failures import BAD_REQUEST, SERVER_ERROR, Refusal
 
 # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
 FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
@@ -38,64 +30,36 @@ _OF_THINKING = ("signature", "modified", "Expected")
 _OF_ROLES = re.compile(r"\brole\b.*(\bsystem\b|'user' or 'assistant')")
 
 
-class ThinkingRefused(ProviderError):
-    """The vendor does not take a thinking block of the history back."""
-
-
-class CompactionRefused(ProviderError):
-    """The vendor makes no compaction, or does not take one back: it was signed for something else.
-
-    That is another model, system prompt or set of tools, or other words.
-    """
-
-
-class DiagnosticsRefused(ProviderError):
-    """The server does not say why its cache could not be used, and takes no question about it."""
-
-
-class LateSystemRefused(ProviderError):
-    """The server takes no system message among the others."""
-
-
-def explain(error: Exception, asked: Asked, *, started: bool, shown: bool) -> ProviderError:
-    """Return the error to raise; a reply that was ``shown`` in part is not to be retried."""
-    if isinstance(error, anthropic.APIStatusError):
-        explained = _refused(error, asked)
-    else:
-        timed_out = isinstance(error, anthropic.APITimeoutError)
-        explained = explain_loss(error, asked, started=started, timed_out=timed_out)
-    explained.retryable = explained.retryable and not shown
-    return explained
-
-
-def _refused(error: anthropic.APIStatusError, asked: Asked) -> ProviderError:
+def refusal(error: anthropic.APIStatusError) -> Refusal:
+    """Return what the vendor said when it refused a call."""
     status = error.status_code
     if status < 300:  # noqa: PLR2004 - an error event in mid-stream
         status = _STATUS_OF_TYPE.get(str(error.type), SERVER_ERROR)
-    said = (error.api_message or f"HTTP {error.status_code}").strip()
-    refusal = Refusal(
+    return Refusal(
         status,
-        said,
-        error.type or "",
-        error.status_code,
-        error.request_id,
-        error.response.headers,
+        said=(error.api_message or f"HTTP {error.status_code}").strip(),
+        type=error.type or "",
+        answered=error.status_code,
+        request_id=error.request_id,
+        headers=error.response.headers,
+        body=error.body,
     )
-    explained = explain_refusal(error, refusal, asked)
-    if status != BAD_REQUEST or isinstance(explained, ContextOverflow):
-        return explained
-    kind = _kind(said, error.body)
-    if kind is None:
-        return explained
-    return kind(str(explained), status=status, details=explained.details)
 
 
-def _kind(said: str, body: object) -> type[ProviderError] | None:
-    """Return what a refusal is about, where a request can do without it."""
-    if "compaction" in f"{said} {body}":
-        return CompactionRefused
+def part_refused(refusal: Refusal) -> str:
+    """Return which part of a request is refused that it can do without, "" where none is.
+
+    A "compaction" is not made, or not taken back: it was signed for another model, system prompt or
+    set of tools, or other words. "thinking" of the history is not taken back either. A server may
+    take no "late system" message among the others, and no question about its cache: "diagnostics".
+    """
+    said = refusal.said
+    if refusal.status != BAD_REQUEST:
+        return ""
+    if "compaction" in f"{said} {refusal.body}":
+        return "compaction"
     if "thinking" in said and any(word in said for word in _OF_THINKING):
-        return ThinkingRefused
+        return "thinking"
     if _OF_ROLES.search(said):
-        return LateSystemRefused
-    return DiagnosticsRefused if "diagnostics" in said else None
+        return "late system"
+    return "diagnostics" if "diagnostics" in said else ""

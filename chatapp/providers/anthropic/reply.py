@@ -1,20 +1,31 @@
 """Put a streamed reply together, block by block, whatever a server sends."""
 
-import itertools
+import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.provider import UNOBSERVED
 from chatapp.providers import wire
-from chatapp.providers.anthropic.facts import facts_of
-from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON, MOST_TOKENS
+from chatapp.providers.sdk import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
+MOST_TRANSFORMATIONS, LARGEST_TRANSFORMATION = 100, 1_000
+
+# Each is taken in by the method of its name.
+_KINDS = (
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "ping",
+)
 
 log = logging.getLogger(__name__)
 
@@ -25,25 +36,15 @@ class Undocumented(ValueError):
     """An event is not of the shape that the API's documentation gives it."""
 
 
-class Reply:
+class Reply(StreamedReply):
     """What one stream has said so far; each event's ``type`` names the method that takes it."""
 
     def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
         """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        self._learned = learned
-        self.usage = condense.Usage()
-        self.started = False
-        self.shown = False
-        self.finished = False
-        self.stop_reason = ""
-        self.stop_details: Data = {}
+        super().__init__(learned)
         self._blocks: dict[int, dict[Any, Any]] = {}
         self._pieces: defaultdict[int, list[str]] = defaultdict(list)
         self._noted: set[str] = set()
-
-    def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
-        """Take events in and yield what there is to tell of them; text in a row is one piece."""
-        return events.joined(itertools.chain.from_iterable(map(self.take, said)))
 
     def take(self, event: object) -> Iterator[events.StreamEvent]:
         """Take one event in and yield what there is to tell of it.
@@ -51,12 +52,11 @@ class Reply:
         One that is unknown or not as documented is passed over and noted: nothing said is lost.
         """
         kind = event.get("type") if isinstance(event, Mapping) else None
-        taker = _TAKERS.get(kind) if isinstance(kind, str) else None
-        if taker is None:
+        if kind not in _KINDS:
             self._note("of an unknown kind")
             return
         try:
-            yield from taker(self, event)
+            yield from getattr(self, f"_{kind}")(event)
         except Undocumented:
             self._note(f"{kind}, not as documented")
 
@@ -76,18 +76,13 @@ class Reply:
             self._noted.add(what)
             log.warning("an event was passed over: %s", what)
 
-    def note_request(self, name: object) -> None:
-        """Take the name that the vendor gave to the request."""
-        if isinstance(name, str):
-            self._learned(request_id=name[:LONGEST_NAME])
-
     def _message_start(self, event: Any) -> Iterator[events.StreamEvent]:
         if self.started:
             raise Undocumented
         self.started = True
         message = event.get("message")
         if isinstance(message, Mapping):
-            self._learned(**facts_of(message))
+            self._learned(**_facts(message))
             message = message.get("usage")
         yield from self._count(message)
 
@@ -155,15 +150,14 @@ class Reply:
                 self.stop_reason = reason[:LONGEST_REASON]
                 details = delta.get("stop_details")
                 self.stop_details = details if isinstance(details, Mapping) else self.stop_details
-        self._learned(**facts_of(event))
+        self._learned(**_facts(event))
         yield from self._count(event.get("usage"))
 
     def _message_stop(self, _event: Any) -> Iterator[events.StreamEvent]:
         self.finished = True
         return iter(())
 
-    def _nothing(self, _event: Any) -> Iterator[events.StreamEvent]:
-        return iter(())
+    _content_block_stop = _ping = lambda _self, _event: iter(())
 
     def _count(self, usage: object) -> Iterator[events.StreamEvent]:
         """Replace the numbers that are given: those of a stream are totals, not increments."""
@@ -176,8 +170,8 @@ class Reply:
             value = usage.get(key)
             if value is None:
                 return before
-            if type(value) is int and 0 <= value <= MOST_TOKENS:
-                return value
+            if (counted := as_tokens(value, least=0)) is not None:
+                return counted
             self._note(f"usage, {key} is no number of tokens")
             return before
 
@@ -200,17 +194,6 @@ class Reply:
         return condense.block_from_api(block)
 
 
-_TAKERS: dict[str, Callable[[Reply, Any], Iterator[events.StreamEvent]]] = {
-    "message_start": Reply._message_start,  # noqa: SLF001 - the class's own table
-    "content_block_start": Reply._content_block_start,  # noqa: SLF001
-    "content_block_delta": Reply._content_block_delta,  # noqa: SLF001
-    "content_block_stop": Reply._nothing,  # noqa: SLF001
-    "message_delta": Reply._message_delta,  # noqa: SLF001
-    "message_stop": Reply._message_stop,  # noqa: SLF001
-    "ping": Reply._nothing,  # noqa: SLF001
-}
-
-
 def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
     """Yield what there is to tell of a block that begins."""
     match kind, block:
@@ -224,3 +207,25 @@ def _announced(kind: str, block: Data) -> Iterator[events.StreamEvent]:
 
 def _is_blank(block: condense.Block) -> bool:
     return isinstance(block, condense.TextBlock) and not block.text.strip()
+
+
+def _facts(event: Data) -> dict[str, Any]:
+    """Return the fields of ``CallFacts`` that a message's beginning or end tells."""
+    facts: dict[str, Any] = {}
+    match event:
+        case {"id": str(name)}:
+            facts["reply_id"] = name[:LONGEST_NAME]
+    match event:
+        case {"diagnostics": {"cache_miss_reason": {"type": str(reason), **more}}}:
+            facts["cache_miss"] = reason[:LONGEST_NAME]
+            missed = as_tokens(more.get("cache_missed_input_tokens"), least=0)
+            facts |= {} if missed is None else {"missed_tokens": missed}
+    match event:
+        case {"input_transformations": [*found]} if found:
+            kept = [one for one in found[:MOST_TRANSFORMATIONS] if _is_small(one)]
+            facts["transformations"] = tuple(kept)
+    return facts
+
+
+def _is_small(one: object) -> bool:
+    return isinstance(one, Mapping) and len(json.dumps(one)) <= LARGEST_TRANSFORMATION

@@ -1,14 +1,21 @@
-"""Write a request as the Messages API takes it, with marks for the prompt cache."""
+"""Requests as the Messages API takes them, with marks for the prompt cache.
+
+Rules that people pinned in mid-conversation are system messages where the model takes those: such a
+message stands behind one of the user's, and nothing before it changes. What a rule quotes is not
+one, nor is what only an imported file says to be one: nobody else's words are told with a system
+prompt's authority.
+"""
 
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import condense
+from chatapp.agent.beside import RULE, is_claimed, stands_for
 from chatapp.agent.provider import Model, ModelRequest, SentRequest
 from chatapp.agent.toolbox import ToolSpec
 from chatapp.providers import wire
-from chatapp.providers.anthropic import compaction, late
+from chatapp.providers.anthropic import compaction
 from chatapp.providers.anthropic import thinking as thoughts
 from chatapp.providers.anthropic.blocks import fit
 from chatapp.providers.anthropic.spec import LATE_SYSTEM
@@ -17,6 +24,8 @@ CACHED_MESSAGES = 2
 GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
 
 _MARK = {"cache_control": {"type": "ephemeral"}}
+# Until it is written out, a rule is a block of its own in the user's message.
+_APART = "late_system"
 _MARKABLE = ("text", "image", "document", "tool_use", "tool_result")
 
 
@@ -45,9 +54,9 @@ class RequestWriter:
         self._fitted = wire.Kept(self._fit)
 
     def _fit(self, message: condense.Message) -> condense.Message:
-        message, rules = late.split(message) if self.late_system else (message, ())
+        message, rules = _split_rules(message) if self.late_system else (message, ())
         fitted = fit(compaction.of_model(message, self.model.name))
-        return late.with_rules(fitted, rules) if rules else fitted
+        return _with_rules(fitted, rules) if rules else fitted
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
         """Return the request's bytes; without any ``thinking`` block where one was refused.
@@ -96,7 +105,7 @@ class RequestWriter:
 
 
 def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
-    said, *rules = late.written_out(_without_marks(message.to_api()))
+    said, *rules = _written_out(_without_marks(message.to_api()))
     return b",".join(map(wire.encode, (_marked(said) if marked else said, *rules)))
 
 
@@ -146,3 +155,29 @@ def _marked(message: dict[str, Any]) -> dict[str, Any]:
     if content and content[-1].get("type") in _MARKABLE:
         content = [*content[:-1], {**content[-1], **_MARK}]
     return {**message, "content": content}
+
+
+def _split_rules(message: condense.Message) -> tuple[condense.Message, tuple[condense.Block, ...]]:
+    """Return a message and the rules in it, none where it is nothing else."""
+    stated = (one for one in message.blocks if stands_for(one) == RULE)
+    rules = tuple(one for one in stated if not is_claimed(one))
+    rest = tuple(one for one in message.blocks if one not in rules)
+    return (message.with_content(rest), rules) if rules and rest else (message, ())
+
+
+def _with_rules(message: condense.Message, rules: tuple[condense.Block, ...]) -> condense.Message:
+    """Return the message with its rules apart, at the end."""
+    texts = (one.text for one in rules if isinstance(one, condense.TextBlock))
+    apart = (condense.OpaqueBlock({"type": _APART, "text": text}) for text in texts)
+    return message.with_content((*message.blocks, *apart))
+
+
+def _written_out(said: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Return a message as the API takes it, and its rules as one of the system behind it."""
+    content = said["content"]
+    late = [one for one in content if one.get("type") == _APART] if type(content) is list else []
+    if not late:
+        return (dict(said),)
+    rest = [one for one in content if one not in late]
+    system = [{"type": "text", "text": one["text"]} for one in late]
+    return {**said, "content": rest}, {"role": "system", "content": system}

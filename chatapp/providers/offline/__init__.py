@@ -1,6 +1,5 @@
-"""A stand-in for a model that needs no network and no key.
+"""The built-in model: a small program without a language model, a network or a key.
 
-``provider``  the port; ``reading``  a request as things that happened
-``chat``      what to answer: from tools (``tools``), from what was said (``recall``), or at length
-              (``essay``); ``summary``  the nine sections, filled from what was said and done
+``provider``  the port; ``answer``  what it says, and the tools it calls
+``summary``   a condensation's nine sections, filled by rule
 """

@@ -1,19 +1,18 @@
-"""A stand-in for a model that needs no network and no key, and says plainly what it is."""
+"""The built-in model as a provider: it streams words and counts tokens as others do."""
 
 import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.provider import Model, ModelRequest, Purpose, SentRequest
 from chatapp.providers import wire
-from chatapp.providers.offline.chat import compose
-from chatapp.providers.offline.reading import read
+from chatapp.providers.offline.answer import answer
 from chatapp.providers.offline.summary import summarise
 
 # Some 1,500 words a second: quick, and slow enough to be seen to stream.
@@ -22,22 +21,6 @@ WORDS_AT_ONCE = 5
 
 _GROUP = re.compile(rf"(?:\S+\s*){{1,{WORDS_AT_ONCE}}}|\s+")
 _counter = condense.CachedCounter(condense.PromptCounter())
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A composed reply: its text, at most one tool call, and what it takes in tokens."""
-
-    text: str
-    call: condense.ToolUseBlock | None
-    tokens: int
-    stop_reason: str
-
-    @property
-    def content(self) -> tuple[condense.Block, ...]:
-        """The reply as blocks."""
-        text = (condense.TextBlock(self.text),) if self.text else ()
-        return text if self.call is None else (*text, self.call)
 
 
 class OfflineProvider:
@@ -55,45 +38,43 @@ class OfflineProvider:
     ) -> None:
         """Answer as ``model``, waiting ``delay`` seconds between groups of words."""
         del api_key, base_url, guard
-        self._model = model
+        self.model = model
         self._delay = delay
         self._sleep = sleep
         self._fragments = wire.Kept(lambda message: wire.encode(message.to_api()))
 
-    @property
-    def model(self) -> Model:
-        """The model this stands in for."""
-        return self._model
-
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return the prompt's size, which is also what a call reports as used."""
-        return await asyncio.to_thread(count_prompt, request)
+        return await asyncio.to_thread(_count_prompt, request)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield a reply in groups of words; raise ContextOverflow as a real provider does."""
-        prompt = await asyncio.to_thread(count_prompt, request)
-        await request.observer.sending(await asyncio.to_thread(self._written, request))
-        window = self._model.context_window
+        prompt = await asyncio.to_thread(_count_prompt, request)
+        await request.observer.sending(await asyncio.to_thread(self._sent, request))
+        window = self.model.context_window
         if prompt > window:
-            said = f"prompt is too long: {prompt} tokens > {window} maximum"
-            raise ContextOverflow(said, status=400, details=said)
+            words = f"prompt is too long: {prompt} tokens > {window} maximum"
+            raise ContextOverflow(words, status=400, details=words)
         yield events.UsageReported(condense.Usage(input=prompt))
-        limit = max(1, min(self._model.max_output, window - prompt))
-        reply = await asyncio.to_thread(write, request, limit)
-        for group in _GROUP.findall(reply.text):
-            await self._sleep(self._delay)
-            yield events.TextStreamed(group)
-        if reply.call is not None:
-            yield events.ToolUseStarted(reply.call.id, reply.call.name)
-        usage = condense.Usage(input=prompt, output=reply.tokens)
+        limit = max(1, min(self.model.max_output, window - prompt))
+        content, reason = await asyncio.to_thread(_reply, request, limit)
+        for block in content:
+            match block:
+                case condense.TextBlock(text):
+                    for group in _GROUP.findall(text):
+                        await self._sleep(self._delay)
+                        yield events.TextStreamed(group)
+                case condense.ToolUseBlock(id_, name):
+                    yield events.ToolUseStarted(id_, name)
+        usage = condense.Usage(input=prompt, output=sum(_counter.count((one,)) for one in content))
         yield events.UsageReported(usage)
-        yield events.ReplyCompleted(reply.content, reply.stop_reason, usage)
+        yield events.ReplyCompleted(content, reason, usage)
 
-    def _written(self, request: ModelRequest) -> SentRequest:
+    def _sent(self, request: ModelRequest) -> SentRequest:
         """Return what this was asked, as bytes; they go nowhere."""
         head = {
-            "model": self._model.name,
-            "max_tokens": self._model.max_output,
+            "model": self.model.name,
+            "max_tokens": self.model.max_output,
             "system": request.system,
             "tools": [spec.to_api() for spec in request.tools],
         }
@@ -101,51 +82,40 @@ class OfflineProvider:
         return wire.join(wire.opening(head), request.messages, fragments, wire.ending({}))
 
 
-def count_prompt(request: ModelRequest) -> int:
+def _count_prompt(request: ModelRequest) -> int:
     """Return the tokens of system prompt, tools and messages."""
     tools = json.dumps([spec.to_api() for spec in request.tools]) if request.tools else ""
     parts = (request.system, tools, *(message.content for message in request.messages))
     return sum(map(_counter.count, parts))
 
 
-def write(request: ModelRequest, limit: int) -> Written:
-    """Return the reply to a request, cut where it is longer than ``limit`` tokens."""
+def _reply(request: ModelRequest, limit: int) -> tuple[tuple[condense.Block, ...], str]:
+    """Return the reply to a request, cut at ``limit`` tokens, and why it ends."""
+    call = None
     if request.purpose is Purpose.SUMMARY:
-        text, call = summarise(request.messages, _counter.count), None
+        text = summarise(request.messages, _counter.count)
     else:
-        text, call = _compose(request)
-    tokens = _counter.count(text)
-    if tokens > limit:
-        text = _cut(text, limit, tokens)
-        return Written(text, None, _counter.count(text), "max_tokens")
-    tokens += _counter.count((call,)) if call else 0
-    return Written(text, call, tokens, "tool_use" if call else "end_turn")
+        found = answer(request.messages, {spec.name for spec in request.tools})
+        text, call = found.text, found.call
+    if _size(text) > limit:
+        return (condense.TextBlock(_cut(text, limit)),), "max_tokens"
+    content: tuple[condense.Block, ...] = (condense.TextBlock(text),) if text else ()
+    if call is None:
+        return content, "end_turn"
+    # No other call has this id, also where the same question is asked once more.
+    history = json.dumps([[one.id, one.to_api()] for one in request.messages], default=str)
+    id_ = f"offline_{hashlib.blake2b(history.encode(), digest_size=8).hexdigest()}"
+    return (*content, replace(call, id=id_)), "tool_use"
 
 
-def _compose(request: ModelRequest) -> tuple[str, condense.ToolUseBlock | None]:
-    step = compose(read(request.messages), {spec.name for spec in request.tools})
-    if step.call is None:
-        return step.text, None
-    return step.text, condense.ToolUseBlock(
-        _call_id(request), step.call.name, dict(step.call.input)
-    )
+def _size(text: str) -> int:
+    return _counter.count((condense.TextBlock(text),))
 
 
-def _call_id(request: ModelRequest) -> str:
-    """Return an id that no other call has, also when the same question is asked once more."""
-    history = [[message.id, message.to_api()] for message in request.messages]
-    digest = hashlib.blake2b(json.dumps(history, default=str).encode(), digest_size=8)
-    return f"offline_{digest.hexdigest()}"
-
-
-def _cut(text: str, limit: int, tokens: int) -> str:
+def _cut(text: str, limit: int) -> str:
     """Return the beginning of the text that takes at most ``limit`` tokens, in whole words."""
-    words = [*_words(text)]
-    keep = len(words) * limit // tokens
-    while keep > 1 and _counter.count("".join(words[:keep])) > limit:
-        keep -= max(1, keep // 20)
-    return "".join(words[: max(1, keep)]).rstrip()
-
-
-def _words(text: str) -> Iterator[str]:
-    return (match[0] for match in re.finditer(r"\s*\S+", text))
+    words = re.findall(r"\s*\S+", text)
+    keep = len(words)
+    while keep > 1 and (tokens := _size("".join(words[:keep]))) > limit:
+        keep = min(keep - 1, keep * limit // tokens)
+    return "".join(words[: max(1, keep)])

@@ -1,20 +1,12 @@
-"""Write a real summary of a conversation from what was said and done, without a model."""
+"""Summaries by rule: the nine sections that are asked for, filled from the engine's ledger."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count as numbers
 
 import condense
-from chatapp.providers.offline.gist import gist
-from chatapp.providers.offline.reading import Happening, read
-from chatapp.providers.offline.recall import clip, is_canned, keywords, sentences
-from chatapp.providers.offline.tools import READ
+from chatapp.providers.offline.answer import READ, argument, clip, gist, result, said, summaries
 
-SHARE, MOST_TOKENS = 0.15, 900
-# Of a short conversation the form alone is more than its share.
-SHORT_SHARE, SHORT_TOKENS = 0.4, 350
-NONE = "None noted."
 SECTIONS = (
     "Primary Request and Intent",
     "Constraints and Preferences",
@@ -26,237 +18,133 @@ SECTIONS = (
     "Current Work",
     "Optional Next Step",
 )
-# (items per section, characters per item), from generous to scant; the first that fits is used.
-SIZES = ((14, 220), (10, 160), (8, 120), (6, 100), (5, 80), (4, 60), (3, 60), (2, 60), (1, 60))
+# Of what it stands for, and in tokens; of a short conversation the form alone is more.
+SHARE, MOST_TOKENS = 0.15, 900
+SHORT_SHARE, SHORT_TOKENS = 0.4, 350
+# Items of a section and characters of an item, from generous to scant; the first that fit are used.
+SIZES = ((16, 220), (16, 120), (12, 90), (6, 80), (3, 60), (1, 60))
+NONE = "none"
+BY_RULE = "Filled in by rule, without a language model, from {} messages."
 
-# What the agent does: it answers, or calls a tool.
-_OWN = frozenset({"assistant", "call"})
-_HEADING = re.compile(r"^[^\S\n]*(\d)\. +([A-Z][\w /]+):[ \t]*(.*)$", re.MULTILINE)
-_LASTING = re.compile(
-    r"\b(?:remember|always|never|must|my \w+ is|call me|i am|i'm|we use|don't|do not)\b", re.I
-)
-_DECIDED = re.compile(r"\b(?:instead|rather|decided?|let's|go with|agreed|no, )", re.I)
-_PROMISED = re.compile(r"\b(?:I will|I'll|we will|we'll)\b|\?$")
-_PENDING = re.compile(r"\b(?:todo|later|next|still (?:have|need)|don't forget|remember to)\b", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """The material of a summary: items per section, earlier ones first, and the walk-through."""
-
-    sections: tuple[tuple[str, ...], ...]
-    walk: tuple[str, ...]
+_SECTION = re.compile(r"^ *([1-9])\. +[A-Z][\w /]+:", re.MULTILINE)
+_CALL = re.compile(r"\[Tool Use: ([^\]\n]+)\]\n?")
+_RESULT = re.compile(r"\[Tool Result( \(Error\))?\]\n?")
+_ARGUMENT = re.compile(r"^(\w+): (.*)$", re.MULTILINE)
+_FOCUS = re.compile(r"<focus>\n(.*)\n</focus>", re.DOTALL)
 
 
 def summarise(messages: Sequence[condense.Message], count: Callable[[str], int]) -> str:
-    """Return analysis and summary of a request's messages, whose last text is the instruction.
+    """Return the summary of a request's messages, whose last text is the instruction.
 
-    At most 15 % of what is summarised and 900 tokens by ``count``; of a short conversation more,
-    and never less than the form itself takes.
+    It takes at most 15 % of what it stands for and 900 tokens by ``count``, of a short conversation
+    more, and never less than the form itself.
     """
-    conversation, instruction = _split(messages)
-    happenings = read(conversation)
-    size = sum(count(message.text) + _tool_size(message, count) for message in conversation)
+    *others, last = messages
+    *blocks, asked = last.blocks
+    instruction = asked.text if isinstance(asked, condense.TextBlock) else ""
+    rest = [last.with_content(tuple(blocks))] if blocks else []
+    talk = [*_with_calls([*others, *rest])]
+    results = map(result, condense.pair_calls(talk).answered)
+    size = count("\n".join([*(one.text for one in talk), *results]))
     limit = min(MOST_TOKENS, max(size * SHARE, min(SHORT_TOKENS, size * SHORT_SHARE)))
-    alone = condense.load_prompt("ledger_follows") not in instruction
-    notes = take_notes(happenings, _focus(instruction), with_messages=alone)
+    sections = _sections(talk, alone=condense.load_prompt("ledger_follows") not in instruction)
+    if focus := _FOCUS.search(instruction):
+        sections[0].insert(0, f"To be kept above all: {focus[1]}")
     text = ""
     for items, characters in SIZES:
-        text = _write(notes, items, characters)
+        text = _written(sections, len(talk), items, characters)
         if count(text) <= limit:
             break
     return text
 
 
-def take_notes(happenings: Sequence[Happening], focus: str, *, with_messages: bool) -> Notes:
-    """Return what is worth keeping; what matches the ``focus`` comes first.
-
-    ``with_messages`` are the user's among it, which else stand in the ledger beside it.
-    """
-    earlier = _earlier(happenings)
-    users = [one.text for one in happenings if one.kind == "user"]
-    wanted = keywords(focus)
-
-    def ordered(items: Iterable[str]) -> list[str]:
-        return sorted(items, key=lambda item: -len(wanted & keywords(item))) if wanted else [*items]
-
-    found: list[list[str]] = [
-        ordered([*_ends(users), *(users if with_messages else ())]),
-        ordered(_matching(_LASTING, users)),
-        ordered(_matching(_DECIDED, users)),
-        ordered(_errors(happenings)),
-        ordered([*_files(happenings), *_answers(happenings)]),
-        ordered(_matching(_PROMISED, [one.text for one in _answering(happenings)])),
-        ordered(_matching(_PENDING, users)),
-        _current(happenings),
-        _next(happenings),
-    ]
-    if wanted:
-        kept = [f"Kept on request ({clip(focus, 60)}): {text}" for text in _about(wanted, users)]
-        found[0] = kept + found[0]
-    unfolded = (_once([*old, *new]) for old, new in zip(earlier, found, strict=True))
-    return Notes(tuple(unfolded), tuple(_walk(happenings)))
+def _with_calls(messages: Sequence[condense.Message]) -> Iterator[condense.Message]:
+    """Yield the messages with tool blocks for those that were sent as text, in the same order."""
+    calls, results = numbers(), numbers()
+    for message in messages:
+        blocks: list[condense.Block] = []
+        for block in message.blocks:
+            text = block.text if isinstance(block, condense.TextBlock) else ""
+            if message.role == "assistant" and (call := _CALL.match(text)):
+                given = dict(_ARGUMENT.findall(text[call.end() :]))
+                blocks.append(condense.ToolUseBlock(f"text_{next(calls)}", call[1], given))
+            elif message.role == "user" and (found := _RESULT.match(text)):
+                id_, rest = f"text_{next(results)}", text[found.end() :]
+                blocks.append(condense.ToolResultBlock(id_, rest, bool(found[1])))
+            else:
+                blocks.append(block)
+        yield message.with_content(tuple(blocks))
 
 
-def _split(
-    messages: Sequence[condense.Message],
-) -> tuple[tuple[condense.Message, ...], str]:
-    """Return the conversation, and the instruction, which is the last text of the last message."""
-    *others, last = messages
-    blocks = list(last.blocks)
-    for index in range(len(blocks) - 1, -1, -1):
-        block = blocks[index]
-        if isinstance(block, condense.TextBlock):
-            rest = condense.Message(last.role, tuple(blocks[:index] + blocks[index + 1 :]))
-            return (*others, rest), block.text
-    return tuple(messages), ""
-
-
-def _tool_size(message: condense.Message, count: Callable[[str], int]) -> int:
-    return sum(count(happening.text) for happening in read([message]) if happening.id)
-
-
-def _focus(instruction: str) -> str:
-    _, _, after = instruction.rpartition("<focus>")
-    focus, closed, _ = after.partition("</focus>")
-    return focus.strip() if closed else ""
-
-
-def _earlier(happenings: Sequence[Happening]) -> list[list[str]]:
-    """Return the items of earlier summaries, section by section."""
-    sections: list[list[str]] = [[] for _ in SECTIONS]
-    for happening in happenings:
-        if happening.kind != "summary":
-            continue
-        text = happening.text
-        headings = [*_HEADING.finditer(text)]
-        if not headings:
-            sections[0] += sentences(text)
-        ends = [*(following.start() for following in headings[1:]), len(text)]
-        for heading, end in zip(headings, ends, strict=False):
-            body = f"{heading[3]}\n{text[heading.end() : end]}"
-            number = int(heading[1]) - 1
-            if 0 <= number < len(SECTIONS):
-                sections[number] += _lines(body)
-    # What was current and next then is neither now.
-    sections[4] += sections[7]
-    sections[7], sections[8] = [], []
-    return sections
-
-
-def _lines(text: str) -> list[str]:
-    return [
-        item for line in text.splitlines() if (item := line.strip().lstrip("-*• ").strip('“”"'))
-    ]
-
-
-def _ends(users: Sequence[str]) -> list[str]:
-    """Return the first and the newest request."""
-    return [users[0], users[-1]] if users else []
-
-
-def _matching(pattern: re.Pattern[str], texts: Iterable[str]) -> list[str]:
-    """Return the sentences in which a pattern is found."""
-    return [one for text in texts for one in sentences(text) if pattern.search(one)]
-
-
-def _files(happenings: Sequence[Happening]) -> list[str]:
-    """Return one line for each file or search, with the beginning of what it gave."""
-    results = {one.id: one for one in happenings if one.kind == "result" and one.id}
-    lines: dict[str, str] = {}
-    for index, call in enumerate(happenings):
-        if call.kind != "call":
-            continue
-        after = happenings[index + 1] if index + 1 < len(happenings) else None
-        result = results.get(call.id) or (after if after and after.kind == "result" else None)
-        said = f": {_said(call, result)}" if result and result.text else ""
-        lines[f"{call.tool} {call.text}"] = f"{call.text or 'the workspace'} ({call.tool}){said}"
-    return list(lines.values())
-
-
-def _said(call: Happening, result: Happening) -> str:
-    return gist(result.text) if call.tool == READ else clip(result.text, 90)
-
-
-def _errors(happenings: Sequence[Happening]) -> list[str]:
-    return [one.text for one in happenings if one.kind == "error"]
-
-
-def _answering(happenings: Sequence[Happening]) -> list[Happening]:
-    """Return each answer; a word before a call is none."""
-    return [
-        one
-        for one, following in pairwise([*happenings, None])
-        if one and one.kind == "assistant" and not (following and following.kind == "call")
-    ]
-
-
-def _answers(happenings: Sequence[Happening]) -> list[str]:
-    """Return the first sentence of each answer, the newest first."""
-    answers = (sentences(one.text) for one in reversed(_answering(happenings)))
-    return [found[0] for found in answers if found and not is_canned(found[0])]
-
-
-def _current(happenings: Sequence[Happening]) -> list[str]:
-    last_user = next((one for one in reversed(happenings) if one.kind == "user"), None)
-    last = next((one for one in reversed(happenings) if one.kind in _OWN), None)
-    lines = [f"The newest message of the user: “{last_user.text}”"] if last_user else []
-    if last and last.kind == "assistant":
-        lines.append(f"The agent answered: “{last.text}”")
-    elif last:
-        lines.append(f"The agent was using its tools, at last {last.tool} {last.text}".rstrip())
-    return lines
-
-
-def _next(happenings: Sequence[Happening]) -> list[str]:
-    open_ones = [one for one in happenings if one.kind == "user" or one.kind in _OWN]
-    asked = [one for one in open_ones if one.kind == "user"]
-    if asked and open_ones[-1].kind != "assistant":
-        words = "Answer" if open_ones[-1].kind == "user" else "Go on until there is an answer for"
-        return [f"{words} the user, who wrote: “{asked[-1].text}”"]
-    return ["Wait for the user's next message."]
-
-
-def _about(wanted: set[str], users: Sequence[str]) -> list[str]:
-    return [one for text in users for one in sentences(text) if wanted & keywords(one)]
-
-
-def _walk(happenings: Sequence[Happening]) -> list[str]:
-    """Return one line for each turn, in order."""
-    lines: list[str] = []
-    for happening in happenings:
-        match happening.kind:
-            case "summary":
-                lines.append("The conversation began with an earlier summary, carried on below.")
-            case "user":
-                lines.append(f"The user wrote: {happening.text}")
-            case "call":
-                lines.append(f"The agent used {happening.tool} {happening.text}".rstrip())
-            case "error":
-                lines.append(f"A tool failed: {happening.text}")
-    return lines
-
-
-def _once(items: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(" ".join(item.split()) for item in items))
-
-
-def _write(notes: Notes, items: int, characters: int) -> str:
-    sections = "\n\n".join(
-        f"{number}. {title}:\n{_list(found, items, characters)}"
-        for number, (title, found) in enumerate(zip(SECTIONS, notes.sections, strict=True), start=1)
+def _sections(talk: Sequence[condense.Message], *, alone: bool) -> list[list[str]]:
+    """Return the items of each section; where no ledger follows, every user message among them."""
+    own = [*map(_own, talk)]
+    (block,) = condense.ledger(own) or (condense.TextBlock(""),)
+    facts = condense.parse_ledger(block.text) or condense.Ledger()
+    asked = [request.text for request in reversed(facts.requests)]
+    newest = [f"The newest message of the user: “{text}”" for text in asked[-1:]]
+    replies = [one for one in reversed(facts.requests) if one.to or one.replaced]
+    probes = [finding.probe for finding in condense.receipt(own, "").findings]
+    found: tuple[Sequence[str], ...] = (
+        asked if alone else [*asked[:1], *asked[-1:]],
+        [one.text for one in probes if one.kind == "constraints"],
+        [" / ".join(filter(None, (one.to, one.text, one.replaced))) for one in replies],
+        [f"{one.subject}: {one.message}" for one in facts.failures],
+        [*map(_result, condense.pair_calls(own).answered), *facts.statements],
+        [],
+        [one.text for one in facts.todos],
+        [*newest, *(f"The agent answered: “{one.text}”" for one in own[-1:] if _replies(one))],
+        ["Wait for the user's next message." if _replies(own[-1]) else "Answer the user."],
     )
-    walk = _list(notes.walk, max(1, items // 2), max(40, characters // 2))
-    return f"<analysis>\n{walk}\n</analysis>\n\n<summary>\n{sections}\n</summary>"
+    pairs = zip(_earlier(talk), found, strict=True)
+    return [[*dict.fromkeys(" ".join(one.split()) for one in (*old, *new))] for old, new in pairs]
+
+
+def _own(message: condense.Message) -> condense.Message:
+    """Return the message without what the engine put into it."""
+    if message.role == "assistant":
+        return message
+    return message.with_content((*message.tool_results, *map(condense.TextBlock, said(message))))
+
+
+def _replies(message: condense.Message) -> bool:
+    return message.role == "assistant" and not message.tool_uses
+
+
+def _result(one: condense.AnsweredCall) -> str:
+    """Return what was called, and what its result is about."""
+    about = gist(result(one)) if one.call.name == READ else clip(result(one), 90)
+    return f"{argument(one.call) or 'the workspace'} ({one.call.name}): {about}"
+
+
+def _earlier(talk: Sequence[condense.Message]) -> list[list[str]]:
+    """Return the items of earlier summaries; what was current and next then is neither now."""
+    sections: list[list[str]] = [[] for _ in SECTIONS]
+    for text in (text for message in talk for text in summaries(message)):
+        before, *found = _SECTION.split(text)
+        for number, body in zip(found[::2], found[1::2], strict=True):
+            sections[int(number) - 1] += _items(body)
+        if not found:
+            sections[0] += _items(before)
+    return [*sections[:-2], [], []]
+
+
+def _items(text: str) -> list[str]:
+    lines = (line.strip().removeprefix("- ") for line in text.splitlines())
+    return [line for line in lines if line and line != NONE and not line.startswith("…")]
+
+
+def _written(sections: Sequence[Sequence[str]], messages: int, items: int, characters: int) -> str:
+    lists = (_list(found, items, characters) for found in sections)
+    named = enumerate(zip(SECTIONS, lists, strict=True), start=1)
+    body = "\n\n".join(f"{number}. {title}:\n{found}" for number, (title, found) in named)
+    return f"<analysis>\n{BY_RULE.format(messages)}\n</analysis>\n\n<summary>\n{body}\n</summary>"
 
 
 def _list(found: Sequence[str], items: int, characters: int) -> str:
-    """Return at most ``items`` lines: the first and the last ones, and how many are between."""
-    if not found:
-        return f"   {NONE}"
+    """Return at most so many lines: the first and the last ones, and how many are between."""
     lines = [f"   - {clip(item, characters)}" for item in found]
     if len(lines) > items:
-        head = (items + 1) // 2
-        between = len(lines) - items
-        lines = [*lines[:head], f"   - … {between} more …", *lines[len(lines) - items + head :]]
-    return "\n".join(lines)
+        head, between = (items + 1) // 2, len(lines) - items
+        lines[head : head + between] = [f"   - … {between} more"]
+    return "\n".join(lines) or f"   {NONE}"

@@ -2,9 +2,7 @@
 
 Many other servers speak them at an address of their own; what one lacks, its refusals tell.
 
-``spec``      models, prices and other servers; ``provider``  the port
-``catalog``   what the server lists
-``call``      one call, over a ``connection``; ``errors``  refusals, in words for people
+``spec``      models, prices and other servers; ``provider``  a call; ``errors``  refusals
 ``request``   what is sent, in ``blocks``, as the server's ``traits`` allow
-``reply``     what comes back: ``thinking`` told from text, and ``facts`` of the call
+``reply``     what comes back; ``catalog``  the server's list of models
 """

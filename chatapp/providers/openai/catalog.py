@@ -1,21 +1,14 @@
 """The models that the server lists, with their limits and prices, wherever it tells them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import openai
-
 import condense
-from chatapp.agent.errors import ProviderError
-from chatapp.network.addresses import AddressRefused
-from chatapp.providers.failures import Asked
-from chatapp.providers.openai.connection import Connection
-from chatapp.providers.openai.errors import FAILURES, explain
-from chatapp.providers.openai.spec import SPEC
-from chatapp.providers.sealed import LONGEST_NAME, as_tokens
+from chatapp.providers.openai.errors import FAILURES
+from chatapp.providers.sdk import LONGEST_NAME, as_tokens
 from chatapp.providers.specs import ListedModel
 
 # What servers call the window of a model in their list, nested as a path.
@@ -34,21 +27,27 @@ _MILLION = 1_000_000
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 
 
-async def list_models(to: Connection) -> tuple[ListedModel, ...]:
-    """Return the models; raise ProviderError where the server does not list them."""
-    try:
-        async with to.client() as client:
-            body: object = await client.get(
-                "/models", cast_to=object, options={"headers": to.headers}
-            )
-            models = [*_listed(body)]
-            if SPEC.asks_key(to.base_url):
-                return tuple(models)
-            return tuple([await _with_window(one, client, to) for one in models[:_MOST_SHOWN]])
-    except AddressRefused as error:
-        raise ProviderError(str(error)) from error
-    except FAILURES as error:
-        raise explain(error, Asked("", to.host), started=False, shown=False) from error
+def read(body: object) -> tuple[ListedModel, ...]:
+    """Return the models of a server's list."""
+    return tuple(_listed(body))
+
+
+async def with_windows(
+    models: Sequence[ListedModel], client: Any, base_url: str, headers: Mapping[str, Any]
+) -> tuple[ListedModel, ...]:
+    """Return the first models with their windows, which some servers tell by another call."""
+    root = base_url.rstrip("/").removesuffix("/v1")
+
+    async def ask(how: str, path: str, **more: Any) -> object:
+        """Return what a server says at an address that it may not have."""
+        try:
+            options = {"headers": headers}
+            call = getattr(client, how)
+            return await call(f"{root}{path}", cast_to=object, options=options, **more)
+        except FAILURES:
+            return None
+
+    return tuple([await _with_window(one, ask) for one in models[:_MOST_SHOWN]])
 
 
 def _listed(body: object) -> Iterator[ListedModel]:
@@ -66,36 +65,18 @@ def _listed(body: object) -> Iterator[ListedModel]:
                 )
 
 
-async def _with_window(
-    model: ListedModel, client: openai.AsyncOpenAI, to: Connection
-) -> ListedModel:
-    """Return the model with its window, for which some servers have a call of their own."""
+async def _with_window(model: ListedModel, ask: Callable[..., Awaitable[object]]) -> ListedModel:
     if model.context_window:
         return model
-    root = to.base_url.rstrip("/").removesuffix("/v1")
-    props = await _ask(client, to, "get", f"{root}/props")
+    props = await ask("get", "/props")
     window = as_tokens(_at(props, "default_generation_settings.n_ctx"))
     if not window:
-        shown = await _ask(client, to, "post", f"{root}/api/show", {"model": model.id})
-        window = _shown_window(shown)
+        window = _shown_window(await ask("post", "/api/show", body={"model": model.id}))
     if not window:
-        more = await _ask(client, to, "get", f"{root}/api/v0/models/{model.id}")
+        more = await ask("get", f"/api/v0/models/{model.id}")
         window = as_tokens(_at(more, "loaded_context_length"))
         window = window or as_tokens(_at(more, "max_context_length"))
     return replace(model, context_window=window)
-
-
-async def _ask(
-    client: openai.AsyncOpenAI, to: Connection, how: str, url: str, body: object = None
-) -> object:
-    """Return what a server says at an address that it may not have."""
-    options: Any = {"headers": to.headers}
-    try:
-        if how == "get":
-            return await client.get(url, cast_to=object, options=options)
-        return await client.post(url, cast_to=object, body=body, options=options)
-    except FAILURES:
-        return None
 
 
 def _shown_window(shown: object) -> int | None:

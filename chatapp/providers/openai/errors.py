@@ -1,18 +1,11 @@
-"""Turn what goes wrong in a call into sentences for people and facts for handlers."""
+"""Refusals of chat completions: their status and words, in whichever shape a server has."""
 
 from collections.abc import Mapping
 
 import httpx2
 import openai
 
-from chatapp.agent.errors import ProviderError
-from chatapp.providers.failures import (
-    SERVER_ERROR,
-    Asked,
-    Refusal,
-    explain_loss,
-    explain_refusal,
-)
+from chatapp.providers.failures import SERVER_ERROR, Refusal
 
 # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
 FAILURES = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
@@ -38,30 +31,18 @@ _STATUS_OF_WORD = {
 _REFUSALS = {400, 404, 422, 500, 501}
 
 
-def explain(error: Exception, asked: Asked, *, started: bool, shown: bool) -> ProviderError:
-    """Return the error to raise; a reply that was ``shown`` in part is not to be retried."""
-    if isinstance(error, openai.APIStatusError):
-        explained = explain_refusal(error, refusal_of(error), asked)
-    else:
-        # Also a connection that was refused comes as one that took too long.
-        refused = isinstance(error.__cause__, httpx2.ConnectTimeout)
-        timed_out = isinstance(error, openai.APITimeoutError) and not refused
-        explained = explain_loss(error, asked, started=started, timed_out=timed_out)
-    explained.retryable = explained.retryable and not shown
-    return explained
-
-
-def refusal_of(error: openai.APIStatusError) -> Refusal:
+def refusal(error: openai.APIStatusError) -> Refusal:
     """Return what a server said when it refused a call, in whichever of the usual shapes."""
     body = error.body
     kind = next((word for word in (error.code, error.type) if word and not word.isdigit()), "")
     return Refusal(
         _status(error, body),
-        said_in(body) or f"HTTP {error.status_code}",
-        kind,
-        error.status_code,
-        error.request_id,
-        error.response.headers,
+        said=said_in(body) or f"HTTP {error.status_code}",
+        type=kind,
+        answered=error.status_code,
+        request_id=error.request_id,
+        headers=error.response.headers,
+        body=body,
     )
 
 

@@ -1,28 +1,41 @@
 """OpenAI's chat completions, and whatever speaks them at another address."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from importlib import import_module
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Mapping
+from types import ModuleType
+from typing import Any, ClassVar, override
 
-from chatapp.agent import events
-from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider import Model, ModelRequest
+import openai
+
+from chatapp.agent.provider import Model, ModelRequest, SentRequest
 from chatapp.network.addresses import Guard
+from chatapp.providers import wire
+from chatapp.providers.failures import Refusal
+from chatapp.providers.openai import catalog
+from chatapp.providers.openai.errors import FAILURES, is_about_the_request, refusal
+from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
-from chatapp.providers.sealed import NO_KEY
+from chatapp.providers.sdk import SdkProvider
 from chatapp.providers.specs import ListedModel
-
-if TYPE_CHECKING:
-    from chatapp.providers.openai.connection import Connection
 
 # A local server says nothing while it reads a long prompt, which may take minutes.
 SILENCE_SECONDS = 600.0
+# What the SDK would take from the server's environment where nothing is given.
+_AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
 
 
-class OpenAIProvider:
-    """Streams replies of one model; never retries on its own."""
+class OpenAIProvider(SdkProvider):
+    """Streams replies of one model."""
+
+    spec = SPEC
+    sdk: ClassVar[ModuleType] = openai
+    failures = FAILURES
+    reply = Reply
+    path = "/chat/completions"
+    models_path = "/models"
+    request_id = "x-request-id"
+    headers_variable = "OPENAI_CUSTOM_HEADERS"
+    refusal = staticmethod(refusal)
 
     def __init__(
         self,
@@ -33,55 +46,46 @@ class OpenAIProvider:
         guard: Guard | None = None,
         silence: float = SILENCE_SECONDS,
     ) -> None:
-        """Answer as ``model``; ``silence`` is how many seconds may pass without an event.
+        """Answer as ``model``; ``silence`` is how many seconds may pass without an event."""
+        super().__init__(model, api_key=api_key, base_url=base_url, guard=guard, silence=silence)
+        self.writer = RequestWriter(model, own=self.base_url == SPEC.url)
 
-        ``guard`` judges a ``base_url`` that a user has chosen; without it the operator has.
-        """
-        self._model = model
-        self._key = api_key
-        self._base_url = base_url or SPEC.url
-        self._guard = guard
-        self._silence = silence
-        self._writer = RequestWriter(model, own=self._base_url == SPEC.url)
+    def open_client(self, **options: Any) -> openai.AsyncOpenAI:
+        """Return a client; the SDK insists on a key, which it may lack."""
+        return openai.AsyncOpenAI(
+            api_key=self.key or "none",
+            admin_api_key="",
+            default_headers={name: openai.Omit() for name in _AMBIENT if self.guard is not None},  # type: ignore[misc]
+            **options,
+        )
 
-    @property
-    def model(self) -> Model:
-        """The model that answers."""
-        return self._model
+    @override
+    def headers(self, request: ModelRequest | None = None) -> Mapping[str, str | openai.Omit]:
+        """Return the type of a body; without a key, none is sent."""
+        kind: Mapping[str, str | openai.Omit] = {"content-type": "application/json"}
+        return kind if self.key else {**kind, "Authorization": openai.Omit()}
 
-    async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Return None: the API has no call that counts, and what it charges it says with each."""
+    @override
+    def write(self, request: ModelRequest, left_out: set[str]) -> SentRequest:
+        """Return the request's bytes."""
+        return self.writer.write(request)
 
-    async def list_models(self) -> tuple[ListedModel, ...]:
-        """Return the models that the server lists; raise ProviderError where it does not."""
-        if not self._has_key:
-            raise ProviderError(NO_KEY)
-        await _load_sdk()
-        from chatapp.providers.openai.catalog import list_models  # noqa: PLC0415 - so does this
+    async def read(self, response: Any) -> AsyncIterator[list[object]]:
+        """Yield the chunks of a response; a server that does not stream has all in one."""
+        if response.headers.get("content-type", "").startswith("application/json"):
+            yield [wire.decode_chunk(await response.aread())]
+            return
+        async for said in wire.read_chunks(response.aiter_bytes()):
+            yield said
 
-        return await list_models(self._connection)
+    @override
+    def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
+        """Whether the next request leaves out what this one was refused for."""
+        return is_about_the_request(refusal) and self.writer.adapt(refusal.said)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
-        """Yield the reply as it is written; see :class:`chatapp.agent.ports.Provider`."""
-        if not self._has_key:
-            raise ProviderError(NO_KEY)
-        await _load_sdk()
-        from chatapp.providers.openai.call import listen  # noqa: PLC0415 - imports the SDK
-
-        async for event in listen(request, self._writer, self._connection):
-            yield event
-
-    @property
-    def _has_key(self) -> bool:
-        return bool(self._key) or not SPEC.asks_key(self._base_url)
-
-    @property
-    def _connection(self) -> "Connection":
-        from chatapp.providers.openai.connection import Connection  # noqa: PLC0415 - imports the SDK
-
-        return Connection(self._base_url, self._key, self._silence, self._guard)
-
-
-async def _load_sdk() -> None:
-    """Import the SDK, which takes half a second, without holding up the event loop."""
-    await asyncio.to_thread(import_module, "chatapp.providers.openai.call")
+    async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
+        """Return the models of the server's list; one without keys is asked for their windows."""
+        models = catalog.read(body)
+        if SPEC.asks_key(self.base_url):
+            return models
+        return await catalog.with_windows(models, client, self.base_url, self.headers())

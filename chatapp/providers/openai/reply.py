@@ -1,9 +1,8 @@
 """Put a streamed reply together, chunk by chunk, whatever a server sends."""
 
-import itertools
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +10,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.provider import UNOBSERVED
 from chatapp.providers import wire
-from chatapp.providers.openai.facts import usage_of
-from chatapp.providers.openai.thinking import ThinkTags
-from chatapp.providers.sealed import LONGEST_NAME, LONGEST_REASON
+from chatapp.providers.sdk import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
 Data = Mapping[Any, Any]
 
@@ -30,6 +27,8 @@ _REASONS = {
 }
 # Servers have two names for the model's reasoning.
 _REASONING = ("reasoning_content", "reasoning")
+# Others put it into the content, between tags.
+OPENING, CLOSING = "<think>", "</think>"
 
 
 @dataclass(slots=True)
@@ -71,24 +70,15 @@ class _Call:
         return condense.ToolUseBlock(self.id, self.name, input_, self.extra)
 
 
-class Reply:
+class Reply(StreamedReply):
     """What one stream has said so far."""
 
     def __init__(self, learned: Callable[..., None] = UNOBSERVED.learned) -> None:
         """Begin with nothing; ``learned`` is told what is said about the call itself."""
-        self._learned = learned
+        super().__init__(learned)
         self._tags = ThinkTags()
         self._written: list[_Text | _Call] = []
         self._calls: dict[object, _Call] = {}
-        self.usage = condense.Usage()
-        self.started = False
-        self.shown = False
-        self.finished = False
-        self.stop_reason = ""
-
-    def take_all(self, said: Iterable[object]) -> Iterator[events.StreamEvent]:
-        """Take chunks in and yield what there is to tell of them; text in a row is one piece."""
-        return events.joined(itertools.chain.from_iterable(map(self.take, said)))
 
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
         """Take one chunk in and yield what there is to tell of it; anything odd says nothing."""
@@ -105,7 +95,7 @@ class Reply:
                 self._end(choice.get("finish_reason"))
             case [{"finish_reason": str(reason)}, *_]:
                 self._end(reason)
-        if usage := usage_of(chunk):
+        if usage := _usage(chunk):
             self.usage = usage
             yield events.UsageReported(usage)
 
@@ -122,11 +112,6 @@ class Reply:
         if reason == "end_turn" and any(isinstance(one, condense.ToolUseBlock) for one in content):
             reason = "tool_use"
         return events.ReplyCompleted(content, reason, self.usage)
-
-    def note_request(self, name: object) -> None:
-        """Take the name that the vendor gave to the request."""
-        if isinstance(name, str):
-            self._learned(request_id=name[:LONGEST_NAME])
 
     def _end(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
@@ -224,3 +209,73 @@ class Reply:
                 call = self._calls.get(last)
                 return last if call and call.goes_on(name) else len(self._calls)
         return id_ or last
+
+
+def _usage(chunk: Mapping[Any, Any]) -> condense.Usage | None:
+    """Return what a chunk reports as used, None where it says nothing of that.
+
+    What was read from the cache, and written to it, is part of the prompt's number.
+    """
+    for given in (chunk.get("usage"), _inner(chunk.get("x_groq"), "usage")):
+        if isinstance(given, Mapping):
+            prompt = _number(given.get("prompt_tokens"))
+            details = given.get("prompt_tokens_details")
+            read = min(prompt, _number(_inner(details, "cached_tokens")))
+            written = min(prompt - read, _number(_inner(details, "cache_write_tokens")))
+            output = _number(given.get("completion_tokens"))
+            if prompt or output:
+                return condense.Usage(prompt - read - written, output, read, written)
+    return None
+
+
+def _inner(value: object, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _number(value: object) -> int:
+    return as_tokens(value) or 0
+
+
+class ThinkTags:
+    """Tells thinking from text as it is streamed, where it stands at the beginning of a reply."""
+
+    def __init__(self) -> None:
+        """Begin before the first character."""
+        self._held = ""
+        # "" until it is known what the reply begins with.
+        self._kind = ""
+
+    def take(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yield pieces of "thinking" and of "text"; what may become a tag is held back."""
+        self._held += text
+        if not self._kind:
+            begun = self._held.lstrip()
+            if begun.startswith(OPENING):
+                self._kind, self._held = "thinking", begun.removeprefix(OPENING)
+            elif begun and not OPENING.startswith(begun):
+                self._kind = "text"
+        if self._kind == "thinking":
+            thought, closed, rest = self._held.partition(CLOSING)
+            kept = 0 if closed else _beginning_of_closing(thought)
+            self._held = rest if closed else thought[len(thought) - kept :]
+            if thought := thought[: len(thought) - kept]:
+                yield "thinking", thought
+            self._kind = "after" if closed else self._kind
+        if self._kind == "after":
+            self._held = self._held.lstrip()
+            self._kind = "text" if self._held else "after"
+        if self._kind == "text" and self._held:
+            yield "text", self._held
+            self._held = ""
+
+    def end(self) -> Iterator[tuple[str, str]]:
+        """Yield what was held back to the end, which is no tag after all."""
+        if self._held:
+            yield ("thinking" if self._kind == "thinking" else "text"), self._held
+        self._held = ""
+
+
+def _beginning_of_closing(text: str) -> int:
+    """Return how many characters at the end of a text may begin the closing tag."""
+    sizes = range(min(len(text), len(CLOSING) - 1), 0, -1)
+    return next((size for size in sizes if CLOSING.startswith(text[-size:])), 0)

@@ -5,7 +5,8 @@ import pytest
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider import Model
-from chatapp.providers.anthropic.provider import NO_KEY, AnthropicProvider
+from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.failures import NO_KEY
 from tests.chatapp.providers.requests import TOOLS, listen, read_on, request
 from tests.standin.behaviours import (
     OVERLOADED,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from chatapp.agent.errors import ProviderError
-from chatapp.providers.clients import Clients, clients, close_clients
+from chatapp.providers.http import Clients, clients, close_clients
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import reply, request
 from tests.standin.behaviours import Failure, Gate, Reply

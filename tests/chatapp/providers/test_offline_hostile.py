@@ -1,29 +1,31 @@
-"""However hostile a text is, the offline stand-in reads it in proportion to its length."""
+"""However hostile a text is, the built-in model reads it in proportion to its length."""
 
 import condense
-from chatapp.providers.offline.chat import compose
-from chatapp.providers.offline.reading import read
+from chatapp.providers.offline.answer import answer
 from chatapp.providers.offline.summary import summarise
 from condense import Message
 from tests.hostile import Hostile, assert_linear, hostile_texts
 
-TOOLS = ("list_files", "read_file", "search_files")
+TOOLS = ("list_files", "read_file")
 
 
 def answered(text: str) -> None:
     """Have the text answered: as a question, and where it was said before."""
-    compose(read([Message("user", text)]), TOOLS)
-    compose(read([Message("user", f"write {text}")]), TOOLS)
-    compose(read([Message("user", text), Message("user", "What did I say about words?")]), TOOLS)
+    answer([Message("user", text)], TOOLS)
+    answer([Message("user", f"write {text}")], TOOLS)
+    answer([Message("user", text), Message("user", "What did I say about words?")], TOOLS)
 
 
 def worked(text: str) -> None:
-    """Have the text taken for a listing, and for what was done before a summary."""
-    asked, call = Message("user", "Read all files"), condense.ToolUseBlock("1", "list_files", {})
-    listing = condense.ToolResultBlock("1", text)
-    summary = Message("user", f"## Conversation Summary\n{text}")
-    happened = (summary, asked, Message("assistant", (call,)), Message("user", (listing,)))
-    compose(read(happened), TOOLS)
+    """Have the text taken for a listing, a file, and what was done before a summary."""
+    calls = (
+        condense.ToolUseBlock("1", "list_files", {}),
+        condense.ToolUseBlock("2", "read_file", {}),
+    )
+    results = (condense.ToolResultBlock("1", text), condense.ToolResultBlock("2", text))
+    summary = condense.TextBlock(f"## Conversation Summary\n{text}")
+    asked = Message("user", (summary, condense.TextBlock("Read all files")))
+    answer((asked, Message("assistant", calls), Message("user", results)), TOOLS)
 
 
 def summarised(text: str) -> None:
@@ -33,7 +35,7 @@ def summarised(text: str) -> None:
 
 
 @hostile_texts
-def test_the_stand_in_reads_in_proportion_to_the_length(hostile: Hostile) -> None:
+def test_the_built_in_model_reads_in_proportion_to_the_length(hostile: Hostile) -> None:
     """What it looks for, it looks for once in each sentence."""
     for door in (answered, worked, summarised):
         assert_linear(door, hostile, door.__name__)

@@ -4,7 +4,6 @@ import pytest
 
 import condense
 from chatapp.agent.provider import Model, Purpose
-from chatapp.providers.offline.essay import write_essay
 from chatapp.providers.offline.provider import OfflineProvider
 from chatapp.providers.offline.summary import SECTIONS
 from tests.chatapp.providers.requests import (
@@ -21,8 +20,8 @@ STORY = (
     user("My name is Alice. Fix the login bug in `auth.py`."),
     assistant("I read it.", call("read_file", "a", path="auth.py")),
     user(result("def login(): raise KeyError", "a")),
-    assistant("And the tests.", call("read_file", "b", path="test_auth.py")),
-    user(result("There is no such file.", "b", is_error=True)),
+    assistant("And the tests.", call("run_command", "b", command="pytest test_auth.py")),
+    user(result("exit code 1\nKeyError: no session", "b", is_error=True)),
     assistant("The login fails with a KeyError. I need the session store."),
     user("Never touch the session store. Remember to update CHANGELOG.md later."),
     assistant("Understood."),
@@ -32,7 +31,7 @@ STORY = (
 async def summarise(
     *messages: condense.Message, focus: str = "", key: str = condense.CONDENSE
 ) -> str:
-    """Return what the stand-in answers to the engine's own instruction."""
+    """Return what the built-in model answers to the engine's own instruction."""
     offline = OfflineProvider(Model("offline", 200_000, 4_000), delay=0)
     instruction = user(condense.condense_instruction(focus=focus, key=key))
     asked = condense.shape_request([*messages, instruction])
@@ -52,7 +51,10 @@ def section(text: str, title: str) -> str:
 
 def filler(number: int) -> list[condense.Message]:
     """Return an exchange that takes room."""
-    return [user(f"Question {number}?"), assistant(write_essay(f"topic {number}", 400))]
+    return [
+        user(f"Question {number}?"),
+        assistant(" ".join(f"Word {number}.{at}." for at in range(200))),
+    ]
 
 
 async def test_a_summary_has_an_analysis_and_nine_sections() -> None:
@@ -74,25 +76,23 @@ async def test_each_section_holds_what_was_said_and_done(*, flattened: bool) -> 
     assert "My name is Alice." in section(text, "Primary Request and Intent")
     assert "Never touch the session store." in section(text, "Constraints and Preferences")
     assert "auth.py (read_file): def login()" in section(text, "Results")
-    assert "There is no such file." in section(text, "Failed Attempts and Errors")
+    assert "KeyError: no session" in section(text, "Failed Attempts and Errors")
     assert "Fix the login bug" in section(text, "Primary Request and Intent")
     assert "Question 7?" in section(text, "Primary Request and Intent")
-    assert "update CHANGELOG.md later" in section(text, "Pending Tasks")
     assert "Question 7?" in section(text, "Current Work")
-    assert "The user wrote: My name is Alice." in text.partition("</analysis>")[0]
+    assert "without a language model" in text.partition("</analysis>")[0]
 
 
 async def test_beside_a_ledger_the_summary_repeats_no_messages() -> None:
-    """But the first and the newest request; what they demand and want decided stands anyway."""
-    extra = [user("Use tabs instead of spaces."), assistant("I will send it by Monday."), *STORY]
-    story = [*STORY[:3], *extra, *filler(0), *filler(1)]
+    """But the first and the newest request; what was forbidden stands anyway."""
+    said = [user("Use tabs instead of spaces."), assistant("I will send it by Monday.")]
+    story = [*STORY, *said, *filler(0), *filler(1)]
     text = await summarise(*story, key=condense.BESIDE_LEDGER)
     intent = section(text, "Primary Request and Intent")
     assert "Fix the login bug" in intent
     assert "Question 1?" in intent
     assert "Use tabs" not in intent
-    assert "Use tabs instead of spaces." in section(text, "Decisions and Refusals")
-    assert "I will send it by Monday." in section(text, "Promises and Open Questions")
+    assert "Never touch the session store." in section(text, "Constraints and Preferences")
 
 
 async def test_the_instruction_is_no_message_of_the_user() -> None:
@@ -129,7 +129,7 @@ async def test_an_earlier_summary_is_carried_on() -> None:
     second = await summarise(earlier, assistant("Going on."), *extra)
     assert "My name is Alice." in section(second, "Primary Request and Intent")
     assert "auth.py (read_file)" in section(second, "Results")
-    assert "There is no such file." in section(second, "Failed Attempts and Errors")
+    assert "KeyError: no session" in section(second, "Failed Attempts and Errors")
     assert "Question 9?" in section(second, "Current Work")
     assert "Question 2?" not in section(second, "Current Work")
     assert "This is the earlier part" not in second
@@ -144,14 +144,11 @@ async def test_a_summary_of_another_form_is_carried_on_too() -> None:
 
 async def test_a_focus_comes_first() -> None:
     """What this run should keep above all heads the summary."""
-    story = [*STORY, user("We deploy on Fridays."), assistant("Noted.")]
-    extra = [message for number in range(6) for message in filler(number)]
-    text = await summarise(*story, *extra, focus="the days on which we deploy")
+    text = await summarise(*STORY, focus="the days on which we deploy")
     first = section(text, "Primary Request and Intent").splitlines()[0]
-    assert "Kept on request" in first
-    assert "We deploy on Fridays." in first
+    assert first.endswith("To be kept above all: the days on which we deploy")
 
 
 async def test_the_same_conversation_gives_the_same_summary() -> None:
-    """Deterministic, as all of the stand-in."""
+    """Deterministic, as all of the built-in model."""
     assert await summarise(*STORY) == await summarise(*STORY)

@@ -14,8 +14,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.providers import wire
 from chatapp.providers.openai.provider import OpenAIProvider
-from chatapp.providers.openai.reply import Reply
-from chatapp.providers.openai.thinking import ThinkTags
+from chatapp.providers.openai.reply import Reply, ThinkTags
 from tests.chatapp.providers.requests import listen, read_on, reply, request
 from tests.standin.behaviours import Failure, Gate, Raw
 from tests.standin.behaviours import Reply as Scripted

@@ -7,7 +7,7 @@ import pytest
 import condense
 from chatapp.agent.provider import Model
 from chatapp.providers import UnknownProvider, create_provider, provider_spec, provider_specs
-from chatapp.providers.retrying import Retrying
+from chatapp.providers.wrappers import Retrying
 
 MODEL = Model("m", context_window=1_000, max_output=100)
 

@@ -7,7 +7,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider import Model, ModelRequest
-from chatapp.providers.retrying import Retrying
+from chatapp.providers.wrappers import Retrying
 from tests.chatapp.providers.requests import listen, request
 
 DONE = events.ReplyCompleted((condense.TextBlock("Hi"),), "end_turn", condense.Usage(1, 1))

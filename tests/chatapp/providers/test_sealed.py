@@ -8,7 +8,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider import Model, ModelRequest
 from chatapp.providers import create_provider
-from chatapp.providers.sealed import Sealed, scrub
+from chatapp.providers.wrappers import Sealed, scrub
 from tests.chatapp.agent.fakes import MODEL
 from tests.chatapp.providers.requests import SECRET_KEY, listen, request
 from tests.standin.behaviours import Failure, Raw, Reply

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from chatapp import services
 from chatapp.models import Profile
-from chatapp.providers.nearby import LocalServer
+from chatapp.providers.servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
 from chatapp.views import connections
 from tests.chatapp.test_forms import PROFILE

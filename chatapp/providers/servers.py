@@ -1,19 +1,22 @@
-"""Tries what a server can do, with as few calls as tell it."""
+"""Servers: try what one can do, and find those that run on this machine."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider import ModelRequest, SentRequest
+from chatapp.agent.provider import Model, ModelRequest, SentRequest
 from chatapp.agent.toolbox import ToolSpec
-from chatapp.providers.sealed import Sealed, closing
-from chatapp.providers.specs import ListedModel
+from chatapp.providers import create_sealed, provider_specs
+from chatapp.providers.specs import ListedModel, Preset
+from chatapp.providers.wrappers import Sealed, closing
 
 PATIENCE = 60.0
+# For a server of this machine: it answers at once, or it is not there.
+LOCAL_PATIENCE = 1.0
 _OF_THE_KEY = {401, 403}
 
 # A white square of 32 pixels: smaller ones are refused by some models.
@@ -30,6 +33,7 @@ _STREAMED = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
 _WHOLE = ModelRequest("", (condense.Message("user", (_TEXT, _IMAGE)),), (_TOOL,))
 _WITHOUT_IMAGE = replace(_WHOLE, messages=(condense.Message("user", (_TEXT,)),))
 _WITHOUT_TOOL = replace(_WITHOUT_IMAGE, tools=())
+_NOBODY = Model("", context_window=1, max_output=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +119,13 @@ async def _hear(provider: Sealed, asked: ModelRequest) -> list[events.StreamEven
 
 
 def _told(heard: Sequence[events.StreamEvent], body: bytes) -> dict[str, Any]:
-    return dict(_findings(heard, body))
-
-
-def _findings(heard: Sequence[events.StreamEvent], body: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield what a reply shows: what was refused is not in the request that was answered."""
-    yield "streaming", any(isinstance(one, _STREAMED) for one in heard)
-    yield "usage", any(isinstance(one, events.UsageReported) for one in heard)
-    yield "tools", _TOOL.name.encode() in body
-    yield "images", _SQUARE.encode() in body
+    """Return what a reply shows: what was refused is not in the request that was answered."""
+    return {
+        "streaming": any(isinstance(one, _STREAMED) for one in heard),
+        "usage": any(isinstance(one, events.UsageReported) for one in heard),
+        "tools": _TOOL.name.encode() in body,
+        "images": _SQUARE.encode() in body,
+    }
 
 
 async def _count(provider: Sealed) -> bool:
@@ -132,3 +134,36 @@ async def _count(provider: Sealed) -> bool:
             return await provider.count_tokens(_WITHOUT_TOOL) is not None
     except TimeoutError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server on this machine, and at least one model that it has."""
+
+    provider: str
+    preset: Preset
+    models: tuple[ListedModel, ...]
+
+
+async def find_local_servers(patience: float = LOCAL_PATIENCE) -> list[LocalServer]:
+    """Return those that answer within ``patience`` seconds; only this machine is asked."""
+    specs = provider_specs().values()
+    asked = [
+        _ask(spec.name, preset, patience)
+        for spec in specs
+        for preset in spec.presets
+        if preset.is_local
+    ]
+    return [one for one in await asyncio.gather(*asked) if one]
+
+
+async def _ask(name: str, preset: Preset, patience: float) -> LocalServer | None:
+    # Whatever the name may be taken for, this is the machine itself.
+    url = preset.url.replace("//localhost", "//127.0.0.1")
+    provider = create_sealed(name, model=_NOBODY, api_key="", base_url=url)
+    try:
+        async with asyncio.timeout(patience):
+            models = await provider.list_models()
+    except (ProviderError, TimeoutError):
+        return None
+    return LocalServer(name, preset, models) if models else None
