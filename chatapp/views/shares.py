@@ -15,7 +15,7 @@ from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
-from chatapp.exchange.pages import policy, write_html, write_notice
+from chatapp.exchange.copies import policy, write_html, write_notice
 from chatapp.models import Share
 from chatapp.views.common import Request, own_conversation, signed_in
 
