@@ -93,7 +93,7 @@ def _are_texts(values: Any) -> bool:
     return all(isinstance(one, str) for one in values)
 
 
-def _text(column: Column, text: str) -> str:
+def _text(column: Column, text: Any) -> str:
     longest = column.max_length or len(text)
     return condense.well_formed(_checked(text, isinstance(text, str) and len(text) <= longest))
 

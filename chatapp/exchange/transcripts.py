@@ -107,7 +107,7 @@ class Transcript:
         """Yield what was collected; summaries and markers say what they hide, to be redone."""
         behind = defaultdict[str, list[int]](list)
         for number, one in enumerate(self.messages, 1):
-            for name in {one.get("condense_parent"), one.get("truncation_parent")} - {None}:
+            for name in filter(None, {one.get("condense_parent"), one.get("truncation_parent")}):
                 behind[name].append(number)
             made = one.get("condense_id") or one.get("truncation_id")
             if made and behind[made]:

@@ -72,7 +72,7 @@ from chatapp.services.conversations import (
     restore_conversation,
     start_conversation,
 )
-from chatapp.services.errors import Refused, Unclear, saving
+from chatapp.services.errors import Refused, Unclear, not_saved, saving
 from chatapp.services.files import MAX_LISTED, import_files, list_workspace, pack_workspace
 from chatapp.services.forks import fork_conversation
 from chatapp.services.history import (
@@ -181,6 +181,7 @@ __all__ = [
     "missing_from",
     "move_conversation",
     "name_conversation",
+    "not_saved",
     "note_look_around",
     "own_commands",
     "pack_workspace",

@@ -18,12 +18,16 @@ class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
 
 
+def not_saved(error: OperationalError) -> Refused:
+    """Return the refusal that stands for a database that can't be written, and log why."""
+    log.error("what a user did could not be saved", exc_info=error)
+    return Refused(_("The server could not save this; nothing changed. Is its disk full?"))
+
+
 @contextmanager
 def saving() -> Iterator[None]:
     """Turn a database that can't be written into a refusal: its transaction changed nothing."""
     try:
         yield
     except OperationalError as error:
-        log.exception("what a user did could not be saved")
-        text = _("The server could not save this; nothing changed. Is its disk full?")
-        raise Refused(text) from error
+        raise not_saved(error) from error
