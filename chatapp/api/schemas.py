@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, create_model
 
 import condense
 from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import SECTIONS
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -176,8 +177,8 @@ ProfileShape = row(
     "A model at a provider; of its key, only where it comes from.",
     key_source=(str, ...),
 )
-# How its page works for one user is of no use to a program.
-_NAMES = [name for name in PreferencesForm.Meta.fields if name != "shortcuts"]
+# Of what the page alone knows, a program has no use.
+_NAMES = [name for name in PreferencesForm.Meta.fields if name not in SECTIONS["keyboard"]]
 SETTINGS = " ".join((*_NAMES, "default_profile"))
 SettingsShape = row(
     "SettingsShape",
