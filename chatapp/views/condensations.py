@@ -62,7 +62,7 @@ def _draw(request: Request, pk: uuid.UUID | None) -> dict[str, Any]:
     own = Conversation.objects.owned_by(request.user).present()
     if pk is None or (conversation := own.filter(pk=pk).first()) is None:
         return {}
-    return {"conversation_shown": conversation, "course": inspector.draw_course(conversation)}
+    return {"conversation_shown": conversation, "course": inspector.draw_size_history(conversation)}
 
 
 def _download(
