@@ -34,7 +34,7 @@ from chatapp.api.schemas import (
     PinsShape,
     page,
 )
-from chatapp.forms import BudgetForm
+from chatapp.forms.conversations import BudgetForm
 from chatapp.live import turns
 from chatapp.models import Attachment, Conversation, Profile, store
 

@@ -13,8 +13,7 @@ from ninja import PatchDict, Schema
 from pydantic import BeforeValidator, Field, create_model
 
 import condense
-from chatapp.forms import PreferencesForm
-from chatapp.forms.preferences import SECTIONS
+from chatapp.forms.preferences import SECTIONS, PreferencesForm
 from chatapp.models import (
     Condensation,
     Conversation,

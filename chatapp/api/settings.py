@@ -11,7 +11,8 @@ import condense
 from chatapp import services
 from chatapp.api.auth import Call, keepers, refuse
 from chatapp.api.schemas import ProfileChange, ProfileShape, SettingsChange, SettingsShape, many
-from chatapp.forms import PreferencesForm, ProfileForm
+from chatapp.forms.preferences import PreferencesForm
+from chatapp.forms.profiles import ProfileForm
 from chatapp.live import turns
 from chatapp.models import Preferences, Profile
 

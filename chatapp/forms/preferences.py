@@ -1,7 +1,7 @@
 """Preferences: how condensing and the agent work for one user."""
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
@@ -9,15 +9,10 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.forms.base import ModelForm
 from chatapp.forms.prompts import LONGEST_PROMPT, own_prompt
 from chatapp.forms.thresholds import threshold_field
 from chatapp.models import Preferences
-
-if TYPE_CHECKING:
-    PreferencesModelForm = forms.ModelForm[Preferences]
-else:
-    # Generic for the type checker only.
-    PreferencesModelForm = forms.ModelForm
 
 # Settings by the section of the page that shows them, in their order.
 SECTIONS = {
@@ -62,7 +57,7 @@ def strategy_choices() -> list[tuple[str, Any]]:
     return [(own, _("%(path)s: this server's own strategy.") % {"path": own}), *known]
 
 
-class PreferencesForm(PreferencesModelForm):
+class PreferencesForm(ModelForm[Preferences]):
     """How condensing and the agent work, wherever a profile has no own value."""
 
     strategy = forms.ChoiceField(

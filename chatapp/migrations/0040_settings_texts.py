@@ -6,70 +6,132 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('chatapp', '0039_claims_and_scopes'),
+        ("chatapp", "0039_claims_and_scopes"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='preferences',
-            name='adaptive',
-            field=models.BooleanField(default=False, help_text='Once a turn is complete, it condenses as late as leaves room for two more turns of the size that the latest had, but not before half of the window is full.', verbose_name='adapt the threshold to the conversation'),
+            model_name="preferences",
+            name="adaptive",
+            field=models.BooleanField(
+                default=False,
+                help_text="Once a turn is complete, it condenses as late as leaves room for two more turns of the size that the latest had, but not before half of the window is full.",
+                verbose_name="adapt the threshold to the conversation",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='auto_condense',
-            field=models.BooleanField(default=True, help_text='Off: nothing is condensed until you ask; if the window overflows, the oldest messages are hidden without a summary.', verbose_name='condense automatically'),
+            model_name="preferences",
+            name="auto_condense",
+            field=models.BooleanField(
+                default=True,
+                help_text="Off: nothing is condensed until you ask; if the window overflows, the oldest messages are hidden without a summary.",
+                verbose_name="condense automatically",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='clear_tool_output',
-            field=models.BooleanField(default=False, help_text='Output of a file that was read again later, and all but the last 10 results, become one line each. Only where that is not enough, the strategy above follows.', verbose_name='clear superseded tool output first'),
+            model_name="preferences",
+            name="clear_tool_output",
+            field=models.BooleanField(
+                default=False,
+                help_text="Output of a file that was read again later, and all but the last 10 results, become one line each. Only where that is not enough, the strategy above follows.",
+                verbose_name="clear superseded tool output first",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='condense_idle',
-            field=models.BooleanField(default=False, help_text="Providers keep a conversation in their cache for some five minutes. Shortly before that is over, one that is half way to its threshold is condensed, if by its profile's prices that and a short next request cost less than to send all of it again. Not where automatic condensations are reviewed.", verbose_name='condense while idle, where that is cheaper'),
+            model_name="preferences",
+            name="condense_idle",
+            field=models.BooleanField(
+                default=False,
+                help_text="Providers keep a conversation in their cache for some five minutes. Shortly before that is over, one that is half way to its threshold is condensed, if by its profile's prices that and a short next request cost less than to send all of it again. Not where automatic condensations are reviewed.",
+                verbose_name="condense while idle, where that is cheaper",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='draft_share',
-            field=models.PositiveSmallIntegerField(default=80, help_text='From there on the summary is written while the conversation goes on, and takes its place at the threshold without a wait. A rewind, an edit, or a change of prompt, profile or pins makes a draft useless, and its cost stays on record. Where superseded tool output is cleared first, nothing is drafted.', validators=[django.core.validators.MinValueValidator(30), django.core.validators.MaxValueValidator(95)], verbose_name='start drafting at (% of the threshold)'),
+            model_name="preferences",
+            name="draft_share",
+            field=models.PositiveSmallIntegerField(
+                default=80,
+                help_text="From there on the summary is written while the conversation goes on, and takes its place at the threshold without a wait. A rewind, an edit, or a change of prompt, profile or pins makes a draft useless, and its cost stays on record. Where superseded tool output is cleared first, nothing is drafted.",
+                validators=[
+                    django.core.validators.MinValueValidator(30),
+                    django.core.validators.MaxValueValidator(95),
+                ],
+                verbose_name="start drafting at (% of the threshold)",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='environment_details',
-            field=models.BooleanField(default=True, help_text='With each message of yours goes the time, the names of files in the workspace, the to-do list and how full the context is. What was sent stays as it was.', verbose_name='tell the agent about its surroundings'),
+            model_name="preferences",
+            name="environment_details",
+            field=models.BooleanField(
+                default=True,
+                help_text="With each message of yours goes the time, the names of files in the workspace, the to-do list and how full the context is. What was sent stays as it was.",
+                verbose_name="tell the agent about its surroundings",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='month_budget',
-            field=models.DecimalField(blank=True, decimal_places=2, help_text='What all your conversations together may cost in a calendar month (UTC). From 80 % on each of them says so; once it is spent no model is called any more, also in the middle of a turn. A conversation can have a budget of its own, under “Tools and prompt” in its menu. Empty: no limit.', max_digits=12, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0.01'))], verbose_name='budget per month (USD)'),
+            model_name="preferences",
+            name="month_budget",
+            field=models.DecimalField(
+                blank=True,
+                decimal_places=2,
+                help_text="What all your conversations together may cost in a calendar month (UTC). From 80 % on each of them says so; once it is spent no model is called any more, also in the middle of a turn. A conversation can have a budget of its own, under “Tools and prompt” in its menu. Empty: no limit.",
+                max_digits=12,
+                null=True,
+                validators=[django.core.validators.MinValueValidator(Decimal("0.01"))],
+                verbose_name="budget per month (USD)",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='name_conversations',
-            field=models.BooleanField(default=True, help_text='One short call after the first answer, to the profile that gave it; it is on record with its cost. Off: a conversation is called what its first message begins with.', verbose_name='let the model name conversations'),
+            model_name="preferences",
+            name="name_conversations",
+            field=models.BooleanField(
+                default=True,
+                help_text="One short call after the first answer, to the profile that gave it; it is on record with its cost. Off: a conversation is called what its first message begins with.",
+                verbose_name="let the model name conversations",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='review_automatic',
-            field=models.BooleanField(default=False, help_text='What the model wrote is shown before it applies: accept, change or discard it. The turn waits for you meanwhile; when you neither answer nor change anything, it applies. For a condensation by hand you choose beside the button.', verbose_name='review before it applies'),
+            model_name="preferences",
+            name="review_automatic",
+            field=models.BooleanField(
+                default=False,
+                help_text="What the model wrote is shown before it applies: accept, change or discard it. The turn waits for you meanwhile; when you neither answer nor change anything, it applies. For a condensation by hand you choose beside the button.",
+                verbose_name="review before it applies",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='review_seconds',
-            field=models.PositiveSmallIntegerField(default=300, validators=[django.core.validators.MinValueValidator(10), django.core.validators.MaxValueValidator(30000)], verbose_name='seconds until it applies by itself'),
+            model_name="preferences",
+            name="review_seconds",
+            field=models.PositiveSmallIntegerField(
+                default=300,
+                validators=[
+                    django.core.validators.MinValueValidator(10),
+                    django.core.validators.MaxValueValidator(30000),
+                ],
+                verbose_name="seconds until it applies by itself",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='shortcuts',
-            field=models.BooleanField(default=True, help_text='Single-key shortcuts can collide with assistive software; they can be switched off.', verbose_name='keyboard shortcuts'),
+            model_name="preferences",
+            name="shortcuts",
+            field=models.BooleanField(
+                default=True,
+                help_text="Single-key shortcuts can collide with assistive software; they can be switched off.",
+                verbose_name="keyboard shortcuts",
+            ),
         ),
         migrations.AlterField(
-            model_name='preferences',
-            name='step_limit',
-            field=models.PositiveSmallIntegerField(default=50, help_text='A turn ends after this many model calls, so that a task gone astray stops by itself.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='steps per turn'),
+            model_name="preferences",
+            name="step_limit",
+            field=models.PositiveSmallIntegerField(
+                default=50,
+                help_text="A turn ends after this many model calls, so that a task gone astray stops by itself.",
+                validators=[
+                    django.core.validators.MinValueValidator(1),
+                    django.core.validators.MaxValueValidator(1000),
+                ],
+                verbose_name="steps per turn",
+            ),
         ),
     ]

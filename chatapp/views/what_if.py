@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp import services, what_if
 from chatapp.context.runs import Terms
 from chatapp.context.variants import Variant
-from chatapp.forms import WhatIfForm
+from chatapp.forms.what_if import WhatIfForm
 from chatapp.live import turns
 from chatapp.models.crypto import DecryptionFailed
 from chatapp.rendering.numbers import money

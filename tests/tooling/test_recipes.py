@@ -18,7 +18,7 @@ ASK = """
 import asyncio, pathlib, django
 django.setup()
 import condense
-from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.importers import list_formats, load_importer
 from chatapp.models import Profile
 from chatapp.providers import provider_specs

@@ -9,7 +9,7 @@ from django.test import Client
 
 import condense
 from chatapp import bootstrap, services, transcript
-from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Review, store
 from chatapp.transcript import CondensationRow
 from tests.chatapp.claude import answered_by, converse

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import bootstrap, services, transcript
-from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Preferences, store
 from chatapp.transcript import CondensationRow, FailureRow, MessageRow
 from tests.chatapp.claude import converse
