@@ -1,104 +1,95 @@
-"""Conversations, their messages, and what the model sees of them."""
+"""Conversations: their messages, attachments and pins, and what the model sees of them."""
 
 import uuid
-from typing import Annotated, Any
+from typing import Any
 
-from django.db.models import QuerySet
 from django.forms import model_to_dict
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import PatchDict, Router
-from pydantic import Field
+from django.utils.translation import gettext as _
+from ninja import File, Form, Router
+from ninja.errors import HttpError
+from ninja.files import UploadedFile
 
 import condense
-from chatapp import services
-from chatapp.api.door import Call, keepers, refuse
-from chatapp.api.paging import LONGEST_PAGE, by_moment, by_number
-from chatapp.api.shapes import ConversationShape, EffectiveShape, MessageShape, Page
-from chatapp.api.streaming import stream_turn
-from chatapp.api.wishes import ConversationChange, NewConversation, NewMessage
-from chatapp.forms import BudgetForm
-from chatapp.live import protocol, turns
-from chatapp.models import Conversation, Profile, store
+from chatapp import services, transcript
+from chatapp.api.auth import (
+    Call,
+    Pk,
+    keepers,
+    own_conversation,
+    present,
+    refuse,
+    resting_conversation,
+)
+from chatapp.api.paging import Part, by_moment, by_number
+from chatapp.api.schemas import (
+    AttachmentShape,
+    ConversationChange,
+    ConversationShape,
+    EffectiveShape,
+    MessageShape,
+    NewConversation,
+    NewPin,
+    PinsShape,
+    page,
+)
+from chatapp.forms.conversations import BudgetForm
+from chatapp.live import turns
+from chatapp.models import Attachment, Conversation, Profile, store
 
-router = Router(tags=["Conversations"])
-
-Limit = Annotated[int, Field(ge=1, le=LONGEST_PAGE)]
-
-
-def present(call: Call) -> QuerySet[Conversation]:
-    """Return the conversations of who asks, less what was deleted."""
-    return Conversation.objects.owned_by(call.auth).present()
+router, conversation, pins = (
+    Router(tags=[tag]) for tag in ("Conversations", "Conversations", "Pins")
+)
+attachments = Router(tags=["Attachments"])
 
 
-def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
-    """Return a conversation of who asks; a deleted or foreign one is not found."""
-    return get_object_or_404(present(call), pk=pk)
-
-
-@router.get("/conversations", response=Page[ConversationShape], summary="List conversations")
-def list_conversations(request: Call, after: str = "", limit: Limit = 40) -> dict[str, Any]:
+@router.get("/conversations", response=page(ConversationShape))
+def list_conversations(request: Call, part: Part) -> dict[str, Any]:
     """List what is not deleted, the latest first."""
-    return by_moment(present(request), "updated_at", after, limit)
+    return by_moment(present(request), "updated_at", part)
 
 
-@router.post("/conversations", response={201: ConversationShape}, summary="Begin a conversation")
+@router.post("/conversations", response={201: ConversationShape})
 def create_conversation(request: Call, new: NewConversation) -> Conversation:
     """Begin a conversation, which the default profile answers unless another one is named."""
     own = Profile.objects.filter(owner=request.auth)
     profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)
-    with services.saving():
-        return services.start_conversation(owner=request.auth, profile=profile, title=new.title)
+    return services.start_conversation(owner=request.auth, profile=profile, title=new.title)
 
 
-@router.get("/conversations/{uuid:pk}", response=ConversationShape, summary="Show a conversation")
-def show_conversation(request: Call, pk: uuid.UUID) -> Conversation:
+@conversation.get("", response=ConversationShape)
+def show_conversation(request: Call, pk: Pk) -> Conversation:
     """Show one conversation, without its messages."""
     return own_conversation(request, pk)
 
 
-@router.patch(
-    "/conversations/{uuid:pk}",
-    response=ConversationShape,
-    summary="Change a conversation",
-    auth=keepers,
-)
-def change_conversation(
-    request: Call, pk: uuid.UUID, change: PatchDict[ConversationChange]
-) -> Conversation:
+@conversation.patch("", response=ConversationShape, auth=keepers)
+def change_conversation(request: Call, pk: Pk, change: ConversationChange) -> Conversation:
     """Change what is named of a conversation; a budget holds from its next call on."""
     conversation = own_conversation(request, pk)
     form = BudgetForm({**model_to_dict(conversation, BudgetForm.Meta.fields), **change})
     if not form.is_valid():
         raise refuse(form)
-    with services.saving():
-        services.decide(
-            conversation=conversation,
-            policies=conversation.tool_policies,
-            system=conversation.system_prompt,
-            budget=form.cleaned_data["budget"],
-        )
+    services.decide(
+        conversation=conversation,
+        policies=conversation.tool_policies,
+        system=conversation.system_prompt,
+        budget=form.cleaned_data["budget"],
+    )
     turns.announce_change(pk)
     conversation.refresh_from_db()
     return conversation
 
 
-@router.get(
-    "/conversations/{uuid:pk}/messages", response=Page[MessageShape], summary="List messages"
-)
-def list_messages(
-    request: Call, pk: uuid.UUID, after: str = "", limit: Limit = 40
-) -> dict[str, Any]:
+@conversation.get("/messages", response=page(MessageShape))
+def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List all that was ever said, as it was written, with what hides it from the model."""
-    return by_number(own_conversation(request, pk).messages.all(), "seq", after, limit)
+    return by_number(own_conversation(request, pk).messages.all(), "seq", part)
 
 
-@router.get(
-    "/conversations/{uuid:pk}/effective",
-    response=EffectiveShape,
-    summary="Show what the model sees",
-)
-def show_effective(request: Call, pk: uuid.UUID) -> dict[str, Any]:
+@conversation.get("/effective", response=EffectiveShape, summary="Show what the model sees")
+def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
     """Show the effective history: what the next request is made of, in reading order."""
     history = store.read_effective(own_conversation(request, pk).pk)
     seen = [
@@ -113,21 +104,68 @@ def show_effective(request: Call, pk: uuid.UUID) -> dict[str, Any]:
     return {"tokens": sum(one.tokens or 0 for one in history), "messages": seen}
 
 
-@router.post(
-    "/conversations/{uuid:pk}/messages",
-    summary="Send a message",
-    openapi_extra={"responses": {200: {"content": {"text/event-stream": {}}}}},
-)
-def send_message(request: Call, pk: uuid.UUID, new: NewMessage) -> StreamingHttpResponse:
-    """Send a message, and stream the turn that answers it as server-sent events.
+@attachments.post("/attachments", response={201: AttachmentShape})
+def attach_file(
+    request: Call, file: File[UploadedFile], conversation: Form[uuid.UUID | None] = None
+) -> Attachment:
+    """Keep a file for a message, which names it by its id when it is sent.
 
-    The turn goes on when nobody listens. Sent again with the same nonce, a message starts nothing.
+    It is refused where the model of that conversation, or of the default profile, can't read it.
     """
-    conversation = own_conversation(request, pk)
-    command = protocol.SendMessage(
-        new.text,
-        new.nonce,
-        literal=new.literal,
-        attachments=tuple(new.attachments),
+    if conversation:
+        profile = own_conversation(request, conversation).profile
+    else:
+        profile = services.preferences_of(request.auth).default_profile
+    return services.attach_file(
+        owner=request.auth, name=file.name or "", data=file.read(), profile=profile
     )
-    return stream_turn(conversation, command)
+
+
+@attachments.get("/attachments/{uuid:attachment_pk}", response=AttachmentShape)
+def show_attachment(request: Call, attachment_pk: uuid.UUID) -> Attachment:
+    """Show what waits to be sent; once it is, it is part of its message."""
+    return get_object_or_404(Attachment, owner=request.auth, pk=attachment_pk)
+
+
+@attachments.delete("/attachments/{uuid:attachment_pk}", response={204: None})
+def remove_attachment(request: Call, attachment_pk: uuid.UUID) -> HttpResponse:
+    """Forget what waits to be sent."""
+    show_attachment(request, attachment_pk).delete()
+    return HttpResponse(status=204)
+
+
+@pins.get("/pins", response=PinsShape)
+def list_pins(request: Call, pk: Pk) -> dict[str, Any]:
+    """List what is pinned, the oldest first, and what it takes of the window."""
+    return _pins(own_conversation(request, pk))
+
+
+@pins.post("/pins", response=PinsShape)
+def pin_something(request: Call, pk: Pk, new: NewPin) -> dict[str, Any]:
+    """Have the model keep a rule, a message, or a passage of one; the same again does no harm."""
+    conversation = resting_conversation(request, pk)
+    match new:
+        case NewPin(rule=str(rule), seq=None, selected=None):
+            services.pin_rule(conversation=conversation, text=rule)
+        case NewPin(rule=None, seq=int(seq), selected=None):
+            services.pin_message(conversation=conversation, seq=seq)
+        case NewPin(rule=None, seq=int(seq), selected=str(selected)):
+            services.pin_selection(conversation=conversation, seq=seq, selected=selected)
+        case _:
+            raise HttpError(422, _("Send a rule, or a message with or without a selection."))
+    turns.announce_change(pk)
+    return _pins(conversation)
+
+
+@pins.delete("/pins/{int:seq}", response={204: None})
+def unpin_message(request: Call, pk: Pk, seq: int) -> HttpResponse:
+    """Let a message be summarised like any other again; once more it changes nothing."""
+    conversation = resting_conversation(request, pk)
+    services.unpin_message(conversation=conversation, seq=seq)
+    turns.announce_change(pk)
+    return HttpResponse(status=204)
+
+
+def _pins(conversation: Conversation) -> dict[str, Any]:
+    take = services.what_pins_take(conversation)
+    return {"tokens": take.tokens, "most": take.most, "pins": transcript.pin_lines(conversation)}

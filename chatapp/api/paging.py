@@ -1,12 +1,14 @@
-"""Lists in parts: each begins behind the last row of the one before."""
+"""Pages of lists: each begins behind the last row of the one before."""
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
+from ninja import Query, Schema
 from ninja.errors import HttpError
+from pydantic import Field
 
 from chatapp.models.paging import behind, read_cursor, write_cursor
 
@@ -15,10 +17,20 @@ LONGEST_PAGE = 100
 LONGEST_NUMBER = 9
 
 
-def by_moment[M: Model](rows: "QuerySet[M]", column: str, after: str, limit: int) -> dict[str, Any]:
+class Place(Schema):
+    """The part of a list that is asked for."""
+
+    after: str = ""
+    limit: int = Field(40, ge=1, le=LONGEST_PAGE)
+
+
+Part = Annotated[Place, Query()]
+
+
+def by_moment[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[str, Any]:
     """Return a page of rows that are the newest first, by the moment in a column."""
-    if after:
-        if (place := read_cursor(after)) is None:
+    if part.after:
+        if (place := read_cursor(part.after)) is None:
             raise _lost()
         rows = rows.filter(behind(column, place))
 
@@ -26,16 +38,16 @@ def by_moment[M: Model](rows: "QuerySet[M]", column: str, after: str, limit: int
         when: datetime = getattr(row, column)
         return write_cursor(row, when)
 
-    return _page(rows, limit, cursor)
+    return _page(rows, part.limit, cursor)
 
 
-def by_number[M: Model](rows: "QuerySet[M]", column: str, after: str, limit: int) -> dict[str, Any]:
+def by_number[M: Model](rows: "QuerySet[M]", column: str, part: Place) -> dict[str, Any]:
     """Return a page of rows in the order of the numbers in a column."""
-    if after:
-        if not (after.isdecimal() and len(after) <= LONGEST_NUMBER):
+    if part.after:
+        if not (part.after.isdecimal() and len(part.after) <= LONGEST_NUMBER):
             raise _lost()
-        rows = rows.filter(**{f"{column}__gt": int(after)})
-    return _page(rows.order_by(column), limit, lambda row: str(getattr(row, column)))
+        rows = rows.filter(**{f"{column}__gt": int(part.after)})
+    return _page(rows.order_by(column), part.limit, lambda row: str(getattr(row, column)))
 
 
 def _page[M: Model](rows: "QuerySet[M]", limit: int, cursor: Callable[[M], str]) -> dict[str, Any]:

@@ -1,57 +1,151 @@
-"""What runs in a conversation: looked at, stopped, begun by hand, and told what it asks."""
+"""Turns: begun by a message or by hand, streamed, stopped, and told what they ask."""
 
 import asyncio
 import contextvars
 import uuid
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
+import orjson
 from asgiref.sync import async_to_sync
 from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
 
 from chatapp import services
-from chatapp.api.conversations import Limit, own_conversation
-from chatapp.api.door import Call
-from chatapp.api.paging import by_moment
-from chatapp.api.record_shapes import ReviewShape
-from chatapp.api.shapes import Page, QuestionShape, TurnShape
-from chatapp.api.wishes import Answer, Condensing, ReviewAnswer
+from chatapp.agent import events
+from chatapp.api import conversations
+from chatapp.api.auth import Call, Pk, own_conversation
+from chatapp.api.paging import Part, by_moment
+from chatapp.api.schemas import (
+    Answer,
+    Condensing,
+    NewMessage,
+    QuestionShape,
+    ReviewAnswer,
+    ReviewShape,
+    TurnShape,
+    many,
+    page,
+)
 from chatapp.live import protocol, turns
-from chatapp.models import Question, Review, Turn
+from chatapp.models import Conversation, Question, Review, Turn
+from chatapp.models.reading import reading
+
+# Seconds without news after which a line without meaning keeps proxies from hanging up.
+SILENCE = 15
 
 router = Router(tags=["Turns"])
 
 
-@router.get("/conversations/{uuid:pk}/turns", response=Page[TurnShape], summary="List turns")
-def list_turns(request: Call, pk: uuid.UUID, after: str = "", limit: Limit = 40) -> dict[str, Any]:
+@conversations.conversation.post(
+    "/messages", openapi_extra={"responses": {200: {"content": {"text/event-stream": {}}}}}
+)
+def send_message(request: Call, pk: Pk, new: NewMessage) -> StreamingHttpResponse:
+    """Send a message, and stream the turn that answers it as server-sent events.
+
+    The turn goes on when nobody listens. Sent again with the same nonce, a message starts nothing.
+    """
+    conversation = own_conversation(request, pk)
+    command = protocol.SendMessage(
+        condense.well_formed_json(new.text),
+        new.nonce,
+        literal=new.literal,
+        attachments=tuple(new.attachments),
+    )
+    services.check_message(command.text, alone=not command.attachments)
+    answer = StreamingHttpResponse(_stream(conversation, command), content_type="text/event-stream")
+    # A proxy that collected it would have an event wait for those after it.
+    answer["X-Accel-Buffering"] = "no"
+    return answer
+
+
+async def _stream(
+    conversation: Conversation, command: protocol.SendMessage
+) -> AsyncIterator[bytes]:
+    """Send the message; yield events as they come, then how the turn ended, or why none began."""
+    try:
+        # A request's own context ends with it, and takes the threads for its queries along.
+        work = turns.send_and_hear(conversation, command)
+        with services.saving():
+            heard = await asyncio.create_task(work, context=contextvars.Context())
+    except services.Refused as refusal:
+        yield encode("refused", {"detail": str(refusal)})
+        return
+    waiting = asyncio.ensure_future(anext(heard, None))
+    try:
+        while True:
+            done, _pending = await asyncio.wait({waiting}, timeout=SILENCE)
+            if not done:
+                yield b": still running\n\n"
+                continue
+            if (event := waiting.result()) is None:
+                break
+            if told := tell(event):
+                yield encode(*told)
+            waiting = asyncio.ensure_future(anext(heard, None))
+        yield encode("end", await reading(_ending)(conversation.pk, command.nonce))
+    finally:
+        waiting.cancel()
+
+
+def _ending(conversation: uuid.UUID, nonce: uuid.UUID) -> dict[str, Any]:
+    turn = Turn.objects.get(conversation=conversation, nonce=nonce)
+    return {"status": turn.status, "error": turn.error, "last_seq": turn.last_seq}
+
+
+def encode(name: str, told: dict[str, Any]) -> bytes:
+    """Return an event as it is sent."""
+    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(told) + b"\n\n"
+
+
+def tell(event: events.TurnEvent) -> tuple[str, dict[str, Any]] | None:  # noqa: PLR0911 - a line for each
+    """Return an event's name and what it says, None for one that only pages show."""
+    match event:
+        case events.TextStreamed(text):
+            return "text", {"text": text}
+        case events.StreamDiscarded():
+            return "discarded", {}
+        case events.MessageAppended(message):
+            content = condense.content_to_api(message.content)
+            return "message", {"seq": message.seq, "role": message.role, "content": content}
+        case events.ToolStarted(id=pk, name=name, input=given):
+            return "tool.started", {"id": pk, "name": name, "input": given}
+        case events.ToolFinished(id=pk, text=text, is_error=failed):
+            return "tool.finished", {"id": pk, "text": text, "is_error": failed}
+        case events.PersonAsked(id=pk):
+            return "question", {"id": pk}
+        case events.ReviewAsked(id=number):
+            return "review", {"id": number}
+        case events.CondensingStarted(trigger):
+            return "condensing.started", {"trigger": str(trigger)}
+        case events.CondensingEnded(kind, status):
+            return "condensing.ended", {"kind": kind, "status": status}
+    return None
+
+
+@router.get("/turns", response=page(TurnShape))
+def list_turns(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
     """List turns, the newest first; the first one may be running."""
     own = Turn.objects.filter(conversation=own_conversation(request, pk)).latest_first()
-    return by_moment(own, "started_at", after, limit)
+    return by_moment(own, "started_at", part)
 
 
-@router.post(
-    "/conversations/{uuid:pk}/turns/{uuid:turn_pk}/stop",
-    response={202: TurnShape},
-    summary="Stop a turn",
-)
-def stop_turn(request: Call, pk: uuid.UUID, turn_pk: uuid.UUID) -> Turn:
+@router.post("/turns/{uuid:turn_pk}/stop", response={202: TurnShape})
+def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
     """Stop a turn, which takes a moment: what it has written is kept. One that is over stays so."""
     turn = get_object_or_404(Turn, conversation=own_conversation(request, pk), pk=turn_pk)
     turns.stop_soon(pk, turn.pk)
     return turn
 
 
-@router.post(
-    "/conversations/{uuid:pk}/condense", response={202: TurnShape | None}, summary="Condense now"
-)
-def condense_now(request: Call, pk: uuid.UUID, wanted: Condensing) -> Turn | None:
+@router.post("/condense", response={202: TurnShape | None})
+def condense_now(request: Call, pk: Pk, wanted: Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
     command = protocol.StartCondensing(wanted.nonce, wanted.focus, review=wanted.review)
-    with services.saving():
-        _wait_for(turns.condense_now(conversation, command))
+    _wait_for(turns.condense_now(conversation, command))
     return conversation.turns.filter(nonce=wanted.nonce).first()
 
 
@@ -61,45 +155,34 @@ async def _wait_for(work: Coroutine[Any, Any, None]) -> None:
     await asyncio.create_task(work, context=contextvars.Context())
 
 
-@router.get(
-    "/conversations/{uuid:pk}/questions", response=list[QuestionShape], summary="List questions"
-)
-def list_questions(request: Call, pk: uuid.UUID) -> QuerySet[Question]:
+@router.get("/questions", response=many(QuestionShape))
+def list_questions(request: Call, pk: Pk) -> QuerySet[Question]:
     """List what a turn waits for a person to say."""
     asked = Question.objects.filter(turn__conversation=own_conversation(request, pk))
     return asked.pending().order_by("pk")
 
 
-@router.post(
-    "/conversations/{uuid:pk}/questions/{int:question_pk}/answer",
-    response=QuestionShape,
-    summary="Answer a question",
-)
-def answer_question(request: Call, pk: uuid.UUID, question_pk: int, said: Answer) -> Question:
+@router.post("/questions/{int:question_pk}/answer", response=QuestionShape)
+def answer_question(request: Call, pk: Pk, question_pk: int, said: Answer) -> Question:
     """Let a tool run or not, or tell the model what it asked; the same once more does no harm."""
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
     question = get_object_or_404(questions, pk=question_pk)
-    with services.saving():
-        services.answer_question(question=question, decision=said.decision, words=said.words)
+    services.answer_question(question=question, decision=said.decision, words=said.words)
     turns.announce_answer(pk)
     question.refresh_from_db()
     return question
 
 
-@router.get("/conversations/{uuid:pk}/reviews", response=list[ReviewShape], summary="List reviews")
-def list_reviews(request: Call, pk: uuid.UUID) -> QuerySet[Review]:
+@router.get("/reviews", response=many(ReviewShape))
+def list_reviews(request: Call, pk: Pk) -> QuerySet[Review]:
     """List the summary that waits for a word on it before it applies, if one does."""
     shown = Review.objects.filter(condensation__conversation=own_conversation(request, pk))
     return shown.pending().order_by("pk")
 
 
-@router.post(
-    "/conversations/{uuid:pk}/reviews/{int:review_pk}/answer",
-    response=ReviewShape,
-    summary="Answer a review",
-)
-def answer_review(request: Call, pk: uuid.UUID, review_pk: int, said: ReviewAnswer) -> Review:
+@router.post("/reviews/{int:review_pk}/answer", response=ReviewShape)
+def answer_review(request: Call, pk: Pk, review_pk: int, said: ReviewAnswer) -> Review:
     """Apply a summary, as it is or changed, have it written again, or discard it.
 
     The same once more does no harm.
@@ -107,14 +190,13 @@ def answer_review(request: Call, pk: uuid.UUID, review_pk: int, said: ReviewAnsw
     reviews = Review.objects.select_related("condensation__conversation")
     shown = reviews.filter(condensation__conversation=own_conversation(request, pk))
     review = get_object_or_404(shown, pk=review_pk)
-    with services.saving():
-        services.answer_review(
-            review=review,
-            user=request.auth,
-            decision=said.decision,
-            summary=review.shown if said.summary is None else said.summary,
-            focus=said.focus,
-        )
+    services.answer_review(
+        review=review,
+        user=request.auth,
+        decision=said.decision,
+        summary=review.shown if said.summary is None else said.summary,
+        focus=said.focus,
+    )
     turns.announce_answer(pk)
     review.refresh_from_db()
     return review

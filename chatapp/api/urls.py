@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from chatapp.api import attachments, conversations, history, own, pins, records, turns
-from chatapp.api.door import api
+from chatapp.api import conversations, history, settings, turns
+from chatapp.api.auth import api
 
 PREFIX = "/api/"
 # How every refusal looks.
@@ -25,8 +25,18 @@ PROBLEM = {
     },
 }
 
-for part in (conversations, attachments, turns, history, pins, records, own):
-    api.add_router("", part.router)
+for router in (
+    conversations.router,
+    conversations.attachments,
+    history.everywhere,
+    settings.router,
+):
+    api.add_router("", router)
+for router in (
+    *(conversations.conversation, conversations.pins),
+    *(turns.router, history.router, history.records),
+):
+    api.add_router("/conversations/{uuid:pk}", router)
 
 
 def describe() -> dict[str, Any]:
@@ -35,6 +45,7 @@ def describe() -> dict[str, Any]:
     for methods in schema["paths"].values():
         for operation in methods.values():
             operation["responses"]["default"] = PROBLEM
+            operation["summary"] = operation["summary"].capitalize()
     return schema
 
 

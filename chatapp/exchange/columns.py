@@ -34,14 +34,6 @@ WRONG = (
 )
 _STATES = get_args(condense.FactState)
 _FACTS = get_args(condense.FactKind)
-_KINDS = {
-    "CharField": str,
-    "TextField": str,
-    "BooleanField": bool,
-    "DateTimeField": str,
-    "UUIDField": str,
-    "DecimalField": str,
-}
 
 
 def empty(column: Column) -> Any:
@@ -72,12 +64,8 @@ def read(column: Column, value: Any) -> Any:
     """Return what JSON says of a column as the row holds it; raise Unusable."""
     if value is None and column.null:
         return None
-    kind = column.get_internal_type()
-    known = _KINDS.get(kind)
-    if known and not isinstance(value, known):
-        raise Unusable(f"{column.name} is no {known.__name__}.")
     try:
-        reader = _BY_NAME.get(column.name) or _READERS.get(kind, _read_whole)
+        reader = _BY_NAME.get(column.name) or _READERS.get(column.get_internal_type(), _whole)
         found = reader(column, value)
     except WRONG as error:
         raise Unusable(f"{column.name} is not what it has to be.") from error
@@ -91,104 +79,82 @@ def _is_no_choice(column: Column, value: Any) -> bool:
     return bool(column.choices) and value not in dict(column.flatchoices)
 
 
-def _read_text(column: Column, text: str) -> str:
-    if column.max_length and len(text) > column.max_length:
-        raise ValueError(text)
-    return condense.well_formed(text)
+def _checked[V](value: V, holds: bool) -> V:
+    if not holds:
+        raise ValueError(value)
+    return value
 
 
-def _read_whole(column: Column, number: Any) -> int:
+def _is_count(value: Any, least: int = 0) -> bool:
+    return type(value) is int and least <= value <= _LARGEST
+
+
+def _are_texts(values: Any) -> bool:
+    return all(isinstance(one, str) for one in values)
+
+
+def _text(column: Column, text: Any) -> str:
+    longest = column.max_length or len(text)
+    return condense.well_formed(_checked(text, isinstance(text, str) and len(text) <= longest))
+
+
+def _whole(column: Column, number: Any) -> int:
     lowest = 0 if column.get_internal_type().startswith("Positive") else -_LARGEST
-    if type(number) is not int or not lowest <= number <= _LARGEST:
-        raise ValueError(number)
-    return number
+    return int(_checked(number, _is_count(number, lowest)))
 
 
-def _read_float(_column: Column, number: Any) -> float:
-    if isinstance(number, bool) or not math.isfinite(number):
-        raise ValueError(number)
-    return float(number)
-
-
-def _read_moment(_column: Column, text: str) -> datetime:
+def _moment(_column: Column, text: str) -> datetime:
     at = datetime.fromisoformat(text)
-    if at.tzinfo is None or at.year not in _YEARS:
-        raise ValueError(text)
-    return at
+    return _checked(at, at.tzinfo is not None and at.year in _YEARS)
 
 
-def _read_decimal(_column: Column, text: str) -> Decimal:
-    number = Decimal(text)
-    if not (number.is_finite() and 0 <= number < _LARGEST_USD):
-        raise ValueError(text)
+def _decimal(_column: Column, text: Any) -> Decimal:
+    number = Decimal(_checked(text, isinstance(text, str)))
+    _checked(number, number.is_finite() and 0 <= number < _LARGEST_USD)
     return round(number, fields.USD_PLACES)
 
 
-def _read_json(column: Column, value: Any) -> Any:
-    if not isinstance(value, type(column.get_default())):
-        raise TypeError(value)
-    return value
-
-
-def _texts(_column: Column, value: Any) -> list[str]:
-    if not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
-        raise TypeError(value)
-    return value
-
-
-def _folded(_column: Column, value: Any) -> Mapping[str, Any]:
+def _folded(_column: Column, value: Any) -> Any:
     record = condense.FoldingRecord.from_json(value) if value else condense.FoldingRecord()
     files = (*record.files, *record.left_out)
     counts = [record.characters, *(one.characters for one in files)]
     words = (word for one in files for word in (one.path, one.reason))
-    if not all(type(one) is int and 0 <= one <= _LARGEST for one in counts):
-        raise ValueError(value)
-    _texts(_column, [*words])
-    found: Mapping[str, Any] = value
-    return found
+    return _checked(value, all(map(_is_count, counts)) and _are_texts(words))
 
 
 def _content(_column: Column, value: Any) -> Any:
     if not isinstance(value, str):
-        for block in value:
-            if not isinstance(block["type"], str):
-                raise TypeError(value)
+        _checked(value, _are_texts(block["type"] for block in value))
     return condense.content_to_api(condense.content_from_api(value))
 
 
 def _receipt(_column: Column, value: Any) -> condense.Receipt:
     found = condense.Receipt.from_json(value)
     for one in found.findings:
-        if one.state not in _STATES or one.probe.kind not in _FACTS:
-            raise ValueError(value)
-        if not all(isinstance(text, str) for text in asdict(one.probe).values()):
-            raise TypeError(value)
+        known = one.state in _STATES and one.probe.kind in _FACTS
+        _checked(value, known and _are_texts(asdict(one.probe).values()))
     return found
 
 
-def _runs(_column: Column, value: Any) -> list[list[int]]:
-    for first, last in value:
-        if not (type(first) is type(last) is int and 0 < first <= last <= _LARGEST):
-            raise ValueError(value)
-    found: list[list[int]] = value
-    return found
+def _runs(_column: Column, value: Any) -> Any:
+    holds = (_is_count(first, 1) and _is_count(last, first) for first, last in value)
+    return _checked(value, all(holds))
 
 
 def _scope(_column: Column, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    numbers = [value["first"], value.get("last", 0)]
-    known = {"first", "last", "call", "again"}
-    if not (value.keys() <= known and all(type(n) is int and 0 <= n <= _LARGEST for n in numbers)):
-        raise ValueError(value)
-    if not isinstance(value.get("call", ""), str) or value.get("again", True) is not True:
-        raise TypeError(value)
-    return value
+    _checked(value, value.keys() <= {"first", "last", "call", "again"})
+    _checked(value, _is_count(value["first"]) and _is_count(value.get("last", 0)))
+    said = isinstance(value.get("call", ""), str) and value.get("again", True) is True
+    return _checked(value, said)
 
 
 def _draft(_column: Column, value: str) -> str:
-    blocks = json.loads(value or "[]")
-    if not all(isinstance(one["type"], str) and isinstance(one["text"], str) for one in blocks):
-        raise TypeError(value)
-    return value
+    blocks = json.loads(_checked(value, isinstance(value, str)) or "[]")
+    return _checked(value, all(_are_texts((one["type"], one["text"])) for one in blocks))
+
+
+def _texts(_column: Column, value: Any) -> Any:
+    return _checked(value, isinstance(value, list) and _are_texts(value))
 
 
 # Of these, pages read what is in them, and a file may hold anything.
@@ -203,12 +169,16 @@ _BY_NAME: dict[str, Callable[[Column, Any], Any]] = {
     "receipt": _receipt,
 }
 _READERS: dict[str, Callable[[Column, Any], Any]] = {
-    "CharField": _read_text,
-    "TextField": _read_text,
-    "BooleanField": lambda _column, value: value,
+    "CharField": _text,
+    "TextField": _text,
+    "BooleanField": lambda _column, value: _checked(value, isinstance(value, bool)),
     "UUIDField": lambda _column, value: uuid.UUID(value),
-    "FloatField": _read_float,
-    "DateTimeField": _read_moment,
-    "DecimalField": _read_decimal,
-    "JSONField": _read_json,
+    "FloatField": lambda _column, value: float(
+        _checked(value, not isinstance(value, bool) and math.isfinite(value))
+    ),
+    "DateTimeField": _moment,
+    "DecimalField": _decimal,
+    "JSONField": lambda column, value: _checked(
+        value, isinstance(value, type(column.get_default()))
+    ),
 }

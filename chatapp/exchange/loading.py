@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 
 from chatapp import services
 from chatapp.exchange import columns
-from chatapp.exchange.answering import find_profile
 from chatapp.exchange.pieces import Beside, Piece, Problem, Unusable
+from chatapp.exchange.profiles import find_profile
 from chatapp.exchange.requests import store_requests
 from chatapp.exchange.rows import Rows
 from chatapp.exchange.tables import MESSAGES, TABLES, with_names

@@ -1,6 +1,6 @@
 """The commands that a user keeps for all conversations."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
@@ -8,21 +8,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chatapp import services
+from chatapp.forms.base import ModelForm
 from chatapp.models import SavedCommand
-
-if TYPE_CHECKING:
-    CommandModelForm = forms.ModelForm[SavedCommand]
-    CommandFormSet = forms.BaseInlineFormSet[SavedCommand, User, "CommandForm"]
-else:
-    # Generic for the type checker only.
-    CommandModelForm = forms.ModelForm
-    CommandFormSet = forms.BaseInlineFormSet
 
 PREFIX = "commands"
 MOST = 100
 
 
-class CommandForm(CommandModelForm):
+class CommandForm(ModelForm[SavedCommand]):
     """A name and the text that it is short for."""
 
     class Meta:
@@ -40,6 +33,9 @@ class CommandForm(CommandModelForm):
         if name in services.RESERVED:
             raise forms.ValidationError(_("/%s is built in. Choose another name.") % name)
         return name
+
+
+type CommandFormSet = "forms.BaseInlineFormSet[SavedCommand, User, CommandForm]"
 
 
 def command_forms(data: Any, owner: User) -> CommandFormSet:

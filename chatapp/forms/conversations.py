@@ -1,17 +1,24 @@
-"""What may be said about a conversation and a place in it."""
+"""Conversations: their title, budget, tools and prompt, and places to rewind to."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from chatapp.agent.toolbox import Policy, ToolSpec
+from chatapp.forms.base import ModelForm
+from chatapp.forms.prompts import own_prompt, prompt_field
 from chatapp.models import Conversation
 
-if TYPE_CHECKING:
-    ConversationModelForm = forms.ModelForm[Conversation]
-else:
-    # Generic for the type checker only.
-    ConversationModelForm = forms.ModelForm
+PREFIX = "tool"
+LABELS = {Policy.ALLOW: _("allow"), Policy.ASK: _("ask me"), Policy.DENY: _("deny")}
+ACCESS = {
+    "read": _("reads"),
+    "write": _("changes files"),
+    "execute": _("runs commands"),
+    "network": _("calls other servers"),
+}
 
 
 class NewConversationForm(forms.Form):
@@ -39,10 +46,66 @@ class RewindForm(forms.Form):
     with_files = forms.BooleanField(required=False)
 
 
-class BudgetForm(ConversationModelForm):
+class BudgetForm(ModelForm[Conversation]):
     """What the calls in a conversation may cost, in USD; nothing is as much as they do."""
 
     class Meta:
         model = Conversation
         fields = ("budget",)
         labels: ClassVar[dict[str, Any]] = {"budget": _("Budget (USD)")}
+
+
+class SystemPromptForm(forms.Form):
+    """What the model is told before a conversation, where that is not the profile's."""
+
+    system_prompt = prompt_field()
+
+    def __init__(self, data: Any = None, *, own: str, inherited: str) -> None:
+        """Take the conversation's own prompt, if any, and what holds without it."""
+        super().__init__(data, initial={"system_prompt": own or inherited})
+        self.inherited = inherited
+
+    def prompt(self) -> str:
+        """Return what to store, "" for what is inherited."""
+        return own_prompt(self.cleaned_data["system_prompt"], self.inherited)
+
+
+class PoliciesForm(forms.Form):
+    """A choice for each tool; what nobody decided is as inherited, or as the tool has it."""
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        specs: Iterable[ToolSpec],
+        decided: Mapping[str, str],
+        inherited: Mapping[str, str],
+    ) -> None:
+        """Take the tools, what is decided here, and what holds where nothing is."""
+        super().__init__(data, prefix=PREFIX)
+        for spec in specs:
+            name = spec.name
+            self.fields[name] = forms.ChoiceField(
+                label=name,
+                required=False,
+                choices=_choices(spec, inherited.get(name, "")),
+                initial=decided.get(name, ""),
+                help_text=ACCESS[spec.access],
+            )
+
+    def policies(self) -> dict[str, str]:
+        """Return what was decided, by the names of the tools."""
+        return {name: policy for name, policy in self.cleaned_data.items() if policy}
+
+    def rows(self) -> Iterator[forms.BoundField]:
+        """Yield the fields, for the template."""
+        return iter(self)
+
+
+def _choices(spec: ToolSpec, inherited: str) -> list[tuple[str, Any]]:
+    holds = Policy(inherited) if inherited in set(Policy) else spec.default_policy
+    default = _("as before: %(policy)s") if inherited else _("default: %(policy)s")
+    return [
+        ("", str(default) % {"policy": LABELS[holds]}),
+        *((policy.value, label) for policy, label in LABELS.items()),
+    ]

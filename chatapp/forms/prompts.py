@@ -1,7 +1,5 @@
 """Prompts of one's own: each stands in for a text that is there without it."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -23,18 +21,3 @@ def prompt_field() -> forms.CharField:
         max_length=LONGEST_PROMPT,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
     )
-
-
-class SystemPromptForm(forms.Form):
-    """What the model is told before a conversation, where that is not the profile's."""
-
-    system_prompt = prompt_field()
-
-    def __init__(self, data: Any = None, *, own: str, inherited: str) -> None:
-        """Take the conversation's own prompt, if any, and what holds without it."""
-        super().__init__(data, initial={"system_prompt": own or inherited})
-        self.inherited = inherited
-
-    def prompt(self) -> str:
-        """Return what to store, "" for what is inherited."""
-        return own_prompt(self.cleaned_data["system_prompt"], self.inherited)

@@ -2,22 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from chatapp.forms.base import ModelForm
 from chatapp.models import McpServer
 from chatapp.models.servers import way_choices
 from chatapp.network.addresses import AddressRefused, Guard
 from chatapp.tools.mcp.servers import Way
-
-if TYPE_CHECKING:
-    ServerModelForm = forms.ModelForm[McpServer]
-else:
-    # Generic for the type checker only.
-    ServerModelForm = forms.ModelForm
 
 MAX_SECRETS = 10_000
 
@@ -38,7 +33,7 @@ class SecretLines(forms.Textarea):
         return None
 
 
-class McpServerForm(ServerModelForm):
+class McpServerForm(ModelForm[McpServer]):
     """A server; what it is given as a secret can be set and removed, and is never shown."""
 
     secrets = forms.CharField(

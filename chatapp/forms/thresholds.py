@@ -1,19 +1,14 @@
 """Thresholds: the number field, and a profile's own value or none."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.context import budgets
+from chatapp.forms.base import ModelForm
 from chatapp.models import Preferences, Profile
-
-if TYPE_CHECKING:
-    ProfileModelForm = forms.ModelForm[Profile]
-else:
-    # Generic for the type checker only.
-    ProfileModelForm = forms.ModelForm
 
 OWN, INHERITED = "own", "inherit"
 OUT_OF_RANGE = _("Enter a number from %(least)d to %(most)d.") % {
@@ -33,7 +28,7 @@ def threshold_field(**kwargs: Any) -> forms.IntegerField:
     )
 
 
-class ThresholdChoice(ProfileModelForm):
+class ThresholdChoice(ModelForm[Profile]):
     """A profile's threshold: the global one, or its own value and the way back."""
 
     mode = forms.ChoiceField(

@@ -1,7 +1,7 @@
-"""Readers of recorded conversations, one file per form and named after it.
+"""Importers of recorded conversations, one file per format and named after it.
 
-A form is a file of this folder with a ``LABEL``, a ``recognise`` and a ``read_transcript``; nothing
-else names it.
+A format is a file of this folder with a ``LABEL``, a ``recognise`` and a ``read_transcript``;
+nothing else names it.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 from typing import Protocol, cast
 
 from chatapp.exchange import Piece
-from chatapp.exchange.samples import Sample, take_sample
+from chatapp.exchange.files import Sample, take_sample
 
 UNKNOWN = "This is no file of a form that is known here."
 
@@ -20,12 +20,12 @@ LAST = "messages"
 
 
 class Importer(Protocol):
-    """What a form's file holds; ``LABEL`` is what people call the form."""
+    """The module of a format; ``LABEL`` is what people call it."""
 
     LABEL: str
 
     def recognise(self, sample: Sample, /) -> bool:
-        """Whether a file that begins so is of this form."""
+        """Whether a file that begins so is of this format."""
         ...
 
     def read_transcript(self, path: Path, /) -> Iterator[Piece]:
@@ -37,17 +37,17 @@ class Importer(Protocol):
 
 
 def list_formats() -> list[str]:
-    """Return the names of all forms."""
+    """Return the names of all formats."""
     return [found.name for found in iter_modules(__path__)]
 
 
 def load_importer(name: str) -> Importer:
-    """Return the reader of a form by its name."""
+    """Return the importer of a format by its name."""
     return cast(Importer, import_module(f"{__name__}.{name}"))
 
 
 def recognise(path: Path) -> str | None:
-    """Return the form of a file or of a task's folder by its name, None where none is known."""
+    """Return the format of a file or of a task's folder by its name, None where none is known."""
     sample = take_sample(path)
     names = sorted(list_formats(), key=lambda name: name == LAST)
     return next((name for name in names if load_importer(name).recognise(sample)), None)

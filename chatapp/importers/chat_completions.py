@@ -1,13 +1,20 @@
 """Messages as the Chat Completions API has them: a list, or an object with ``messages``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from chatapp.exchange import Beside, Piece, Problem
-from chatapp.exchange.samples import Sample
-from chatapp.exchange.streams import read_items
-from chatapp.exchange.talks import Talk, call_block, listed, parts_of, result_block
+from chatapp.exchange import Piece
+from chatapp.exchange.blocks import (
+    Block,
+    call_block,
+    joined_text,
+    listed,
+    parts_of,
+    result_block,
+)
+from chatapp.exchange.files import Sample, read_items
+from chatapp.exchange.transcripts import Transcript
 
 LABEL = "OpenAI messages"
 
@@ -27,48 +34,44 @@ def _is_own(item: dict[str, Any]) -> bool:
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield the messages, calls and results; what a system message says is told beside them."""
-    talk = Talk()
-    for found in read_items(path):
-        if isinstance(found, Problem):
-            talk.problems.append(found)
+    """Yield the messages, calls and results; the first system message is the system prompt."""
+    return _Chat().read(read_items(path))
+
+
+class _Chat(Transcript):
+    def take(self, index: int, item: Any, /) -> None:
+        match item:
+            case {"role": "system" | "developer", "content": content}:
+                self._take_prompt(index, joined_text(content))
+            case {"role": "tool" | "function", **answer}:
+                result = result_block(answer.get("tool_call_id"), answer.get("content"))
+                self._say(index, "user", [result])
+            case {"role": "user" | "assistant" as role, **said}:
+                self._say(index, role, _blocks(said))
+            case _:
+                self.refuse(index, "This is no message of this form.")
+
+    def _take_prompt(self, index: int, text: str) -> None:
+        if text and not (self.messages or self.besides):
+            self.describe(system_prompt=text)
         else:
-            _take(talk, *found)
-    yield from talk.pieces()
+            reason = "A system message is used at the beginning only, as the system prompt."
+            self.refuse(index, reason)
+
+    def _say(self, index: int, role: str, blocks: list[Block | None]) -> None:
+        usable = [block for block in blocks if block]
+        if len(usable) < len(blocks) or not usable:
+            self.refuse(index, "Part of the message, or all of it, can't be used.")
+        self.say(role, usable)
 
 
-def _take(talk: Talk, index: int, item: Any) -> None:
-    match item:
-        case {"role": "system" | "developer", "content": content}:
-            _take_prompt(talk, index, content)
-        case {"role": "tool" | "function", **answer}:
-            result = result_block(answer.get("tool_call_id"), answer.get("content"))
-            _say(talk, index, "user", [result])
-        case {"role": "user" | "assistant" as role, **said}:
-            calls = [_call(one) for one in listed(said.get("tool_calls"))]
-            _say(talk, index, role, [*parts_of(said.get("content")), *calls])
-        case _:
-            talk.refuse(index, "This is no message of this form.")
+def _blocks(said: Mapping[Any, Any]) -> list[Block | None]:
+    calls = listed(said.get("tool_calls"))
+    return [*parts_of(said.get("content")), *map(_call, calls)]
 
 
-def _take_prompt(talk: Talk, index: int, content: Any) -> None:
-    """Take the first prompt as the conversation's own."""
-    text = "\n\n".join(part["text"] for part in parts_of(content) if "text" in part)
-    if talk.messages or talk.besides or not text:
-        talk.refuse(index, "A system message is used at the beginning only, as the system prompt.")
-    else:
-        talk.besides.append(Beside("conversation", {"system_prompt": text}))
-
-
-def _call(call: Any) -> dict[str, Any] | None:
+def _call(call: Any) -> Block | None:
     match call:
         case {"id": call_id, "function": {"name": name, "arguments": arguments}}:
             return call_block(name, call_id, arguments)
     return None
-
-
-def _say(talk: Talk, index: int, role: str, blocks: list[dict[str, Any] | None]) -> None:
-    usable = [block for block in blocks if block]
-    if len(usable) < len(blocks) or not usable:
-        talk.refuse(index, "Part of the message, or all of it, can't be used.")
-    talk.say(role, usable)

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.exchange import FORMAT, Beside, Piece, Unusable
-from chatapp.exchange.files import read_whole
-from chatapp.exchange.samples import Sample
+from chatapp.exchange.files import Sample, read_whole
 
 LABEL = "Palimpsest"
+
+# What is no list.
+_SINGLE = {"format", "exported_at", "conversation"}
 
 
 def recognise(sample: Sample) -> bool:
@@ -27,14 +29,8 @@ def read_transcript(path: Path) -> Iterator[Piece]:
         raise Unusable(f"The file is of no form that is known here: that is “{FORMAT}”.")
     sections = {name: _objects(name, one) for name, one in told.items() if name not in _SINGLE}
     yield from sections.pop("messages", ())
-    yield Beside("conversation", _objects("conversation", [told.get("conversation")])[0])
-    for section, items in sections.items():
-        for item in items:
-            yield Beside(section, item)
-
-
-# What is no list.
-_SINGLE = {"format", "exported_at", "conversation"}
+    sections = {"conversation": _objects("conversation", [told.get("conversation")]), **sections}
+    yield from (Beside(name, item) for name, items in sections.items() for item in items)
 
 
 def _objects(name: str, value: Any) -> list[dict[str, Any]]:

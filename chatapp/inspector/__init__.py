@@ -1,31 +1,29 @@
-"""What the model sees, and what it saw: the parts of a request, in order, with what each takes.
+"""The inspector: what the model sees and saw, the parts of a request with what each takes.
 
-``pieces``    messages taken apart, whoever wrote their parts
-``cards``     pieces of one kind together, measured against the window
-``upcoming``  the next request
-``hiding``    the records that hide something from a request
-``sent``      a call's request, put together again from its stored bytes
-``past``      what the model saw in a call
-``comparing`` a call's request beside that of the call before
-``chart``     what the latest requests were made of
-``course``    how large the context was over the turns
+``parts``         pieces of messages, and cards of pieces, measured against the window
+``next_request``  the next request, and the records that hide something from it
+``requests``      requests as they were sent, from their stored bytes
+``sent_call``     what the model saw in a call
+``comparison``    a call's request beside that of the call before
+``request_chart`` what the latest requests were made of
+``size_history``  how large the context was over the turns
 """
 
-from chatapp.inspector.chart import Chart, draw_chart
-from chatapp.inspector.course import Course, draw_course
-from chatapp.inspector.past import PastCall, read_call
-from chatapp.inspector.sent import SeenCall, read_body
-from chatapp.inspector.upcoming import Upcoming, read_upcoming
+from chatapp.inspector.next_request import NextRequest, read_next_request
+from chatapp.inspector.request_chart import Chart, draw_chart
+from chatapp.inspector.requests import StoredRequest, read_body
+from chatapp.inspector.sent_call import SentCall, read_call
+from chatapp.inspector.size_history import SizeHistory, draw_size_history
 
 __all__ = [
     "Chart",
-    "Course",
-    "PastCall",
-    "SeenCall",
-    "Upcoming",
+    "NextRequest",
+    "SentCall",
+    "SizeHistory",
+    "StoredRequest",
     "draw_chart",
-    "draw_course",
+    "draw_size_history",
     "read_body",
     "read_call",
-    "read_upcoming",
+    "read_next_request",
 ]

@@ -28,7 +28,6 @@
 """
 
 from chatapp.models import message_index
-from chatapp.models.accounts import Preferences, SignInToken
 from chatapp.models.attachments import Attachment
 from chatapp.models.audit import AuditEntry
 from chatapp.models.calls import ModelCall, ToolRun
@@ -38,6 +37,7 @@ from chatapp.models.folders import Folder
 from chatapp.models.forks import Fork
 from chatapp.models.messages import Message
 from chatapp.models.pins import Pin
+from chatapp.models.preferences import Preferences
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question
 from chatapp.models.queued import QueuedMessage
@@ -46,6 +46,7 @@ from chatapp.models.requests import Fragment, Manifest
 from chatapp.models.reviews import Review
 from chatapp.models.servers import McpServer
 from chatapp.models.shares import Share
+from chatapp.models.sign_in import SignInToken
 from chatapp.models.sources import Source
 from chatapp.models.tokens import ApiToken
 from chatapp.models.turns import Rewind, Turn

@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models.accounts import Preferences
 from chatapp.models.folders import Folder
+from chatapp.models.preferences import Preferences
 from chatapp.models.profiles import Profile
 
 

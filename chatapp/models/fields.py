@@ -119,10 +119,13 @@ class UsdSum(models.Sum):
         return lambda units, *_asked: Decimal(units or 0).scaleb(-USD_PLACES)
 
 
-def budget(label: "_StrPromise") -> "models.DecimalField[Any, Any]":
+def budget(
+    label: "_StrPromise", *, help_text: "_StrPromise | str" = ""
+) -> "models.DecimalField[Any, Any]":
     """Return a column for the USD that may be spent; null is as much as one likes."""
     return models.DecimalField(
         label,
+        help_text=help_text,
         max_digits=12,
         decimal_places=2,
         null=True,

@@ -72,7 +72,7 @@ from chatapp.services.conversations import (
     restore_conversation,
     start_conversation,
 )
-from chatapp.services.errors import Refused, Unclear, saving
+from chatapp.services.errors import Refused, Unclear, is_unwritable, not_saved, saving
 from chatapp.services.files import (
     MAX_BYTES,
     MAX_LISTED,
@@ -180,6 +180,7 @@ __all__ = [
     "is_alone",
     "is_built_in",
     "is_known",
+    "is_unwritable",
     "keep_alive",
     "list_hidden",
     "list_queued",
@@ -189,6 +190,7 @@ __all__ = [
     "missing_from",
     "move_conversation",
     "name_conversation",
+    "not_saved",
     "note_look_around",
     "own_commands",
     "pack_workspace",

@@ -20,15 +20,24 @@ class Unclear(Refused):
     """Refused unless the person says that what was taken for a command or a path is text."""
 
 
+def is_unwritable(error: DatabaseError) -> bool:
+    """Return whether the database could not be written; its subclasses are mistakes of our own."""
+    return type(error) in {DatabaseError, OperationalError}
+
+
+def not_saved(error: DatabaseError) -> Refused:
+    """Return the refusal that stands for a database that can't be written, and log why."""
+    log.error("what a user did could not be saved", exc_info=error)
+    text = _("The server could not save this; nothing changed. %s")
+    return Refused(text % explain_write_error(error))
+
+
 @contextmanager
 def saving() -> Iterator[None]:
     """Turn a database that can't be written into a refusal: its transaction changed nothing."""
     try:
         yield
     except DatabaseError as error:
-        # A subclass other than this one is a mistake of our own.
-        if type(error) not in {DatabaseError, OperationalError}:
+        if not is_unwritable(error):
             raise
-        log.exception("what a user did could not be saved")
-        text = _("The server could not save this; nothing changed. %s")
-        raise Refused(text % explain_write_error(error)) from error
+        raise not_saved(error) from error

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import services, transcript
-from chatapp.forms import RewindForm
+from chatapp.forms.conversations import RewindForm
 from chatapp.live import turns
 from chatapp.live.context_bar import context_state
 from chatapp.models import Conversation, Rewind

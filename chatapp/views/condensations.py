@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import inspector, services, transcript
-from chatapp.forms import AttemptFilter
+from chatapp.forms.condensations import AttemptFilter
 from chatapp.models import Condensation, Conversation
 from chatapp.models.paging import SEPARATOR, behind, read_cursor, write_cursor
 from chatapp.models.records import CondensationQuerySet
@@ -62,7 +62,7 @@ def _draw(request: Request, pk: uuid.UUID | None) -> dict[str, Any]:
     own = Conversation.objects.owned_by(request.user).present()
     if pk is None or (conversation := own.filter(pk=pk).first()) is None:
         return {}
-    return {"conversation_shown": conversation, "course": inspector.draw_course(conversation)}
+    return {"conversation_shown": conversation, "course": inspector.draw_size_history(conversation)}
 
 
 def _download(

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from chatapp import services
 from chatapp.bootstrap import probe_profile
-from chatapp.forms import ProfileForm, plain
+from chatapp.forms.profiles import ProfileForm, plain
 from chatapp.models import Profile
 from chatapp.models.crypto import DecryptionFailed
 from chatapp.providers.servers import Report, find_local_servers

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import services
-from chatapp.forms import NewConversationForm, RenameForm
+from chatapp.forms.conversations import NewConversationForm, RenameForm
 from chatapp.live import turns
 from chatapp.models import Conversation
 from chatapp.views.beginnings import keep_first

@@ -9,8 +9,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from chatapp.exchange import write_record
-from chatapp.exchange.copies import write_markdown
-from chatapp.exchange.pages import write_html
+from chatapp.exchange.copies import write_html, write_markdown
 from chatapp.models import Conversation
 from chatapp.views.common import Request, own_conversation, signed_in
 

@@ -18,7 +18,7 @@ def show_upcoming(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation = own_conversation(request, pk)
     context = {
         "conversation": conversation,
-        "seen": inspector.read_upcoming(conversation),
+        "seen": inspector.read_next_request(conversation),
         "chart": inspector.draw_chart(conversation),
     }
     return render(request, _template(request, "upcoming"), context)

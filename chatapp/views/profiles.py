@@ -13,7 +13,8 @@ from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.budgets import budget_for
 from chatapp.context.condensing_point import CondensingPoint
 from chatapp.context.toolboxes import specs_for
-from chatapp.forms import PoliciesForm, ProfileForm, model_defaults, provider_traits
+from chatapp.forms.conversations import PoliciesForm
+from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.live import turns
 from chatapp.models import Preferences, Profile
 from chatapp.views.common import Request, signed_in

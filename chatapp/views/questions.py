@@ -13,7 +13,7 @@ from chatapp import services
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.instructions import PROJECT_FILE, system_of
 from chatapp.context.toolboxes import specs_for
-from chatapp.forms import BudgetForm, PoliciesForm, SystemPromptForm
+from chatapp.forms.conversations import BudgetForm, PoliciesForm, SystemPromptForm
 from chatapp.live import turns
 from chatapp.models import McpServer, Question
 from chatapp.views.common import Request, done, own_conversation, refuse, signed_in

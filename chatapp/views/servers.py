@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import services
-from chatapp.forms import McpServerForm
+from chatapp.forms.servers import McpServerForm
 from chatapp.live import turns
 from chatapp.models import McpServer
 from chatapp.rendering.numbers import number

@@ -15,14 +15,10 @@ from django.views.decorators.http import require_http_methods
 
 from chatapp import services
 from chatapp.context.prediction import cost_of_draft
-from chatapp.forms import (
-    CommandFormSet,
-    PreferencesForm,
-    ThresholdChoice,
-    TokenForm,
-    command_forms,
-    default_prompt,
-)
+from chatapp.forms.access import TokenForm
+from chatapp.forms.commands import CommandFormSet, command_forms
+from chatapp.forms.preferences import PreferencesForm, default_prompt
+from chatapp.forms.thresholds import ThresholdChoice
 from chatapp.live import turns
 from chatapp.models import Preferences, Profile
 from chatapp.tools.shell import bubblewrap

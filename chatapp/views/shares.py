@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp import services
 from chatapp.backends import count_up
-from chatapp.exchange.pages import policy, write_html, write_notice
+from chatapp.exchange.copies import policy, write_html, write_notice
 from chatapp.models import Share
 from chatapp.views.common import Request, own_conversation, signed_in
 

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from chatapp import services
-from chatapp.forms import SignInForm
+from chatapp.forms.access import SignInForm
 
 sign_in = LoginView.as_view(
     template_name="sign_in/page.html",

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from chatapp import services
-from chatapp.forms import TokenForm
+from chatapp.forms.access import TokenForm
 from chatapp.views.common import Request, refuse, signed_in
 
 

@@ -10,10 +10,10 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp import services, trials
+from chatapp import services, what_if
 from chatapp.context.runs import Terms
 from chatapp.context.variants import Variant
-from chatapp.forms import WhatIfForm
+from chatapp.forms.what_if import WhatIfForm
 from chatapp.live import turns
 from chatapp.models.crypto import DecryptionFailed
 from chatapp.rendering.numbers import money
@@ -36,7 +36,7 @@ SEPARATOR = "|"
 @signed_in
 def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Show what can be tried, what it comes to, and put one of it in force."""
-    terms = trials.terms_of(own_conversation(request, pk))
+    terms = what_if.terms_of(own_conversation(request, pk))
     sent = request.POST if request.method == "POST" else None
     form = WhatIfForm(sent, terms=terms)
     context: dict[str, Any] = {"conversation": terms.conversation, "form": form}
@@ -46,9 +46,9 @@ def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
         return _use(request, terms, _chosen(form, *wanted.split(SEPARATOR)))
     if wanted := sent.get("ask"):
         return _ask(request, form, _chosen(form, *wanted.split(SEPARATOR)))
-    present = trials.read_present(terms)
-    tried = trials.try_all(present, form.variants(), form.cleaned_data["thresholds"])
-    context["cards"] = [trials.card_of(present, one) for one in tried]
+    baseline = what_if.read_baseline(terms)
+    tried = what_if.try_all(baseline, form.variants(), form.cleaned_data["thresholds"])
+    context["cards"] = [what_if.card_of(baseline, one) for one in tried]
     return render(request, "what_if/page.html", context)
 
 
@@ -56,9 +56,9 @@ def show_what_if(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def show_forecast(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Say what condensing by hand may cost, with the settings in force."""
-    terms = trials.terms_of(own_conversation(request, pk))
-    present = trials.read_present(terms)
-    predicted = trials.predict_cost(present, Variant.in_force(terms))
+    terms = what_if.terms_of(own_conversation(request, pk))
+    baseline = what_if.read_baseline(terms)
+    predicted = what_if.predict_cost(baseline, Variant.in_force(terms))
     context = {"predicted": predicted, "writer": terms.writer}
     return render(request, "what_if/_forecast.html", context)
 
@@ -80,15 +80,15 @@ def _use(request: Request, terms: Terms, variant: Variant) -> HttpResponse:
 
 def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
     """Ask a model, once what that may cost was confirmed, and return the one card."""
-    present = trials.read_present(form.terms)
-    tried = trials.try_all(present, [variant], form.cleaned_data["thresholds"])[0]
+    baseline = what_if.read_baseline(form.terms)
+    tried = what_if.try_all(baseline, [variant], form.cleaned_data["thresholds"])[0]
     if tried.predicted is not None:
         _require_confirmed(tried.predicted_cost, request.POST.get("predicted", ""))
         try:
-            tried = trials.try_with_model(present, tried)
+            tried = what_if.try_with_model(baseline, tried)
         except DecryptionFailed:
             return refuse(request, _("The stored key can't be read: enter it again."))
-    card = trials.card_of(present, tried)
+    card = what_if.card_of(baseline, tried)
     context = {"conversation": form.terms.conversation, "card": card}
     return render(request, "what_if/_card.html", context)
 

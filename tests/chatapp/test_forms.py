@@ -6,14 +6,9 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.forms import (
-    NewConversationForm,
-    PreferencesForm,
-    ProfileForm,
-    RewindForm,
-    default_prompt,
-    model_defaults,
-)
+from chatapp.forms.conversations import NewConversationForm, RewindForm
+from chatapp.forms.preferences import PreferencesForm, default_prompt
+from chatapp.forms.profiles import ProfileForm, model_defaults
 from chatapp.models import Profile
 from chatapp.services import preferences_of
 from condense import INHERIT

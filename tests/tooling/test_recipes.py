@@ -11,13 +11,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```python file=(\S+)\n(.*?)```", re.DOTALL)
+DIFF = re.compile(r"```diff file=(\S+)\n(.*?)```", re.DOTALL)
 NAMED = re.compile(r"`([\w/]+(?:\.py|\.html|/))`")
 
 ASK = """
 import asyncio, pathlib, django
 django.setup()
 import condense
-from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.importers import list_formats, load_importer
 from chatapp.models import Profile
 from chatapp.providers import provider_specs
@@ -39,6 +40,29 @@ assert "Parrot" in dict(Profile._meta.get_field("provider").flatchoices).values(
 assert "plain" in list_formats()
 assert [*load_importer("plain").read_transcript(folder / "poem.txt")][0]["role"] == "user"
 print("cooked")
+"""
+
+SET = """
+import django
+django.setup()
+from django.contrib.auth.models import User
+from django.test import Client
+from django.test.utils import setup_test_environment
+from chatapp import services
+
+setup_test_environment()
+owner = User.objects.create_user("ann")
+browser = Client()
+browser.force_login(owner)
+page = browser.get("/settings/").content.decode()
+assert "Answer briefly" in page and "unless you ask for more" in page, page
+assert not services.preferences_of(owner).brief
+token = services.create_api_token(owner=owner, name="a", scope="all")
+program = Client(headers={"Authorization": f"Bearer {token}"})
+told = program.patch("/api/settings", {"brief": True}, content_type="application/json")
+assert told.json()["brief"] is True, told.content
+assert services.preferences_of(owner).brief
+print("set")
 """
 
 
@@ -89,3 +113,20 @@ def test_every_place_that_the_guide_names_exists(kitchen: Path) -> None:
     assert not [
         place for place in named if not ((ROOT / place).exists() or (kitchen / place).exists())
     ]
+
+
+def test_a_new_setting_is_a_field_and_its_place_on_the_page(kitchen: Path) -> None:
+    """The page shows it with its name and help, and the API shows and changes it."""
+    diffs = DIFF.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert len(diffs) == 2
+    for path, diff in diffs:
+        lines = diff.splitlines(keepends=True)
+        before, after = (
+            "".join(line[1:] for line in lines if line[0] != left_out) for left_out in "+-"
+        )
+        code = (kitchen / path).read_text("utf-8")
+        assert code.count(before) == 1, path
+        (kitchen / path).write_text(code.replace(before, after), "utf-8")
+    run(kitchen, "manage.py", "makemigrations", "chatapp")
+    run(kitchen, "manage.py", "migrate")
+    assert run(kitchen, "-c", SET) == "set\n"

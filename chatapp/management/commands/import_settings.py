@@ -12,8 +12,8 @@ from django.db import transaction
 
 import condense
 from chatapp import services
-from chatapp.forms import PreferencesForm, ThresholdChoice
-from chatapp.forms.thresholds import INHERITED, OWN
+from chatapp.forms.preferences import PreferencesForm
+from chatapp.forms.thresholds import INHERITED, OWN, ThresholdChoice
 from chatapp.models import Preferences, Profile
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.forms import ProfileForm
+from chatapp.forms.profiles import ProfileForm
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.sockets import open_page

@@ -15,7 +15,7 @@ from chatapp import services
 from chatapp.context import budgets
 from chatapp.context.condensing_point import CondensingPoint
 from chatapp.context.runs import Terms
-from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
 from chatapp.templatetags.scripts import script_texts

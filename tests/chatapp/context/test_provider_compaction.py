@@ -10,7 +10,7 @@ from django.test import Client
 import condense
 from chatapp import services, transcript
 from chatapp.context import budgets
-from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Profile, Review, store
 from chatapp.transcript import CondensationRow
 from tests.chatapp.claude import answered_by, converse

@@ -13,7 +13,7 @@ from django.urls import reverse
 import condense
 from chatapp import bootstrap, services, transcript
 from chatapp.context.runs import Terms
-from chatapp.forms import PreferencesForm
+from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Preferences, Profile, store
 from chatapp.transcript import CondensationRow, FailureRow, MessageRow
 from condense.strategies.sliding_window import SlidingWindow

@@ -12,8 +12,7 @@ from django.urls import reverse
 import condense
 from chatapp import services
 from chatapp.agent.beside import environment_block, file_block
-from chatapp.exchange.copies import read_entries
-from chatapp.exchange.pages import write_html
+from chatapp.exchange.copies import read_entries, write_html
 from chatapp.models import Conversation, hiding, store
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp.exchange import Beside, Problem, streams
+from chatapp.exchange import Beside, Problem, files
 from chatapp.importers import recognise
 from chatapp.importers.messages import read_transcript
 
@@ -242,7 +242,7 @@ def test_a_file_that_unpacks_without_end_is_given_up(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small file can hold gigabytes of nothing."""
-    monkeypatch.setattr(streams, "MAX_GAP", 1 << 20)
+    monkeypatch.setattr(files, "MAX_GAP", 1 << 20)
     bomb = b"[" + json.dumps(HELLO).encode() + b"," + b" " * (8 << 20) + b"1]"
     first, problem = read_transcript(write(folder, gzip.compress(bomb)))
     assert first == HELLO

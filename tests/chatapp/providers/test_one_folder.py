@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from chatapp import providers, services
-from chatapp.forms import ProfileForm, model_defaults, provider_traits
+from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.models import Profile
 from chatapp.providers import provider_specs
 

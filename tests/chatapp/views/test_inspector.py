@@ -101,7 +101,7 @@ def test_the_next_request_is_shown_in_the_order_in_which_it_is_sent(
     session.use_tool(1, "A long result. " * 20)
     condense_all(session)
     session.say("user", condense.TextBlock("And now the parser"))
-    seen = inspector.read_upcoming(Conversation.objects.get(pk=session.conversation.pk))
+    seen = inspector.read_next_request(Conversation.objects.get(pk=session.conversation.pk))
     assert seen is not None
     parts = ["summary", "ledger", "files", "environment", "messages", "newest"]
     assert kinds(seen.cards) == ["system", "tools", *parts]
@@ -128,7 +128,7 @@ def test_the_next_request_says_what_of_it_the_provider_should_have_in_its_cache(
     address = reverse("inspector", args=[session.conversation.pk])
     assert "provider's cache" not in unescape(browser.get(address).content.decode())
     whole.update(measured_tokens=120, measured_seq=1)
-    seen = inspector.read_upcoming(whole.get())
+    seen = inspector.read_next_request(whole.get())
     assert seen is not None
     assert sum(card.cached or 0 for card in seen.cards) == pytest.approx(100, abs=8)
     assert "The first 100 should be in the provider's cache" in unescape(
@@ -157,7 +157,7 @@ def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
     conversation.system_prompt = " ".join(map(str, range(1_000, 3_000)))
     conversation.save()
     session.say("user", condense.TextBlock("Begin"))
-    seen = inspector.read_upcoming(conversation)
+    seen = inspector.read_next_request(conversation)
     assert seen is not None
     assert conversation.profile is not None
     tokens = budgets.COUNTER.count(system_of(conversation, conversation.profile))
@@ -183,7 +183,7 @@ def test_without_a_profile_there_is_no_next_request(session: Session, browser: C
     session.say("user", condense.TextBlock("Begin"))
     conversation = session.conversation
     Conversation.objects.filter(pk=conversation.pk).update(profile=None)
-    assert inspector.read_upcoming(Conversation.objects.get(pk=conversation.pk)) is None
+    assert inspector.read_next_request(Conversation.objects.get(pk=conversation.pk)) is None
     assert browser.get(reverse("inspector", args=[conversation.pk])).status_code == 200
 
 
@@ -194,7 +194,7 @@ def test_only_rewinds_in_force_are_counted(session: Session) -> None:
     conversation = session.conversation
     for to_seq in (5, 3):
         services.rewind_conversation(conversation=conversation, to_seq=to_seq)
-    seen = inspector.read_upcoming(Conversation.objects.get(pk=conversation.pk))
+    seen = inspector.read_next_request(Conversation.objects.get(pk=conversation.pk))
     assert seen is not None
     assert seen.rewound == "2 messages"
 
@@ -202,7 +202,7 @@ def test_only_rewinds_in_force_are_counted(session: Session) -> None:
 def test_words_that_begin_like_a_summary_are_words(session: Session) -> None:
     """Only what the engine wrote is taken apart."""
     session.say("user", *map(condense.TextBlock, SUMMARY[:2]))
-    seen = inspector.read_upcoming(Conversation.objects.get(pk=session.conversation.pk))
+    seen = inspector.read_next_request(Conversation.objects.get(pk=session.conversation.pk))
     assert seen is not None
     assert kinds(seen.cards) == ["system", "tools", "newest"]
 
@@ -214,7 +214,7 @@ def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session, provi
     for role in ("user", "assistant"):
         session.say(role, condense.TextBlock("Begin"))
     services.pin_rule(conversation=session.conversation, text="Answer in one line.")
-    seen = inspector.read_upcoming(Conversation.objects.get(pk=session.conversation.pk))
+    seen = inspector.read_next_request(Conversation.objects.get(pk=session.conversation.pk))
     assert seen is not None
     assert kinds(seen.cards)[2:] == ["newest", "since", "pins"]
     session.say("user", condense.TextBlock("And now?"))

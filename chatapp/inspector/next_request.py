@@ -1,6 +1,7 @@
 """The next request of a conversation, as it would be sent now, and what is hidden from it."""
 
 import json
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,23 +12,44 @@ import condense
 from chatapp.context import budgets, sizes, toolboxes
 from chatapp.context.instructions import system_of
 from chatapp.context.prediction import still_cached
-from chatapp.inspector.cards import Card, cards_of
-from chatapp.inspector.hiding import Hider, hiders
-from chatapp.inspector.pieces import (
+from chatapp.inspector.parts import (
     SYSTEM,
+    Card,
     Piece,
     Sized,
+    cards_of,
     frame_pieces,
     message_pieces,
     pinned_texts,
 )
 from chatapp.models import Condensation, Conversation, Profile, Rewind, store
+from chatapp.models.records import CondensationQuerySet
 from chatapp.models.turns import Hiding
 from chatapp.transcript import labels
 
 
 @dataclass(frozen=True, slots=True)
-class Upcoming:
+class Hider:
+    """A record, and how much it hides; ``at`` is the place of its row."""
+
+    pk: uuid.UUID
+    name: str
+    icon: str
+    words: str
+    at: str
+
+
+def hiders(records: CondensationQuerySet) -> Iterator[Hider]:
+    """Yield some records in reading order."""
+    made = records.exclude(message=None).brief().select_related("message")
+    for row in made.order_by("message__position", "message__seq"):
+        words = labels.kind_words(row.kind)
+        at = f"{row.message.position}.{row.message.seq}" if row.message else ""
+        yield Hider(row.pk, words.name, words.icon, labels.hidden_text(row), at)
+
+
+@dataclass(frozen=True, slots=True)
+class NextRequest:
     """The next request: its cards, its size, an estimate unless ``measured``, and its window.
 
     ``hiders`` are the records that hide something of the conversation from it, and ``rewound``
@@ -51,7 +73,7 @@ class Upcoming:
         return 100 * self.tokens / self.window
 
 
-def read_upcoming(conversation: Conversation) -> Upcoming | None:
+def read_next_request(conversation: Conversation) -> NextRequest | None:
     """Return what the model would be sent next, None where no profile answers."""
     profile = conversation.profile
     if profile is None:
@@ -64,7 +86,7 @@ def read_upcoming(conversation: Conversation) -> Upcoming | None:
     standing = conversation.condensations.filter(
         status=Condensation.Status.SUCCEEDED, message__hidden=False
     )
-    return Upcoming(
+    return NextRequest(
         cards=cards_of(found, size.value, profile.context_window, cached if until else None),
         tokens=size.value,
         measured=size.measured,

@@ -57,7 +57,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class SizeHistory:
     """The latest steps, oldest first, of which the largest context was ``most`` tokens.
 
     ``cut`` says that there were more before them.
@@ -85,7 +85,7 @@ class Course:
         return "M" + "L".join(f"{one.x:.1f} {y:.1f}" for one in self.steps for y in _ends(one))
 
 
-def draw_course(conversation: Conversation) -> Course | None:
+def draw_size_history(conversation: Conversation) -> SizeHistory | None:
     """Return how large the context was, None where nothing made it smaller."""
     moments = sorted([*_calls(conversation), *_drops(conversation)], key=lambda one: one.when)
     # Of a turn's calls in a row, the last stands for all.
@@ -97,7 +97,7 @@ def draw_course(conversation: Conversation) -> Course | None:
         return None
     most = max(max(one.before, one.tokens) for one in latest) or 1
     places = _place(latest, numbers[-STEPS:], most)
-    return Course([*places], most, len(steps) > len(latest))
+    return SizeHistory([*places], most, len(steps) > len(latest))
 
 
 def _calls(conversation: Conversation) -> Iterator[Moment]:

@@ -9,8 +9,8 @@ from chatapp import transcript
 from chatapp.models import store
 from chatapp.rendering import render_markdown
 from chatapp.services import Preview
-from chatapp.trials.present import Present
-from chatapp.trials.trying import Tried
+from chatapp.what_if.baseline import Baseline
+from chatapp.what_if.trials import Trial
 
 # Facts that are listed of those that are lost, and of those that are not in the originals.
 MOST = 50
@@ -29,7 +29,7 @@ class Grounds:
 class Card:
     """What was tried with what came of it; ``entered`` says that it has the prompt entered."""
 
-    tried: Tried
+    tried: Trial
     name: str
     entered: bool
     hidden_text: str
@@ -40,15 +40,15 @@ class Card:
     grounds: Grounds | None
 
 
-def card_of(present: Present, tried: Tried) -> Card:
+def card_of(baseline: Baseline, tried: Trial) -> Card:
     """Return what was tried, ready to show."""
     made = tried.reduction
-    variant, now = tried.variant, present.terms.preferences.condensing_prompt
+    variant, now = tried.variant, baseline.terms.preferences.condensing_prompt
     return Card(
         tried=tried,
         name=transcript.strategy_name(variant.strategy),
         entered=variant.prompt != now,
-        hidden_text=_hidden_text(present, made) if made else "",
+        hidden_text=_hidden_text(baseline, made) if made else "",
         saved_percent=_saved(made) if made else None,
         summary_html=render_markdown(made.summary) if made else "",
         facts_kept=transcript.facts_kept(tried.receipt),
@@ -57,10 +57,10 @@ def card_of(present: Present, tried: Tried) -> Card:
     )
 
 
-def _hidden_text(present: Present, made: condense.Reduction) -> str:
+def _hidden_text(baseline: Baseline, made: condense.Reduction) -> str:
     if made.kind == "cleared":
         return transcript.cleared_words(made.count)
-    counted = store.count_seen(made.hidden_among(present.effective))
+    counted = store.count_seen(made.hidden_among(baseline.effective))
     return transcript.seen_words(Preview(**counted))
 
 

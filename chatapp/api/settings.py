@@ -1,37 +1,32 @@
-"""Which models answer the user, and how things work for them: shown, and changed as by its page."""
+"""Settings and profiles: shown, and changed as by their pages."""
 
 from typing import Any
 
 from django.db.models import QuerySet
 from django.forms import model_to_dict
 from django.shortcuts import get_object_or_404
-from ninja import PatchDict, Router
+from ninja import Router
 
 import condense
 from chatapp import services
-from chatapp.api.door import Call, keepers, refuse
-from chatapp.api.shapes import ProfileShape, SettingsShape
-from chatapp.api.wishes import ProfileChange, SettingsChange
-from chatapp.forms import PreferencesForm, ProfileForm
+from chatapp.api.auth import Call, keepers, refuse
+from chatapp.api.schemas import ProfileChange, ProfileShape, SettingsChange, SettingsShape, many
+from chatapp.forms.preferences import PreferencesForm
+from chatapp.forms.profiles import ProfileForm
 from chatapp.live import turns
 from chatapp.models import Preferences, Profile
 
 router = Router(tags=["Settings"])
 
 
-@router.get("/profiles", response=list[ProfileShape], summary="List profiles")
+@router.get("/profiles", response=many(ProfileShape))
 def list_profiles(request: Call) -> QuerySet[Profile]:
     """List the models that can answer, with limits and prices; no key is ever shown."""
     return Profile.objects.filter(owner=request.auth)
 
 
-@router.patch(
-    "/profiles/{int:profile_pk}",
-    response=ProfileShape,
-    summary="Change a profile",
-    auth=keepers,
-)
-def change_profile(request: Call, profile_pk: int, change: PatchDict[ProfileChange]) -> Profile:
+@router.patch("/profiles/{int:profile_pk}", response=ProfileShape, auth=keepers)
+def change_profile(request: Call, profile_pk: int, change: ProfileChange) -> Profile:
     """Change what is named of a profile; its provider, address and key stay as they are."""
     profile = get_object_or_404(Profile, owner=request.auth, pk=profile_pk)
     wanted: dict[str, Any] = dict(change)
@@ -46,14 +41,14 @@ def change_profile(request: Call, profile_pk: int, change: PatchDict[ProfileChan
     return profile
 
 
-@router.get("/settings", response=SettingsShape, summary="Show settings")
+@router.get("/settings", response=SettingsShape)
 def show_settings(request: Call) -> Preferences:
     """Show how condensing and the agent work."""
     return services.preferences_of(request.auth)
 
 
-@router.patch("/settings", response=SettingsShape, summary="Change settings", auth=keepers)
-def change_settings(request: Call, change: PatchDict[SettingsChange]) -> Preferences:
+@router.patch("/settings", response=SettingsShape, auth=keepers)
+def change_settings(request: Call, change: SettingsChange) -> Preferences:
     """Change the settings that are named."""
     preferences = services.preferences_of(request.auth)
     wanted: dict[str, Any] = dict(change)
@@ -70,6 +65,5 @@ def _save(form: PreferencesForm | ProfileForm) -> None:
     """Save what a form takes; refused with its reasons."""
     if not form.is_valid():
         raise refuse(form)
-    with services.saving():
-        form.save()
+    form.save()
     form.instance.refresh_from_db()

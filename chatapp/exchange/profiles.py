@@ -1,4 +1,4 @@
-"""Which profile answers what was imported."""
+"""Profiles for imported conversations: the default, a larger one, or one made for it."""
 
 from django.contrib.auth.models import User
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
-from chatapp.inspector.sent import Told
+from chatapp.inspector.requests import Told
 from chatapp.models import ModelCall
 from chatapp.providers import wire
 from chatapp.rendering.numbers import number

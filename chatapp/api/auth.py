@@ -1,24 +1,30 @@
-"""Who is let in, and how it is told when something can't be done: always a sentence, as JSON."""
+"""Tokens, what their owners may reach, and refusals: always a sentence, as JSON."""
 
 import logging
+import uuid
 from typing import Any, cast, override
 
 from django.contrib.auth.models import User
 from django.core.exceptions import SuspiciousOperation
+from django.db import DatabaseError
+from django.db.models import QuerySet
 from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Path
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.operation import Operation
 from ninja.parser import Parser
 from ninja.security import HttpBearer
 
 import condense
 from chatapp import services
 from chatapp.backends import Brake
-from chatapp.models import ApiToken
+from chatapp.live import turns
+from chatapp.models import ApiToken, Conversation
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +32,10 @@ log = logging.getLogger(__name__)
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of what was wrong with a request, how much is told.
 TOLD = 5
+
+
+# Whose conversation: it stands in the address, before what a router adds.
+Pk = Path[uuid.UUID]
 
 
 class Call(HttpRequest):
@@ -74,7 +84,15 @@ class WellFormedParser(Parser):
         return cast("dict[str, Any]", condense.well_formed_json(super().parse_body(request)))
 
 
-api = NinjaAPI(
+class Api(NinjaAPI):
+    """The API; what is generated from its description is named after the views."""
+
+    @override
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+
+api = Api(
     title="Palimpsest",
     version="1",
     description="Conversations, what the model sees of them, and the record of every change.",
@@ -83,6 +101,23 @@ api = NinjaAPI(
     openapi_url=None,
     parser=WellFormedParser(),
 )
+
+
+def present(call: Call) -> QuerySet[Conversation]:
+    """Return the conversations of who asks, less what was deleted."""
+    return Conversation.objects.owned_by(call.auth).present()
+
+
+def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
+    """Return a conversation of who asks; a deleted or foreign one is not found."""
+    return get_object_or_404(present(call), pk=pk)
+
+
+def resting_conversation(call: Call, pk: uuid.UUID) -> Conversation:
+    """Return a conversation of who asks, without what is only on record as running in it."""
+    conversation = own_conversation(call, pk)
+    turns.close_left_over(conversation)
+    return conversation
 
 
 def tell(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
@@ -98,23 +133,31 @@ def tell_stranger(request: HttpRequest, _error: Any) -> HttpResponse:
     return answer
 
 
-@api.exception_handler(Http404)
-def tell_missing(request: HttpRequest, _error: Any) -> HttpResponse:
-    """Say the same of what is not there and of what is somebody else's."""
-    return tell(request, 404, _("There is nothing of yours at this address."))
+@api.exception_handler(Exception)
+def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
+    """Say why something was not done, or that the server is to blame, whose log says more."""
+    match error:
+        case Http404():
+            # The same of what is not there and of what is somebody else's.
+            return tell(request, 404, _("There is nothing of yours at this address."))
+        case services.Refused():
+            return tell(request, 409, str(error))
+        case MultiPartParserError() | SuspiciousOperation():
+            return tell(request, 400, _("This request can't be read, or is too large."))
+        case DatabaseError() if services.is_unwritable(error) and request.method not in READING:
+            return tell(request, 409, str(services.not_saved(error)))
+    log.error("the API failed at %s", request.path, exc_info=error)
+    return tell(request, 500, _("The server failed to answer this. Its log says why."))
 
 
-@api.exception_handler(services.Refused)
-def tell_refusal(request: HttpRequest, error: Any) -> HttpResponse:
-    """Say why something was not done."""
-    return tell(request, 409, str(error))
-
-
-@api.exception_handler(MultiPartParserError)
-@api.exception_handler(SuspiciousOperation)
-def tell_unreadable(request: HttpRequest, _error: Any) -> HttpResponse:
-    """Say that a form is none, or more than anybody can mean."""
-    return tell(request, 400, _("This request can't be read, or is too large."))
+for kind in (
+    Http404,
+    services.Refused,
+    MultiPartParserError,
+    SuspiciousOperation,
+    DatabaseError,
+):
+    api.add_exception_handler(kind, tell_failure)
 
 
 @api.exception_handler(ValidationError)
@@ -129,10 +172,3 @@ def refuse(form: BaseForm) -> HttpError:
     """Return why a form does not take what was sent."""
     mistakes = [f"{name}: {' '.join(map(str, said))}" for name, said in form.errors.items()][:TOLD]
     return HttpError(422, "; ".join(mistakes))
-
-
-@api.exception_handler(Exception)
-def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
-    """Say that the server is to blame; its log says more, whoever asks."""
-    log.error("the API failed at %s", request.path, exc_info=error)
-    return tell(request, 500, _("The server failed to answer this. Its log says why."))

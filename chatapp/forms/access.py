@@ -1,4 +1,4 @@
-"""A name and a password."""
+"""Access: a name with its password, and tokens for the API."""
 
 from typing import override
 
@@ -7,6 +7,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from chatapp.backends import Brake
+from chatapp.forms.base import ModelForm
+from chatapp.models import ApiToken
 
 
 class SignInForm(AuthenticationForm):
@@ -19,3 +21,11 @@ class SignInForm(AuthenticationForm):
             text = _("Too many passwords were wrong. Wait a quarter of an hour, then try again.")
             return ValidationError(text, code="braked")
         return super().get_invalid_login_error()
+
+
+class TokenForm(ModelForm[ApiToken]):
+    """What a token is called, so that it is known which one to revoke, and its scope."""
+
+    class Meta:
+        model = ApiToken
+        fields = ("name", "scope")

@@ -1,4 +1,4 @@
-"""A call's request: its stored bytes, checked against their hash, and what they say."""
+"""Requests as they were sent: stored bytes, put together again and read in neutral words."""
 
 import hashlib
 import zlib
@@ -21,7 +21,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCall:
+class StoredRequest:
     """A call with the bytes of its request; they ``match`` the hash that was stored with it."""
 
     call: ModelCall
@@ -61,14 +61,14 @@ def _read(reader: RequestReader, call: ModelCall) -> Parts | None:
         return None
 
 
-def see(reader: RequestReader, call: ModelCall) -> SeenCall | None:
+def see(reader: RequestReader, call: ModelCall) -> StoredRequest | None:
     """Return a call's request, None where it is not on record or its parts are lost."""
     parts = _read(reader, call)
     if parts is None:
         return None
     digest = hashlib.sha256(parts.body).digest()
     matches = digest == bytes(call.manifest.digest)
-    return SeenCall(call, parts, digest.hex(), matches, _told(call, parts))
+    return StoredRequest(call, parts, digest.hex(), matches, _told(call, parts))
 
 
 def _told(call: ModelCall, parts: Parts) -> Told:

@@ -19,7 +19,7 @@ MOST = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present:
+class Baseline:
     """What the model sees, how large that is, and what it works with.
 
     ``unchanged`` says that the last call has sent what the next one begins with.
@@ -55,13 +55,13 @@ def terms_of(conversation: Conversation) -> Terms:
     return Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)
 
 
-def read_present(terms: Terms) -> Present:
+def read_baseline(terms: Terms) -> Baseline:
     """Return the conversation of these terms as it is now."""
     conversation, profile = terms.conversation, terms.profile
     effective = store.read_effective(conversation.pk)
     scale = Scale.read(conversation, profile, terms.system)
     folder = toolboxes.folder_of(conversation)
-    return Present(
+    return Baseline(
         terms=terms,
         effective=effective,
         history=with_unpinned(conversation.pk, effective),

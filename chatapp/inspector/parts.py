@@ -1,14 +1,43 @@
-"""Messages taken apart: their words, and what stands for hidden ones or beside them."""
+"""Parts of a request: messages taken apart into pieces, and pieces of one kind as a card."""
 
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.agent.beside import stands_for
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
+# Of a card with more, the last ones are listed.
+LISTED = 200
+
+_Kind = condense.PartKind
+_WORDS: dict[str, tuple[Promise, Promise]] = {
+    SYSTEM: (_("System prompt"), _("What the model is told before anything else.")),
+    TOOLS: (_("Tools"), _("What it may call, and how.")),
+    _Kind.SUMMARY: (_("Summary"), _("Stands for messages that are hidden.")),
+    _Kind.LEDGER: (_("Ledger"), _("Facts of hidden messages, copied by rule.")),
+    _Kind.FILES: (_("Folded files"), _("Files that were read, as signatures.")),
+    _Kind.WORKFLOWS: (_("Workflows"), _("Directives that outlive every condensation.")),
+    _Kind.REQUEST: (_("Carried request"), _("A hidden request, word for word.")),
+    _Kind.PINS: (
+        _("Pins"),
+        _("Rules, passages, and what is hidden, word for word."),
+    ),
+    _Kind.ENVIRONMENT: (_("Environment"), _("The time and the workspace, as they were.")),
+    MESSAGES: (_("Messages"), _("What was said and done, as it was.")),
+    NEWEST: (_("Newest request"), _("What the model is working on.")),
+    SINCE: (_("Since then"), _("Replies and results after the newest request.")),
+}
+# Where a kind belongs in the bar and in the chart.
+SEGMENTS = {SYSTEM: "system", TOOLS: "tools"} | dict.fromkeys(
+    (MESSAGES, NEWEST, SINCE, _Kind.ENVIRONMENT), "messages"
+)
+MADE = "summary"
 # What an image or another block without words weighs beside text, in characters.
 _BLOCK = 200
 
@@ -81,9 +110,9 @@ def _is_said(block: condense.Block) -> bool:
 
 def _pieces(one: Sized, default: str) -> Iterator[Piece]:
     blocks = [*_blocks(one)]
-    whole = sum(_weight(block) for _, block in blocks) or 1
+    whole = sum(_weight(block) for _kind, block in blocks) or 1
     for (kind, is_result), group in itertools.groupby(blocks, key=_group):
-        said = tuple(block for _, block in group)
+        said = tuple(block for _kind, block in group)
         share = sum(map(_weight, said)) / whole
         text = condense.tools_to_text(condense.Message(one.message.role, said)).text
         calls = [block.name for block in said if isinstance(block, condense.ToolUseBlock)]
@@ -156,3 +185,68 @@ def _text_parts(
         found = [*condense.split_parts(text)] or [(kind, text)]
     for of, part in found:
         yield of, condense.TextBlock(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a request has of one kind; ``percent`` is its share of the window.
+
+    ``cached`` are the tokens of it that were read from the provider's cache, None where nothing
+    is known of that. ``segment`` is the colour of the context bar that it belongs to.
+    """
+
+    kind: str
+    label: str
+    hint: str
+    segment: str
+    tokens: int
+    percent: float
+    cached: int | None
+    pieces: Sequence[Piece] = field(repr=False)
+
+    @property
+    def listed(self) -> Sequence[Piece]:
+        """The last pieces, as many as are shown."""
+        return self.pieces[-LISTED:]
+
+    @property
+    def unlisted(self) -> int:
+        """How many pieces are not shown."""
+        return len(self.pieces) - len(self.listed)
+
+    @property
+    def cached_percent(self) -> float | None:
+        """The share of the card that was read from the cache."""
+        return None if self.cached is None else 100 * self.cached / (self.tokens or 1)
+
+
+def cards_of(
+    found: Sequence[Piece], total: int, window: int, cached: int | None = None
+) -> tuple[Card, ...]:
+    """Return the cards of a request of ``total`` tokens, in the order in which their kinds begin.
+
+    Of the request the first ``cached`` tokens were read from a cache. Pieces share the total by
+    their weight.
+    """
+    scale = total / (sum(piece.tokens for piece in found) or 1)
+    kinds: dict[str, list[Piece]] = {}
+    tokens, hits, at = dict[str, float](), dict[str, float](), 0.0
+    for piece in found:
+        size = piece.tokens * scale
+        kinds.setdefault(piece.kind, []).append(piece)
+        tokens[piece.kind] = tokens.get(piece.kind, 0) + size
+        hits[piece.kind] = hits.get(piece.kind, 0) + min(size, max(0, (cached or 0) - at))
+        at += size
+    return tuple(
+        Card(
+            kind=kind,
+            label=str(_WORDS[kind][0]),
+            hint=str(_WORDS[kind][1]),
+            segment=SEGMENTS.get(kind, MADE),
+            tokens=round(tokens[kind]),
+            percent=100 * tokens[kind] / (window or total or 1),
+            cached=None if cached is None else round(hits[kind]),
+            pieces=those,
+        )
+        for kind, those in kinds.items()
+    )

@@ -11,8 +11,8 @@ import condense
 from chatapp.context.requests.items import Item
 from chatapp.context.requests.log import LONGEST_CHAIN
 from chatapp.context.requests.reader import RequestReader, fragment_of, sources_of
-from chatapp.inspector.cards import MADE
-from chatapp.inspector.sent import learn_chains
+from chatapp.inspector.parts import MADE
+from chatapp.inspector.requests import learn_chains
 from chatapp.models import Conversation, ModelCall
 from chatapp.providers import request_format
 from chatapp.providers.formats import read_frame, read_messages

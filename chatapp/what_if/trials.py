@@ -15,8 +15,8 @@ from chatapp.context.prediction import bill, predict
 from chatapp.context.runs import Terms
 from chatapp.context.toolboxes import folder_of
 from chatapp.context.variants import Variant
-from chatapp.trials.asking import Unasked, ask_for
-from chatapp.trials.present import Present, read_written
+from chatapp.what_if.baseline import Baseline, read_written
+from chatapp.what_if.writers import Unasked, ask_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class SoFar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class Trial:
     """What a variant comes to on a conversation as it is.
 
     Without a ``reduction`` there is an ``error``, or a model has to be asked first, for which
@@ -52,40 +52,40 @@ class Tried:
 
 
 def try_all(
-    present: Present, variants: Iterable[Variant], thresholds: Sequence[float]
-) -> list[Tried]:
+    baseline: Baseline, variants: Iterable[Variant], thresholds: Sequence[float]
+) -> list[Trial]:
     """Return what each variant comes to, with how each of the thresholds would have done so far.
 
     No model is asked: where one has to be, it is said what that may cost.
     """
-    written = read_written(present.terms.conversation)
-    return asyncio.run(_try_all(present, written, variants, thresholds))
+    written = read_written(baseline.terms.conversation)
+    return asyncio.run(_try_all(baseline, written, variants, thresholds))
 
 
 async def _try_all(
-    present: Present,
+    baseline: Baseline,
     written: Sequence[condense.Message],
     variants: Iterable[Variant],
     thresholds: Sequence[float],
-) -> list[Tried]:
-    found: list[Tried] = []
+) -> list[Trial]:
+    found: list[Trial] = []
     for variant in variants:
         others = [replace(variant, threshold=threshold) for threshold in thresholds]
-        so_far = [await _so_far(present, written, other) for other in others]
-        tried = predict_cost(present, variant) or await _try(
-            present, variant, condense.ExcerptSummarizer()
+        so_far = [await _so_far(baseline, written, other) for other in others]
+        tried = predict_cost(baseline, variant) or await _try(
+            baseline, variant, condense.ExcerptSummarizer()
         )
         found.append(replace(tried, so_far=so_far))
     return found
 
 
-def try_with_model(present: Present, tried: Tried) -> Tried:
+def try_with_model(baseline: Baseline, tried: Trial) -> Trial:
     """Return what a variant comes to once the model that writes its summaries is asked.
 
     Raises crypto.DecryptionFailed when its key can't be read.
     """
-    model = ask_for(tried.variant.of(present.terms))
-    asked = async_to_sync(_try)(present, tried.variant, model)
+    model = ask_for(tried.variant.of(baseline.terms))
+    asked = async_to_sync(_try)(baseline, tried.variant, model)
     return replace(
         asked,
         so_far=tried.so_far,
@@ -94,19 +94,19 @@ def try_with_model(present: Present, tried: Tried) -> Tried:
     )
 
 
-async def _try(present: Present, variant: Variant, model: condense.Summarizer) -> Tried:
-    terms = variant.of(present.terms)
-    situation = present.situation(terms)
+async def _try(baseline: Baseline, variant: Variant, model: condense.Summarizer) -> Trial:
+    terms = variant.of(baseline.terms)
+    situation = baseline.situation(terms)
     configuration = _configuration(terms)
     alone = replace(configuration, strategies=(_rung(configuration, variant),))
     try:
         reduction = await alone.condenser(model, COUNTER).fit(situation)
     except condense.CondenseError as error:
-        return Tried(variant=variant, error=str(error), cost=error.cost)
+        return Trial(variant=variant, error=str(error), cost=error.cost)
     if reduction is None:
-        return Tried(variant=variant, error=_("Nothing was made smaller."))
-    receipt, grounded = await asyncio.to_thread(_judge, present, reduction)
-    return Tried(
+        return Trial(variant=variant, error=_("Nothing was made smaller."))
+    receipt, grounded = await asyncio.to_thread(_judge, baseline, reduction)
+    return Trial(
         variant=variant,
         reduction=reduction,
         receipt=receipt,
@@ -116,12 +116,12 @@ async def _try(present: Present, variant: Variant, model: condense.Summarizer) -
 
 
 def _judge(
-    present: Present, reduction: condense.Reduction
+    baseline: Baseline, reduction: condense.Reduction
 ) -> tuple[condense.Receipt, condense.Receipt | None]:
     """Return what is kept of what is hidden, and what of a summary stands in that."""
-    hidden = reduction.hidden_among(present.effective)
-    kept = condense.replace_hidden(present.effective, reduction.hidden, reduction.message)
-    on_disk = present.toolbox.holds
+    hidden = reduction.hidden_among(baseline.effective)
+    kept = condense.replace_hidden(baseline.effective, reduction.hidden, reduction.message)
+    on_disk = baseline.toolbox.holds
     receipt = condense.receipt(hidden, kept, searchable=False, on_disk=on_disk)
     return receipt, _ground(reduction.summary, hidden) if reduction.summary else None
 
@@ -149,23 +149,25 @@ def _rung(configuration: condense.Configuration, variant: Variant) -> condense.S
     return next(fitting, rungs[0])
 
 
-def predict_cost(present: Present, variant: Variant) -> Tried | None:
+def predict_cost(baseline: Baseline, variant: Variant) -> Trial | None:
     """Return what asking a model may cost, None where none is asked."""
-    terms = variant.of(present.terms)
-    situation = present.situation(terms)
+    terms = variant.of(baseline.terms)
+    situation = baseline.situation(terms)
     prompt = _rung(_configuration(terms), variant).prompt_for(situation)
     gauge = condense.Gauge(situation, COUNTER)
     expected = condense.expected_usage(gauge, prompt, Unasked(terms), COUNTER)
     if not expected.total:
         return None
-    usage = predict(terms, expected, unchanged=present.unchanged)
+    usage = predict(terms, expected, unchanged=baseline.unchanged)
     cost = terms.writer.cost_of(usage)
-    return Tried(variant=variant, predicted=usage, predicted_cost=cost, cost=None)
+    return Trial(variant=variant, predicted=usage, predicted_cost=cost, cost=None)
 
 
-async def _so_far(present: Present, written: Sequence[condense.Message], variant: Variant) -> SoFar:
-    terms = variant.of(present.terms)
-    start = replace(present.situation(terms), effective=(), history=())
+async def _so_far(
+    baseline: Baseline, written: Sequence[condense.Message], variant: Variant
+) -> SoFar:
+    terms = variant.of(baseline.terms)
+    start = replace(baseline.situation(terms), effective=(), history=())
     configuration = _configuration(terms)
     # What an excerpt says in place of a summary is not worth to be judged.
     unjudged = replace(configuration, hooks=replace(configuration.hooks, validators=()))

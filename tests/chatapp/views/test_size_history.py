@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from chatapp import inspector, services
-from chatapp.inspector.course import STEPS, Course
+from chatapp.inspector.size_history import STEPS, SizeHistory
 from chatapp.models import Conversation, ModelCall, Turn
 from tests.chatapp.views.test_condensations import attempt
 
@@ -35,9 +35,9 @@ def turn_of(conversation: Conversation) -> Turn:
     return Turn.objects.create(conversation=conversation, finished_at=NOON)
 
 
-def course_of(conversation: Conversation) -> Course:
+def course_of(conversation: Conversation) -> SizeHistory:
     """Return the chart that there is."""
-    course = inspector.draw_course(conversation)
+    course = inspector.draw_size_history(conversation)
     assert course
     return course
 

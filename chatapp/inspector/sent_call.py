@@ -1,0 +1,169 @@
+"""Sent calls: what the model saw in a call, beside what it saw in the call before."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import condense
+from chatapp.context import budgets
+from chatapp.context.requests.log import LONGEST_CHAIN
+from chatapp.context.requests.reader import RequestReader
+from chatapp.inspector.comparison import Comparison, compare, why_missed
+from chatapp.inspector.next_request import Hider, hiders
+from chatapp.inspector.parts import (
+    SYSTEM,
+    Card,
+    Piece,
+    Sized,
+    cards_of,
+    frame_pieces,
+    message_pieces,
+    pinned_texts,
+)
+from chatapp.inspector.requests import StoredRequest, learn_chains, see
+from chatapp.models import Condensation, Message, ModelCall, Profile
+
+# Of a request in which no message is known by its number: how many summaries it may have.
+LATEST = 20
+
+# The same messages come in every call of a conversation.
+_counter = condense.CachedCounter(budgets.COUNTER)
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """What the model saw in a call, in cards, beside what it saw in the call before.
+
+    ``hiders`` are the records whose summary or marker it was sent.
+    ``seen`` is None where no request is on record or its parts are lost. Its size is the
+    provider's measure or our estimate, and 0 where nobody knows the window.
+    """
+
+    call: ModelCall
+    seen: StoredRequest | None
+    cards: Sequence[Card] = ()
+    tokens: int = 0
+    measured: bool = False
+    window: int = 0
+    comparison: Comparison | None = None
+    missed: str = ""
+    hiders: Sequence[Hider] = ()
+    earlier: ModelCall | None = None
+    later: ModelCall | None = None
+
+    @property
+    def percent(self) -> float | None:
+        """How full the window was."""
+        return 100 * self.tokens / self.window if self.window else None
+
+
+def read_call(call: ModelCall) -> SentCall:
+    """Return what the model saw in a call; costs what it saw, whatever else is stored."""
+    reader = RequestReader(call.conversation_id)
+    earlier, later = _neighbours(call)
+    learn_chains(reader, call, 2 * LONGEST_CHAIN)
+    before = see(reader, earlier) if earlier else None
+    seen = see(reader, call)
+    if seen is None:
+        return SentCall(call, None, earlier=earlier, later=later)
+    messages = _Messages(seen)
+    pieces = [*_frame(seen), *message_pieces([*messages.sized()])]
+    measured = bool(call.tokens_prompt)
+    tokens = call.tokens_prompt or round(sum(piece.tokens for piece in pieces))
+    window = _window(call)
+    comparison = compare(before.told, seen.told) if before else None
+    made = Condensation.objects.filter(
+        conversation=call.conversation_id, message__seq__in=messages.made_by_engine()
+    )
+    return SentCall(
+        call=call,
+        seen=seen,
+        cards=cards_of(pieces, tokens, window, call.tokens_cache_read if measured else None),
+        tokens=tokens,
+        measured=measured,
+        window=window,
+        comparison=comparison,
+        missed=why_missed(call, earlier, comparison),
+        hiders=tuple(hiders(made)),
+        earlier=earlier,
+        later=later,
+    )
+
+
+def _neighbours(call: ModelCall) -> tuple[ModelCall | None, ModelCall | None]:
+    """Return the calls before and after that answered, as far as their requests are on record."""
+    calls = ModelCall.objects.filter(
+        conversation=call.conversation_id, purpose=ModelCall.Purpose.CHAT, manifest__isnull=False
+    )
+    earlier = calls.filter(created_at__lte=call.created_at, pk__lt=call.pk)
+    later = calls.filter(created_at__gte=call.created_at, pk__gt=call.pk)
+    newest_first = earlier.select_related("manifest").order_by("-created_at", "-pk")
+    return newest_first.first(), later.order_by("created_at", "pk").first()
+
+
+def _frame(seen: StoredRequest) -> Iterator[Piece]:
+    frame = seen.told.frame
+    tools = [(name, json.dumps(tool, indent=1)) for name, tool in frame.tools.items()]
+    for kind, name, text in frame_pieces(frame.system, tools):
+        sent = text if kind == SYSTEM else json.dumps(json.loads(text), separators=(",", ":"))
+        yield Piece(kind, text, _counter.count(sent), name=name)
+
+
+def _window(call: ModelCall) -> int:
+    """Return the window of the call's model, 0 where no profile knows it any more."""
+    same = Profile.objects.filter(
+        owner__conversations=call.conversation_id, name=call.profile_name, model=call.model
+    )
+    return same.values_list("context_window", flat=True).first() or 0
+
+
+class _Messages:
+    """The messages of a request, and the stored messages that they were made of."""
+
+    def __init__(self, seen: StoredRequest) -> None:
+        self.told = seen.told.messages
+        self.call = seen.call
+        self.rows = Message.objects.filter(conversation=seen.call.conversation_id)
+        sources = {seq for _message, own in self.told for seq in own}
+        stored = self.rows.filter(seq__in=sources)
+        self._made = frozenset(stored.made_by_engine().values_list("seq", flat=True))
+        pinned = stored.filter(pin__isnull=False).values_list("content", flat=True)
+        texts = (pinned_texts(_blocks(content)) for content in pinned)
+        self._pinned = frozenset[str]().union(*texts)
+
+    def made_by_engine(self) -> set[int]:
+        """Return the numbers of the summaries and markers among them."""
+        return {made for one in self.told if (made := self._made_of(*one))}
+
+    def sized(self) -> Iterator[Sized]:
+        """Yield the messages with their sizes, and whether the engine wrote them."""
+        for message, sources in self.told:
+            yield Sized(
+                message,
+                condense.count_message(message, _counter),
+                made=bool(self._made_of(message, sources)),
+                seq=min(sources, default=0),
+                pinned=self._pinned,
+            )
+
+    def _made_of(self, message: condense.Message, sources: Sequence[int]) -> int:
+        """Return the number of the summary or marker that a message is, 0 where it is none."""
+        if sources:
+            return next((seq for seq in sources if seq in self._made), 0)
+        if message.role != "user" or not any(condense.split_parts(message.text)):
+            return 0
+        found = (seq for said, seq in self._beginnings if message.text.startswith(said))
+        return next(found, 0)
+
+    @cached_property
+    def _beginnings(self) -> Sequence[tuple[str, int]]:
+        """How the latest summaries and markers begin, for requests that name no numbers."""
+        rows = self.rows.filter(created_at__lte=self.call.created_at).made_by_engine()
+        latest = rows.order_by("-seq").values_list("content", "seq")[:LATEST]
+        firsts = ((next(iter(_blocks(content)), None), seq) for content, seq in latest)
+        return [(one.text, seq) for one, seq in firsts if isinstance(one, condense.TextBlock)]
+
+
+def _blocks(content: list[dict[str, object]]) -> Iterable[condense.Block]:
+    return condense.Message("user", condense.content_from_api(content)).blocks
