@@ -13,6 +13,7 @@ from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
 
+import condense
 from chatapp import services
 from chatapp.agent import events
 from chatapp.api import conversations
@@ -49,7 +50,7 @@ def send_message(request: Call, pk: Pk, new: NewMessage) -> StreamingHttpRespons
     """
     conversation = own_conversation(request, pk)
     command = protocol.SendMessage(
-        condense.well_formed_json(new.text),
+        new.text,
         new.nonce,
         literal=new.literal,
         attachments=tuple(new.attachments),

@@ -61,7 +61,10 @@ class DraftLog(StoredLog):
 
     async def close(self, reason: str) -> None:
         """Say why the draft was not used."""
-        if self.attempt and await self.saver.save(self._close, self.attempt.id, reason):
+        if not self.attempt:
+            return
+        closed = await self.saver.save(self._close, self.attempt.id, reason)
+        if closed:
             self._count(self.attempt, Condensation.Status.UNUSED)
 
     @staticmethod

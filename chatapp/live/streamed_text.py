@@ -71,12 +71,13 @@ class Streaming:
         code, closed = self._markdown.code, self._markdown.closed
         grows = code is not None and code is self._code and self._sent == len(closed)
         if not grows:
-            frame = self._frame(self._sent)
             self._code_pieces = self._code_units = 0
         text = "".join(code.pieces[self._code_pieces :]) if code else ""
         if grows:
             at = self._code_units
             frame = frames.code_streamed(self.id, index=self._sent, at=at, text=text)
+        else:
+            frame = self._frame(self._sent)
         self._sent, self._code = len(closed), code
         if code:
             self._code_pieces = len(code.pieces)

@@ -91,6 +91,7 @@ class MarkdownStream:
         self.code: OpenCode | None = None
         self._definitions: Environment = {}
         self._held = ""  # the end of the text, not a whole word yet
+        self._read_at = self._show_at = 0
         self._begin("")
 
     def feed(self, text: str) -> None:

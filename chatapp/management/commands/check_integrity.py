@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *_args: Any, **_options: Any) -> None:
-        if problem := database_problem(settings.DATABASES["default"]["NAME"]):
+        if problem := database_problem(str(settings.DATABASES["default"]["NAME"])):
             raise CommandError(problem)
         sound = True
         for problem in integrity.find_problems():

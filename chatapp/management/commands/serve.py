@@ -73,7 +73,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Serve until interrupted; everything that prevents it is a CommandError."""
-        name = settings.DATABASES["default"]["NAME"]
+        name = str(settings.DATABASES["default"]["NAME"])
         if problem := folder_problem("DATA_DIR", settings.DATA_DIR) or database_problem(name):
             raise CommandError(problem)
         with only_server_in("DATA_DIR", settings.DATA_DIR):

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("chatapp", "0039_claims_and_scopes"),
+        ("chatapp", "0040_share_tools"),
     ]
 
     operations = [
