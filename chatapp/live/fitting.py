@@ -10,8 +10,8 @@ LARGEST_FRAME = 900_000
 # Characters of HTML in one part of a message that has to be parted; a character is 4 bytes at most.
 LARGEST_PART = 200_000
 
-# What the ids of rows begin with whose messages are stored.
-STORED = "message-"
+# What the ids begin with of rows whose messages are stored, and of their cards.
+STORED = ("message-", "tool-")
 
 
 def parts(frame: Frame) -> Iterator[Frame]:

@@ -73,7 +73,7 @@ def pong(change: int) -> Frame:
 
 
 def article_upserted(id_: str, html: str) -> Frame:
-    """Replace the element ``id_``, or append it to the transcript."""
+    """Replace the element ``id_``, or append it to the transcript, unless it is a tool's card."""
     return {"type": "article.upserted", "id": id_, "html": html}
 
 

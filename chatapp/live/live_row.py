@@ -42,6 +42,13 @@ class LiveRow:
         """Take in what a tool has told."""
         self._tools[event.id] = event
 
+    async def show_call(self, call: str) -> None:
+        """Show a call's card as it is now: a row of hundreds would be sent for each of them."""
+        if self._seq and self._watchers:
+            tools = dict(self._tools)
+            card = await reading(_render_card)(self._conversation_id, self._seq, tools, call)
+            self._watchers.send(frames.article_upserted(*card))
+
     def progress(self, event: events.ToolProgressed) -> None:
         """Show what a tool that runs has said so far."""
         started = self._tools.get(event.id)
@@ -60,6 +67,19 @@ class LiveRow:
 
     async def _render(self) -> tuple[str, str]:
         return await reading(_render_row)(self._conversation_id, self._seq, dict(self._tools))
+
+
+def _render_card(
+    conversation_id: uuid.UUID, seq: int, tools: ToolEvents, call: str
+) -> tuple[str, str]:
+    """Return (element id, HTML) of a call's card, or of its row where others have the same id."""
+    row, conversation = transcript.live_row(conversation_id, seq, tools)
+    parts = row.parts if isinstance(row, transcript.MessageRow) else ()
+    cards = [one for one in parts if isinstance(one, transcript.ToolCard) and one.id == call]
+    if len(cards) != 1:
+        return _render_row(conversation_id, seq, tools)
+    context = {"card": cards[0], "row": row, "conversation": conversation}
+    return f"tool-{seq}-{call}", render_to_string("chat/_tool_card.html", context)
 
 
 def _render_row(conversation_id: uuid.UUID, seq: int, tools: ToolEvents) -> tuple[str, str]:

@@ -175,7 +175,7 @@ class Scene:
         self._row.learn(event)
         if isinstance(event, events.ToolStarted):
             self._show_status(_("Running %(tool)s…") % {"tool": event.name})
-        await self._row.show()
+        await self._row.show_call(event.id)
 
     @show.register
     async def _(self, _event: events.PersonAsked) -> None:

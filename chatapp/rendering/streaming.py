@@ -28,6 +28,9 @@ _LONGEST_MARKS = 200
 _SMALL = 2_000
 _READINGS = 8
 
+# Characters: of a longer block only the beginning is shown before it is complete.
+_LARGEST = 60_000
+
 # Spaces, and the scripts that write without them, where every character ends a word.
 _WORD_END = re.compile(
     r"[\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af"
@@ -107,7 +110,7 @@ class MarkdownStream:
         """
         if self.code:
             return self.code.html
-        if self.size >= self._show_at:
+        if self._show_at <= self.size <= _LARGEST:
             self._show_at = _later(self.size)
             self._html = self._preview()
         return self._html

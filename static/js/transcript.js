@@ -57,10 +57,10 @@ export class Transcript {
 
   upsert(id, html) {
     const fresh = parse(html);
-    if (!fresh) return;
+    const old = document.getElementById(id);
+    if (!fresh || (!old && fresh.matches(".tool"))) return;
     // A row with an estimated height would make the page jump.
     fresh.classList.add("is-live");
-    const old = document.getElementById(id);
     this.#scroll.keep(() => {
       document.getElementById("empty")?.remove();
       // A fetched transcript may have had the reply's row while its text was still arriving.
@@ -69,7 +69,7 @@ export class Transcript {
       else if (written) written.before(fresh);
       else this.root.append(fresh);
       written?.remove();
-      this.#dress(fresh.parentElement);
+      this.#dress(fresh.matches(".tool") ? fresh : fresh.parentElement);
       return written && fresh;
     });
     if (!old && fresh.matches(".message:not(.is-streaming)")) this.#scroll.arrived();
@@ -181,10 +181,13 @@ export class Transcript {
     const tabs = [...root.querySelectorAll(".tabs :checked")].map((one) => `[name="${one.name}"][value="${one.value}"]`);
     const focused = root.contains(document.activeElement) && document.activeElement;
     const written = [...root.querySelectorAll(".is-streaming:not([data-finished]), .is-unsaved")];
+    const told = [...root.querySelectorAll(".tool.is-live")];
     if (!this.#scroll.isFollowing) this.#measure(root);
     root.dataset.revision = fresh.dataset.revision;
     root.replaceChildren(...fresh.childNodes);
     for (const row of written) if (!document.getElementById(row.id)) root.append(row);
+    // Results are stored once all calls of a reply have ended.
+    for (const card of told) root.querySelector(`.tool-unanswered#${CSS.escape(card.id)}`)?.replaceWith(card);
     if (written.length) document.getElementById("empty")?.remove();
     for (const path of open) document.querySelector(path)?.setAttribute("open", "");
     for (const tab of root.querySelectorAll(tabs.join() || "none")) tab.checked = true;

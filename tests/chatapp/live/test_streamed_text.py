@@ -1,10 +1,12 @@
 """What pages are sent of a reply while it is written: little, and enough to show all of it."""
 
+import asyncio
 import re
 import time
 from html import escape, unescape
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +105,24 @@ def test_a_long_code_block_is_sent_about_once() -> None:
     assert sent < 10 * len(LONG_CODE)
     page.show(streaming.snapshot())
     assert page.text() == [LONG_CODE.partition("\n")[2] + "\n"]
+
+
+@pytest.mark.parametrize("text", [LONG_CODE, "| a | b |\n" * 3_000, "word " * 20_000])
+async def test_a_long_text_is_rendered_while_others_are_served(text: str) -> None:
+    """In a thread: the event loop goes on meanwhile."""
+    streaming, turns = Streaming(), 0
+
+    async def serve_others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    others = asyncio.create_task(serve_others())
+    streaming.feed(text)
+    await streaming.read(streaming.news)
+    assert turns > 1
+    others.cancel()
 
 
 def test_alone_a_text_is_sent_twenty_times_a_second() -> None:
