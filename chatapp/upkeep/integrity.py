@@ -34,7 +34,8 @@ def find_problems() -> Iterator[str]:
         try:
             yield from look()
         except Exception as error:  # noqa: BLE001 - damage shows as anything that a reader raises
-            yield f"The database could not be read to its end: {str(error) or type(error).__name__}."
+            reason = str(error) or type(error).__name__
+            yield f"The database could not be read to its end: {reason}."
 
 
 def count_stored() -> dict[str, int]:
