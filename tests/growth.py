@@ -28,10 +28,12 @@ def assert_cheap(work: Work, other: Work, times: float, name: str = "") -> None:
     raise AssertionError(f"{name} takes {taken:.4f} s, more than {times} times {allowed:.4f} s")
 
 
-def assert_linear(read: Callable[[str], object], text: Callable[[int], str], name: str) -> None:
-    """Fail unless a text of eight times the size takes at most ten times as long to read."""
+def assert_linear(
+    read: Callable[[str], object], text: Callable[[int], str], name: str, times: float = LINEAR
+) -> None:
+    """Fail unless a text of eight times the size takes at most ``times`` as long to read."""
     small, large = text(SMALL), text(LARGE)
-    assert_cheap(lambda: read(large), lambda: read(small), LINEAR, name)
+    assert_cheap(lambda: read(large), lambda: read(small), times, name)
 
 
 def fastest(work: Work) -> float:
