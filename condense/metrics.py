@@ -7,7 +7,7 @@ from decimal import Decimal
 from statistics import fmean
 from typing import Literal
 
-from condense.condenser.events import AttemptFailed, AttemptSucceeded, Event
+from condense.condenser.log import AttemptFailed, AttemptSucceeded, Event
 from condense.errors import NothingToCondense
 from condense.situation import Verdict
 

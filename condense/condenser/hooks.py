@@ -1,4 +1,4 @@
-"""What an application may hang around a condensation; none of it can break one.
+"""Hooks: an application's own steps around a condensation; none of them can break one.
 
 A hook that raises is logged, noted with the attempt, and otherwise as if it were not there.
 """
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
-from condense.condenser.events import Event
+from condense.condenser.log import Event
 from condense.errors import CondenseError
 from condense.messages import Block
 from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
@@ -133,14 +133,13 @@ class HookRun:
                 plan = answer if isinstance(answer, Plan) else plan
         return plan
 
-    async def additions(
+    async def addition(
         self, hook: After, situation: Situation, reduction: Reduction
-    ) -> Sequence[Addition]:
-        """Return what an ``after`` hook adds: one addition, or none where it failed."""
-        made: list[Addition] = []
+    ) -> Addition | None:
+        """Return what an ``after`` hook adds, None where it failed."""
         with self._guarded(hook):
-            made.append(_addition_of(await hook(situation, reduction)))
-        return made
+            return _addition_of(await hook(situation, reduction))
+        return None
 
     def note_left_out(self, hook: After, addition: Addition) -> None:
         """Say that what a hook returned was too much."""

@@ -1,8 +1,10 @@
-"""A request for a summary: as plain text, or as one of the conversation's own calls."""
+"""Requests for a summary: as plain text, in parts, or as one of the conversation's own calls."""
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 
+from condense.history.boundaries import safe_cuts
 from condense.history.compaction import without_compaction
 from condense.history.thinking import without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
@@ -15,9 +17,14 @@ from condense.shaping import (
     tools_to_text,
 )
 from condense.situation import Situation
+from condense.tokens import TokenCounter, count_messages
 from condense.writing.summarizer import SummaryRequest
 
 OLD_IMAGE = "[Image]"
+
+Flatten = Callable[[Sequence[Message]], tuple[Message, ...]]
+Part = tuple[Message, ...]
+Piece = tuple[Part, int]
 
 
 def without_old_images(
@@ -109,3 +116,63 @@ def compaction_request(
 
 def _ask(instruction: str) -> Message:
     return Message(role="user", content=instruction, id="instruction")
+
+
+def split_history(
+    history: Sequence[Message], limit: int, flatten: Flatten, counter: TokenCounter
+) -> tuple[Part, ...]:
+    """Return the history as flat messages in parts of at most ``limit`` tokens, at safe cuts.
+
+    Only a tool call and result that exceed the limit together are parted, and at last a text.
+    """
+    return _packed(_pieces(history, limit, flatten, counter), limit)
+
+
+def split_texts(texts: Iterable[str], limit: int, counter: TokenCounter) -> tuple[Part, ...]:
+    """Return texts as messages in parts of at most ``limit`` tokens."""
+    messages = (Message(role="user", content=text) for text in texts)
+    pieces = (piece for message in messages for piece in _portions(message, limit, counter))
+    return _packed(pieces, limit)
+
+
+def _packed(pieces: Iterable[Piece], limit: int) -> tuple[Part, ...]:
+    parts: list[list[Message]] = []
+    room = 0
+    for messages, tokens in pieces:
+        if not parts or tokens > room:
+            parts.append([])
+            room = limit
+        parts[-1].extend(messages)
+        room -= tokens
+    return tuple(map(tuple, parts))
+
+
+def _pieces(
+    history: Sequence[Message], limit: int, flatten: Flatten, counter: TokenCounter
+) -> Iterator[Piece]:
+    for start, end in pairwise(safe_cuts(history)):
+        group = history[start:end]
+        tokens = count_messages(group, counter)
+        flat = flatten(group)
+        if tokens <= limit:
+            yield flat, tokens
+            continue
+        for message in flat:
+            yield from _portions(message, limit, counter)
+
+
+def _portions(message: Message, limit: int, counter: TokenCounter) -> Iterator[Piece]:
+    """Yield the message, its text cut as often as needed; what is no text stays in one piece."""
+    tokens = counter.count(message.content)
+    text = message.text
+    if tokens <= limit or len(text) < 2:  # noqa: PLR2004 - a single character cannot be cut
+        yield (message,), tokens
+        return
+    step = math.ceil(len(text) / math.ceil(tokens / limit))
+    step = min(step, len(text) - 1)
+    for start in range(0, len(text), step):
+        part = message.with_content(text[start : start + step])
+        yield from _portions(part, limit, counter)
+    others = tuple(block for block in message.blocks if not isinstance(block, TextBlock))
+    if others:
+        yield (message.with_content(others),), counter.count(others)

@@ -11,8 +11,7 @@ from condense.messages import Json, Message
 from condense.situation import Budget
 from condense.usage import Usage
 from condense.wellformed import well_formed
-from condense.writing.failure import describe
-from condense.writing.overflow import is_context_overflow
+from condense.writing.failures import describe, is_context_overflow
 
 
 @dataclass(frozen=True, slots=True)

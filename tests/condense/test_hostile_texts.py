@@ -6,7 +6,7 @@ import condense
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.folding import definitions, files_read
 from condense.prompts.parsed import parse_summary
-from condense.writing.failure import describe
+from condense.writing.failures import describe
 from tests.hostile import Hostile, assert_linear, hostile_texts
 
 LEDGER = """## Ledger ~
