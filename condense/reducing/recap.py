@@ -15,7 +15,7 @@ from condense.reducing.carryover import (
 )
 from condense.reducing.strategy import Kit, Strategy, make_reduction
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
-from condense.writing import Writer, Written
+from condense.writing.writer import Writer, Written
 
 HEADING = "## Conversation Summary"
 # Kept free beside what stays: summaries measured on real sessions took 3.7 % of what they hid, and

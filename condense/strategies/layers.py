@@ -1,6 +1,7 @@
 """Summarise what came since the last summary, and leave earlier summaries as they are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from condense.errors import SummaryFailed
 from condense.prompts import layer_instruction, repair_instruction
@@ -8,7 +9,7 @@ from condense.reducing import ByModel, Kit
 from condense.reducing.composition import Layer, layers_in, lowest_pair
 from condense.reducing.recap import Recap, split_at, writer_for
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
-from condense.writing import Writer
+from condense.writing.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
 # full window hides; and words of the first hour are written again three times in 32 condensations.
@@ -48,7 +49,8 @@ class Layers(ByModel):
         layers, notes = await self._merged(stack, asking, writer)
         recap = Recap(situation, split, gauge, kit)
         blocks = [layer.block for layer in layers]
-        return await recap.reduction(self, written.noting(*notes), prompt, blocks)
+        noting = replace(written, notes=(*written.notes, *notes))
+        return await recap.reduction(self, noting, prompt, blocks)
 
     async def _merged(
         self, layers: Sequence[Layer], asking: str, writer: Writer

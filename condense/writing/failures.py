@@ -222,21 +222,17 @@ def describe(error: Exception) -> str:
     That is the error's own ``details`` where it has some, otherwise HTTP status, error code and
     response, in the order that users of Roo Code know from its error reports.
     """
-    details = _first(error, "details")
-    return make_safe(f"Error: {error}" + (f"\n\n{details}" if details else _known(error)))
-
-
-def _known(error: Exception) -> str:
-    text = ""
-    if status := _first(error, "status", "status_code"):
+    text = f"Error: {error}"
+    if details := _read(error, "details"):
+        return make_safe(f"{text}\n\n{details}")
+    if status := _read(error, "status") or _read(error, "status_code"):
         text += f"\n\nHTTP Status: {status}"
-    if code := _first(error, "code"):
+    if code := _read(error, "code"):
         text += f"\nError Code: {code}"
-    if response := _first(error, "response"):
-        text += f"\n\nAPI Response:{_serialized(response)}"
-    if body := _first(error, "body"):
-        text += f"\n\nResponse Body:{_serialized(body)}"
-    return text
+    for name, title in (("response", "API Response"), ("body", "Response Body")):
+        if value := _read(error, name):
+            text += f"\n\n{title}:{_serialized(value)}"
+    return make_safe(text)
 
 
 def make_safe(text: str) -> str:
@@ -246,18 +242,6 @@ def make_safe(text: str) -> str:
     if len(text) > MAX_DETAILS:
         return f"{text[:MAX_DETAILS]}\n[{len(text) - MAX_DETAILS} more characters]"
     return text
-
-
-def _first(error: Exception, *names: str) -> Any:
-    """Return the first truthy attribute of a vendor's error."""
-    return next((value for name in names if (value := _attribute(error, name))), None)
-
-
-def _attribute(error: Exception, name: str) -> Any:
-    try:
-        return getattr(error, name, None)
-    except Exception:  # noqa: BLE001 - a property may raise, but describing must not
-        return None
 
 
 def _serialized(value: Any) -> str:

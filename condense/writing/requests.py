@@ -8,7 +8,7 @@ from condense.history.boundaries import safe_cuts
 from condense.history.compaction import without_compaction
 from condense.history.thinking import without_thinking
 from condense.messages import ImageBlock, Message, TextBlock
-from condense.prompts import aligned_instruction, summary_system
+from condense.prompts import summary_system
 from condense.shaping import (
     INTERRUPTED,
     inject_synthetic_results,
@@ -36,7 +36,8 @@ def without_old_images(
     Those that came after the last words of a reply stay, also where tools gave them.
     """
     newest = _last(effective, _is_prompt, otherwise=len(effective))
-    undescribed = _last(effective, _is_said, otherwise=-1) + 1
+    told = _last(effective, lambda one: one.role == "assistant" and one.text.strip(), otherwise=-1)
+    undescribed = told + 1
     old = min(newest, undescribed)
     return (
         *replace_images(hidden[:old], nested=True, text=OLD_IMAGE),
@@ -45,13 +46,11 @@ def without_old_images(
     )
 
 
-def _last(messages: Sequence[Message], holds: Callable[[Message], bool], *, otherwise: int) -> int:
+def _last(
+    messages: Sequence[Message], holds: Callable[[Message], object], *, otherwise: int
+) -> int:
     found = (index for index in reversed(range(len(messages))) if holds(messages[index]))
     return next(found, otherwise)
-
-
-def _is_said(message: Message) -> bool:
-    return message.role == "assistant" and bool(message.text.strip())
 
 
 def _with_images_beside(message: Message) -> Message:
@@ -64,9 +63,8 @@ def _with_images_beside(message: Message) -> Message:
 
 def _is_prompt(message: Message) -> bool:
     """Whether somebody said something here: a message that is more than tool results."""
-    if message.role == "assistant" or message.is_marker:
-        return False
-    return any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)
+    shown = any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)
+    return shown and message.role == "user" and not message.is_marker
 
 
 def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
@@ -85,32 +83,27 @@ def flattened_request(
 
 
 def aligned_request(
-    situation: Situation, hidden: Sequence[Message], instruction: str, *, supports_images: bool
+    situation: Situation,
+    hidden: Sequence[Message],
+    asking: str,
+    *,
+    supports_images: bool,
+    compaction: bool = False,
 ) -> SummaryRequest:
     """Return the conversation's own request, cut after ``hidden``, plus the instruction.
 
     It begins with what the last call sent, token for token, or no cache would know it: same
-    system prompt, same tools, same messages with their tool and reasoning blocks.
+    system prompt, same tools, same messages with their tool and reasoning blocks. For a
+    ``compaction`` the instruction is no message: the provider compacts by it.
     """
-    last = _ask(aligned_instruction(instruction))
-    messages = shape_request((*hidden, last), supports_images=supports_images)
-    return SummaryRequest(
-        situation.system, messages, situation.budget.reserved, situation.tools, aligned=True
-    )
-
-
-def compaction_request(
-    situation: Situation, hidden: Sequence[Message], instruction: str, *, supports_images: bool
-) -> SummaryRequest:
-    """Return the conversation's own request, cut after ``hidden``, for the provider to compact."""
-    messages = shape_request(hidden, supports_images=supports_images)
+    messages = hidden if compaction else (*hidden, _ask(asking))
     return SummaryRequest(
         situation.system,
-        messages,
+        shape_request(messages, supports_images=supports_images),
         situation.budget.reserved,
         situation.tools,
         aligned=True,
-        compaction=instruction,
+        compaction=asking if compaction else "",
     )
 
 

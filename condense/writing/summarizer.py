@@ -197,19 +197,11 @@ async def _chunks(
     except Vetoed:
         raise
     except Exception as error:
-        raise _failure(error, bill) from error
+        told = getattr(error, "is_context_overflow", False) is True
+        kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
+        said = f"Condensing API call failed: {str(error) or type(error).__name__}"
+        details, calls = describe(error), len(bill.calls)
+        raise kind(said, details=details, cost=bill.cost, calls=calls) from error
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()
-
-
-def _failure(error: Exception, bill: Bill) -> SummaryFailed:
-    reason = str(error) or type(error).__name__
-    told = getattr(error, "is_context_overflow", False) is True
-    kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
-    return kind(
-        f"Condensing API call failed: {reason}",
-        details=describe(error),
-        cost=bill.cost,
-        calls=len(bill.calls),
-    )
