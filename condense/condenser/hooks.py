@@ -73,13 +73,11 @@ class Hooks:
 
     def __add__(self, others: "Hooks") -> "Hooks":
         """Return these and then the others; what is among both is called once."""
-        names = (kind.name for kind in fields(self))
-        both = {name: _both(getattr(self, name), getattr(others, name)) for name in names}
+        both: dict[str, tuple[Any, ...]] = {}
+        for name in (kind.name for kind in fields(self)):
+            ours = getattr(self, name)
+            both[name] = (*ours, *(hook for hook in getattr(others, name) if hook not in ours))
         return Hooks(**both)
-
-
-def _both(ours: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*ours, *(hook for hook in others if hook not in ours))
 
 
 @dataclass(frozen=True, slots=True)
