@@ -61,7 +61,9 @@ class DraftLog(StoredLog):
 
     async def close(self, reason: str) -> None:
         """Say why the draft was not used."""
-        if self.attempt and await self.saver.save(self._close, self.attempt.id, reason):
+        if self.attempt is None:
+            return
+        if await self.saver.save(self._close, self.attempt.id, reason):
             self._count(self.attempt, Condensation.Status.UNUSED)
 
     @staticmethod

@@ -135,9 +135,10 @@ class HookRun:
         self, hook: After, situation: Situation, reduction: Reduction
     ) -> Addition | None:
         """Return what an ``after`` hook adds, None where it failed."""
+        made: Addition | None = None
         with self._guarded(hook):
-            return _addition_of(await hook(situation, reduction))
-        return None
+            made = _addition_of(await hook(situation, reduction))
+        return made  # noqa: RET504 - the guard may have kept it None
 
     def note_left_out(self, hook: After, addition: Addition) -> None:
         """Say that what a hook returned was too much."""

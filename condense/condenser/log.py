@@ -51,32 +51,32 @@ class CondensationLog(Protocol):
 
     async def started(self, attempt: Attempt) -> None:
         """A strategy begins."""
-        ...
 
     async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
         """The summary has grown to about so many tokens."""
-        ...
 
     async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
         """The reduction holds: apply it, in one transaction with its record.
 
         Returns the size of the request after it where that is known better than ``tokens_after``.
         """
-        ...
 
     async def failed(
         self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
         """The try came to nothing; ``fell_back_to`` names the strategy tried next."""
-        ...
 
     async def cancelled(self, attempt: Attempt) -> None:
         """The user, or a shutdown, took the try back."""
-        ...
 
 
-class NullLog(CondensationLog):
+class NullLog:
     """Keeps no record."""
+
+    async def _ignore(self, *_: object, **__: object) -> None:
+        """Do nothing."""
+
+    started = progressed = succeeded = failed = cancelled = _ignore
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,15 +167,16 @@ class Reviewer(Protocol):
 
     async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
         """A piece was written; ``read`` returns the summary so far."""
-        ...
 
     async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:
         """Return what becomes of a proposal; raise Discarded where nothing does."""
-        ...
 
 
-class NoReview(Reviewer):
+class NoReview:
     """Applies everything as it is."""
+
+    async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
+        """Do nothing."""
 
     async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:  # noqa: ARG002
         """Accept it."""

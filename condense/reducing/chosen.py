@@ -112,8 +112,8 @@ class _Part(Recap):
 
     @override
     def tags(self) -> Tags:
-        kind = "truncation_id" if self._follows_others else "condense_id"
-        return Tags(**{kind: self.kit.new_id()})
+        made = self.kit.new_id()
+        return Tags(truncation_id=made) if self._follows_others else Tags(condense_id=made)
 
     @property
     def _follows_others(self) -> bool:

@@ -11,6 +11,7 @@ from condense.reducing.carryover import (
     carry_first,
     carry_newest,
     repeated_directives,
+    room_beside,
     tell_unread,
 )
 from condense.reducing.strategy import Kit, Strategy, make_reduction
@@ -162,20 +163,15 @@ class Recap:
         first = carried = Addition()
         if split.keeps_first:
             # Half of the room is for the rest.
-            first = carry_first(effective, self._room((*head, *rest)) / 2, counter)
+            room = room_beside(self.gauge, split.hidden, split.kept, (*head, *rest))
+            first = carry_first(effective, room / 2, counter)
         if split.unread:
             # A summary may repeat the request by chance; only these name it as the user's.
-            known, room = (*facts, *first.blocks), self._room((*head, *first.blocks, *rest))
+            known, around = (*facts, *first.blocks), (*head, *first.blocks, *rest)
+            room = room_beside(self.gauge, split.hidden, split.kept, around)
             carried = carry_newest(effective, split.hidden, known, room, counter)
         notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
         return Addition(blocks=(*head, *first.blocks, *carried.blocks, *rest), notes=notes)
-
-    def _room(self, written: tuple[Block, ...]) -> float:
-        """Return the tokens left beside what is written, pinned, and kept."""
-        gauge, split = self.gauge, self.split
-        pins = carried_pins(self.situation, split.hidden)
-        taken = self.kit.counter.count((*written, *pins)) + gauge.size(split.kept)
-        return gauge.limit - gauge.fixed - taken
 
     async def _environment(self) -> Addition:
         """Gather the environment's details, for any run but a manual one."""

@@ -9,12 +9,12 @@ from typing import ClassVar
 from condense.errors import NothingToCondense
 from condense.history import TRUNCATION_TEXT
 from condense.history.boundaries import unread_tail
-from condense.messages import Block, Message, Tags, TextBlock
+from condense.messages import Message, Tags, TextBlock
 from condense.prompts import summary_preface
 from condense.reducing.carryover import (
-    carried_pins,
     carry_newest,
     repeated_directives,
+    room_beside,
     tell_unread,
 )
 from condense.reducing.strategy import ByRule, Kit, Strategy, make_reduction
@@ -106,12 +106,16 @@ class _Marking:
         text = TextBlock(TRUNCATION_TEXT.format(count=len(hidden)))
         # As a summary's: what is copied there was asked for before, and is no request.
         preface = (TextBlock(summary_preface()),) if facts else ()
-        directives = self._directives(hidden) if step.with_facts else ()
+        ids = {message.id for message in hidden}
+        kept = [message for message in self.situation.effective if message.id not in ids]
+        # Of what is hidden, and of what was hidden before.
+        stay = {message.id for message in kept}
+        directives = repeated_directives(self.situation, stay) if step.with_facts else ()
         written = (text, *preface, *facts, *directives, *dropped.blocks)
         request = Addition()
         if unread or not facts:
             # Half of the room is for the work.
-            room = self._room_beside(hidden, written) / 2 if step.is_cut else math.inf
+            room = room_beside(self.gauge, hidden, kept, written) / 2 if step.is_cut else math.inf
             request = carry_newest(self.situation.effective, hidden, facts, room, counter)
         content = (*written, *request.blocks)
         made = make_reduction(
@@ -124,16 +128,3 @@ class _Marking:
         )
         left_out = () if step.with_facts else (NO_LEDGER,)
         return replace(made, notes=(*left_out, *dropped.notes, *request.notes))
-
-    def _directives(self, hidden: Sequence[Message]) -> Sequence[Block]:
-        """Repeat the directives of what is hidden, and of what was hidden before."""
-        ids = {message.id for message in hidden}
-        kept = {message.id for message in self.situation.effective if message.id not in ids}
-        return repeated_directives(self.situation, kept)
-
-    def _room_beside(self, hidden: Sequence[Message], written: Sequence[Block]) -> float:
-        """Return the tokens left beside what stays, what is pinned, and what is written."""
-        ids = {message.id for message in hidden}
-        kept = [message for message in self.situation.effective if message.id not in ids]
-        taken = self.kit.counter.count((*written, *carried_pins(self.situation, hidden)))
-        return self.gauge.limit - self.gauge.fixed - self.gauge.size(kept) - taken

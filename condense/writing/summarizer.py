@@ -87,12 +87,10 @@ class Summarizer(Protocol):
     @property
     def supports_images(self) -> bool:
         """Whether image blocks may be sent."""
-        ...
 
     @property
     def caches_prompts(self) -> bool:
         """Whether a request that begins like the last one is cheaper; missing means no."""
-        ...
 
     def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the answer as it is written; any exception is a failed call.
@@ -100,7 +98,6 @@ class Summarizer(Protocol):
         A ``CutChunk`` says that its end is missing, so that half a summary is not taken for whole.
         An exception with a true ``is_context_overflow`` says that the request was too long.
         """
-        ...
 
 
 def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
