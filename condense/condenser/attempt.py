@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 
 from condense.condenser.hooks import After, HookRun
 from condense.condenser.ladder import Ladder
-from condense.condenser.log import Attempt, ToldLog
+from condense.condenser.log import (
+    Attempt,
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    CondensationLog,
+    FellBack,
+)
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.facts import parse_ledger
@@ -31,6 +38,11 @@ REPAIRED = "A first summary was rejected, and written again: {lacking}"
 # In tokens that are read at the full price, as most vendors price them.
 WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
 
+# For the server's log: never what a message, a summary or an error says.
+STARTED = "attempt %s: %s, %s, %d tokens"
+SUCCEEDED = "attempt %s: %d → %d tokens, %d hidden, cost %s"
+FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
+
 logger = logging.getLogger(__name__)
 
 
@@ -44,7 +56,7 @@ class AttemptRunner:
     strategy: Strategy
     ladder: Ladder
     hooks: HookRun
-    log: ToldLog
+    log: CondensationLog
     reviewer: Reviewer
     summarizer: Summarizer
     counter: TokenCounter
@@ -93,10 +105,11 @@ class AttemptRunner:
         """
         try:
             if draft is None:
-                await self.log.started(self.attempt)
+                await self._started()
                 draft = await self._reduce_or_fail()
             reduction = await self._reviewed(draft)
         except (asyncio.CancelledError, Discarded):
+            logger.info("attempt %s: cancelled", self.attempt.id)
             await asyncio.shield(self.log.cancelled(self.attempt))
             raise
         except CondenseError as error:
@@ -106,10 +119,21 @@ class AttemptRunner:
                 raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
             raise
         try:
-            return await self.log.succeeded(self.attempt, reduction)
+            size = await self.log.succeeded(self.attempt, reduction)
         except CondenseError as error:
             await self._failed(error, rest)
             raise
+        reduction = replace(reduction, tokens_after=size or reduction.tokens_after)
+        sizes = reduction.tokens_before.value, reduction.tokens_after.value
+        logger.info(SUCCEEDED, self.attempt.id, *sizes, reduction.count, reduction.cost)
+        self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
+        return reduction
+
+    async def _started(self) -> None:
+        made = self.attempt
+        await self.log.started(made)
+        logger.info(STARTED, made.id, made.strategy, made.trigger, made.tokens_before.value)
+        self.hooks.tell(AttemptStarted(made))
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
         """Close the record with all that was spent, and say what comes next."""
@@ -120,6 +144,11 @@ class AttemptRunner:
             error.details = "\n".join((error.details, *self.hooks.troubles)).strip()
         following = next((one.name for one in self.ladder.after(rest, error)), None)
         await self.log.failed(self.attempt, error, fell_back_to=following)
+        told, name = following or "nothing", type(error).__name__
+        logger.info(FAILED, self.attempt.id, name, error.calls, error.cost, told)
+        self.hooks.tell(AttemptFailed(self.attempt, error))
+        if following:
+            self.hooks.tell(FellBack(self.attempt, following))
 
     async def _reviewed(self, reduction: Reduction) -> Reduction:
         """Return the reduction as a person wants it, however often it is written for them."""
@@ -237,12 +266,6 @@ class AttemptRunner:
         await self.reviewer.heard(self.attempt, lambda: parse_summary(calls[-1].text).summary)
 
 
-def _price(usage: Usage) -> float:
-    """Return what was used in tokens read at the full price."""
-    cached = CACHED * usage.cache_read + CACHE_WRITTEN * usage.cache_write
-    return usage.input + cached + WRITTEN * usage.output
-
-
 def _pays(used: Usage, rejected: Reduction, requests: int) -> bool:
     """Whether a repair costs less than what the repaired summary is worth.
 
@@ -251,7 +274,8 @@ def _pays(used: Usage, rejected: Reduction, requests: int) -> bool:
     spare them as much, but what it does not say is then read again, at most once in each.
     """
     spared = rejected.tokens_before.value - rejected.tokens_after.value
-    return _price(used) < requests * spared
+    cached = CACHED * used.cache_read + CACHE_WRITTEN * used.cache_write
+    return used.input + cached + WRITTEN * used.output < requests * spared
 
 
 def _rejection(made: Reduction) -> SummaryRejected:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
 from condense.condenser.ladder import Ladder, ladder_from
-from condense.condenser.log import CondensationLog, NullLog, ToldLog
+from condense.condenser.log import CondensationLog, NullLog
 from condense.condenser.review import NoReview, Reviewer
 from condense.errors import (
     CannotFit,
@@ -166,7 +166,7 @@ class Condenser:
             strategy=strategy,
             ladder=ladder,
             hooks=hooks,
-            log=ToldLog(self.log, hooks.tell),
+            log=self.log,
             reviewer=self.reviewer,
             summarizer=self.summarizer,
             counter=self.counter,

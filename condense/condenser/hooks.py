@@ -110,8 +110,7 @@ class HookRun:
         chosen = ""
         with self._guarded(choose):
             chosen = self.known_key(choose(situation))
-        default = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
-        return chosen or default
+        return chosen or (BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE)
 
     def known_key(self, key: str) -> str:
         """Return the key of a prompt, "" where there is none of that key, which is noted."""
@@ -166,17 +165,13 @@ class HookRun:
         try:
             yield
         except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            task = asyncio.current_task()
+            # Unless only something that the hook waited for was cancelled.
+            if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
                 raise
             log.warning("the hook %s failed", _name(hook), exc_info=True)
             reason = str(error) or type(error).__name__
             self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
-
-
-def _is_cancelled() -> bool:
-    """Whether the run itself was cancelled, rather than something that a hook waited for."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 def _addition_of(added: Sequence[Block] | Addition) -> Addition:

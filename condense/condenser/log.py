@@ -1,8 +1,7 @@
-"""Logs: the record of every attempt, failures and costs included, and who is told of it."""
+"""Logs: the record of every attempt, failures and costs included, and the events of it."""
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from condense.errors import CondenseError
@@ -10,14 +9,6 @@ from condense.messages import Message
 from condense.situation import Kind, Reduction, Trigger
 from condense.tokens import TokenCount
 from condense.usage import Usage
-
-logger = logging.getLogger(__name__)
-
-# Never what a message, a summary or an error says.
-STARTED = "attempt %s: %s, %s, %d tokens"
-SUCCEEDED = "attempt %s: %d → %d tokens, %d hidden, cost %s"
-FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
-CANCELLED = "attempt %s: cancelled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,48 +102,3 @@ class FellBack:
 
 
 Event = AttemptStarted | AttemptSucceeded | AttemptFailed | FellBack
-
-
-@dataclass(frozen=True, slots=True)
-class ToldLog:
-    """A log, with a line for each attempt, that tells of what went on record once it is there."""
-
-    log: CondensationLog
-    tell: Callable[[Event], None]
-
-    async def started(self, attempt: Attempt) -> None:
-        """Record it, and tell it."""
-        await self.log.started(attempt)
-        logger.info(
-            STARTED, attempt.id, attempt.strategy, attempt.trigger, attempt.tokens_before.value
-        )
-        self.tell(AttemptStarted(attempt))
-
-    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
-        """Record it; listeners are not kept busy with every word."""
-        await self.log.progressed(attempt, tokens_written)
-
-    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> Reduction:
-        """Record it, tell it, and return it with the size after it as the record has it."""
-        if size := await self.log.succeeded(attempt, reduction):
-            reduction = replace(reduction, tokens_after=size)
-        sizes = reduction.tokens_before.value, reduction.tokens_after.value
-        logger.info(SUCCEEDED, attempt.id, *sizes, reduction.count, reduction.cost)
-        self.tell(AttemptSucceeded(attempt, reduction))
-        return reduction
-
-    async def failed(
-        self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
-    ) -> None:
-        """Record it, and tell it, with what comes next."""
-        await self.log.failed(attempt, error, fell_back_to=fell_back_to)
-        following = fell_back_to or "nothing"
-        logger.info(FAILED, attempt.id, type(error).__name__, error.calls, error.cost, following)
-        self.tell(AttemptFailed(attempt, error))
-        if fell_back_to:
-            self.tell(FellBack(attempt, fell_back_to))
-
-    async def cancelled(self, attempt: Attempt) -> None:
-        """Record it; whoever took it back knows."""
-        await self.log.cancelled(attempt)
-        logger.info(CANCELLED, attempt.id)

@@ -111,8 +111,8 @@ class Situation:
     @property
     def picked_at(self) -> int:
         """Where the first message that was chosen stands, -1 where none is visible."""
-        ids = self.chosen.ids if self.chosen else ()
-        return next((at for at, one in enumerate(self.effective) if one.id in ids), -1)
+        chosen = self.chosen or Chosen(())
+        return next((at for at, one in enumerate(self.effective) if one.id in chosen.ids), -1)
 
     def fixed_tokens(self, counter: TokenCounter) -> int:
         """Return the estimated size of what every request repeats: system prompt and tools.
@@ -189,5 +189,4 @@ class Addition:
 
     def left_out(self) -> "Addition":
         """Return what is still to be said where the blocks are too much."""
-        folded = self.folded and self.folded.left_out(SkipReason.TOO_MUCH)
-        return Addition(folded=folded)
+        return Addition(folded=self.folded and self.folded.left_out(SkipReason.TOO_MUCH))
