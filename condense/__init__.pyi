@@ -1,16 +1,17 @@
-from .condenser.condenser import Condenser
-from .condenser.events import (
+from .condenser.condenser import Condensed, Condenser, condense
+from .condenser.hooks import Hooks, Plan, Veto
+from .condenser.ladder import ladder_from
+from .condenser.log import (
+    Attempt,
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    CondensationLog,
     Event,
     FellBack,
+    NullLog,
 )
-from .condenser.hooks import Hooks, Plan, Veto
-from .condenser.ladder import ladder_from
-from .condenser.log import Attempt, CondensationLog, NullLog
 from .condenser.review import Accept, NoReview, Proposal, Reviewer, WriteAgain
-from .condenser.shortcut import Condensed, condense
 from .condenser.validators import DEFAULT_VALIDATORS
 from .configuration import Configuration
 from .errors import (
@@ -148,7 +149,7 @@ from .tokens.vocabulary import load_encoding
 from .usage import Prices, Surcharge, Usage
 from .wellformed import well_formed, well_formed_json
 from .writing.attachments import AttachFoldedFiles, attach_ledger
-from .writing.overflow import is_context_overflow
+from .writing.failures import is_context_overflow
 from .writing.summarizer import (
     Bill,
     Chunk,

@@ -59,8 +59,9 @@ class AgentLoop:
     async def run(self) -> None:
         """Work until the model calls no tool any more; begin with calls that have no results yet.
 
-        Raises ProviderError, StepLimitReached, LeftEarly or condense.CannotFit. However it ends, a
-        cancellation included, what was written so far is stored first, and every call answered.
+        Raises ProviderError, StepLimitReached, LeftEarly or condense.CondenseError. However it
+        ends, a cancellation included, what was written so far is stored first, and every call
+        answered.
         After LeftWaiting nothing is: whoever takes the turn up asks the same person again.
         """
         try:

@@ -137,7 +137,8 @@ class ContextKeeper(Protocol):
     ) -> Sequence[condense.Message]:
         """Return the history to send: the same, or a reduced one.
 
-        Raises condense.CannotFit when nothing more may be hidden.
+        Raises a condense.CondenseError when it does not fit: CannotFit when nothing more may be
+        hidden, otherwise why the last attempt failed.
         """
         ...
 

@@ -61,10 +61,9 @@ class DraftLog(StoredLog):
 
     async def close(self, reason: str) -> None:
         """Say why the draft was not used."""
-        if not self.attempt:
+        if self.attempt is None:
             return
-        closed = await self.saver.save(self._close, self.attempt.id, reason)
-        if closed:
+        if await self.saver.save(self._close, self.attempt.id, reason):
             self._count(self.attempt, Condensation.Status.UNUSED)
 
     @staticmethod

@@ -86,8 +86,8 @@ class Keeper:
     ) -> Sequence[condense.Message]:
         """Return the history to send: the same, or what is left after a reduction.
 
-        Raises condense.CannotFit when nothing more may be hidden, and CondensingCancelled when the
-        user cancelled what was needed.
+        Raises a condense.CondenseError when it does not fit and could not be made to, and
+        CondensingCancelled when the user cancelled what was needed.
         """
         if trigger is condense.Trigger.AUTO and (wish := self.run.wishes.take()):
             history = await self._fulfil(wish)

@@ -1,69 +1,102 @@
-"""One attempt: a rung's strategy is tried, on record from its start to its end."""
+"""Attempts: one strategy is tried, on record from its start to its end."""
 
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from condense.condenser.events import ToldLog
-from condense.condenser.hooks import HookRun
+from condense.condenser.hooks import After, HookRun
 from condense.condenser.ladder import Ladder
-from condense.condenser.log import Attempt
+from condense.condenser.log import (
+    Attempt,
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    CondensationLog,
+    FellBack,
+)
 from condense.condenser.review import Accept, Proposal, Reviewer
-from condense.condenser.trial import Trial
-from condense.errors import CondenseError, DidNotShrink, Discarded, Vetoed
+from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
+from condense.facts import parse_ledger
+from condense.history.thinking import behind, count_thinking
+from condense.messages import Block, Message, TextBlock
 from condense.prompts.parsed import parse_summary
-from condense.reducing import asks_model
+from condense.reducing import Kit, Strategy, asks_model
+from condense.reducing.carryover import carry_answered
 from condense.reducing.strategy import expected_usage
-from condense.situation import Reduction
-from condense.strategies import Kit, Strategy
+from condense.situation import Addition, Reduction, Situation
 from condense.tokens import TokenCounter
-from condense.writing.failure import describe
+from condense.usage import Usage
+from condense.writing.failures import describe
 from condense.writing.summarizer import Bill, Summarizer
 
 CUSTOM = "custom"
 NOT_WRITTEN = "It was to be written again, which failed: {error}"
+UNBOUND = "Thinking that is not sent any more, since what stood before it changed: {count} blocks."
+REPAIRED = "A first summary was rejected, and written again: {lacking}"
+# In tokens that are read at the full price, as most vendors price them.
+WRITTEN, CACHED, CACHE_WRITTEN = 5, 0.1, 1.25
+
+# For the server's log: never what a message, a summary or an error says.
+STARTED = "attempt %s: %s, %s, %d tokens"
+SUCCEEDED = "attempt %s: %d → %d tokens, %d hidden, cost %s"
+FAILED = "attempt %s: %s after %d calls, cost %s; next: %s"
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, kw_only=True)
 class AttemptRunner:
-    """Has a strategy reduce the context, and holds the result to what the ladder demands."""
+    """Has a strategy reduce the context, and holds the result to what ladder and hooks demand.
 
-    def __init__(
-        self,
-        strategy: Strategy,
-        *,
-        ladder: Ladder,
-        hooks: HookRun,
-        log: ToldLog,
-        reviewer: Reviewer,
-        summarizer: Summarizer,
-        counter: TokenCounter,
-        new_id: Callable[[], str],
-        attempt_id: str = "",
-    ) -> None:
-        """Take the strategy, what it works with, and whoever is told.
+    An attempt that was broken off in its review has its ``attempt_id`` already.
+    """
 
-        An attempt that was broken off in its review has its ``attempt_id`` already.
-        """
-        self.strategy = strategy
-        self.ladder = ladder
-        self.situation = ladder.situation
-        self.hooks = hooks
-        self.log = log
-        self.reviewer = reviewer
-        self.attempt = self._describe(attempt_id or new_id(), summarizer, counter)
+    strategy: Strategy
+    ladder: Ladder
+    hooks: HookRun
+    log: CondensationLog
+    reviewer: Reviewer
+    summarizer: Summarizer
+    counter: TokenCounter
+    new_id: Callable[[], str]
+    attempt_id: str = ""
+    attempt: Attempt = field(init=False)
+    kit: Kit = field(init=False)
+    _characters: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        """Describe the attempt, and give the strategy what it works with."""
+        situation, prompt = self.situation, self._prompt()
+        key = CUSTOM if situation.prompt.strip() else situation.prompt_key
+        self.attempt = Attempt(
+            id=self.attempt_id or self.new_id(),
+            strategy=self.strategy.name,
+            kind=self.strategy.kind,
+            trigger=situation.trigger,
+            threshold=situation.budget.threshold,
+            threshold_source=situation.budget.threshold_source,
+            tokens_before=situation.tokens,
+            prompt=prompt,
+            prompt_key=key if prompt else "",
+            focus=situation.focus,
+            expected=expected_usage(self.ladder.gauge, prompt, self.summarizer, self.counter),
+            effective=situation.effective,
+        )
         self.kit = Kit(
-            summarizer=summarizer,
-            counter=counter,
-            new_id=new_id,
+            summarizer=self.summarizer,
+            counter=self.counter,
+            new_id=self.new_id,
             on_text=self._on_text,
             bill=Bill(self.attempt.id),
-            is_enough=ladder.is_enough,
+            is_enough=self.ladder.is_enough,
         )
-        self._characters = 0
+
+    @property
+    def situation(self) -> Situation:
+        """What the strategy is tried on."""
+        return self.ladder.situation
 
     async def run(self, rest: Sequence[Strategy], draft: Reduction | None = None) -> Reduction:
         """Return the reduction that was applied, or raise why there is none.
@@ -72,10 +105,11 @@ class AttemptRunner:
         """
         try:
             if draft is None:
-                await self.log.started(self.attempt)
-                draft = await self._reduce_or_fail(self.ladder)
+                await self._started()
+                draft = await self._reduce_or_fail()
             reduction = await self._reviewed(draft)
         except (asyncio.CancelledError, Discarded):
+            logger.info("attempt %s: cancelled", self.attempt.id)
             await asyncio.shield(self.log.cancelled(self.attempt))
             raise
         except CondenseError as error:
@@ -85,50 +119,21 @@ class AttemptRunner:
                 raise Vetoed(veto.reason, cost=error.cost, calls=error.calls) from error
             raise
         try:
-            return await self.log.succeeded(self.attempt, reduction)
+            size = await self.log.succeeded(self.attempt, reduction)
         except CondenseError as error:
             await self._failed(error, rest)
             raise
+        reduction = replace(reduction, tokens_after=size or reduction.tokens_after)
+        sizes = reduction.tokens_before.value, reduction.tokens_after.value
+        logger.info(SUCCEEDED, self.attempt.id, *sizes, reduction.count, reduction.cost)
+        self.hooks.tell(AttemptSucceeded(self.attempt, reduction))
+        return reduction
 
-    async def _reviewed(self, reduction: Reduction) -> Reduction:
-        """Return the reduction as a person wants it, however often it is written for them."""
-        by_model = asks_model(self.strategy)
-        while True:
-            scale = self.ladder.gauge.scale
-            proposal = Proposal(reduction=reduction, by_model=by_model, scale=scale)
-            answer = await self.reviewer.review(self.attempt, proposal)
-            if not isinstance(answer, Accept):
-                reduction = await self._again(reduction, answer.focus)
-            elif answer.summary is None:
-                return reduction
-            else:
-                reduction = proposal.edited(answer.summary, self.kit.counter)
-                try:
-                    self.ladder.check(reduction)
-                except DidNotShrink as error:
-                    # A person's words are not lost for that: they may shorten them.
-                    reduction = replace(reduction, notes=(*reduction.notes, str(error)))
-                else:
-                    return reduction
-
-    async def _again(self, reduction: Reduction, focus: str) -> Reduction:
-        """Return another one, or the same with a note where that fails."""
-        situation = replace(self.situation, focus=focus)
-        try:
-            return await self._reduce_or_fail(replace(self.ladder, situation=situation))
-        except CondenseError as error:
-            return replace(reduction, notes=(*reduction.notes, NOT_WRITTEN.format(error=error)))
-
-    async def _reduce_or_fail(self, ladder: Ladder) -> Reduction:
-        """Return the reduction; whatever a strategy raises is a failure of this rung only."""
-        try:
-            return await Trial(self.strategy, ladder, self.hooks, self.kit).reduce()
-        except CondenseError:
-            raise
-        except Exception as error:
-            logger.exception("the strategy %s failed unexpectedly", self.strategy.name)
-            said = f"The strategy {self.strategy.name} failed unexpectedly"
-            raise CondenseError(said, details=describe(error)) from error
+    async def _started(self) -> None:
+        made = self.attempt
+        await self.log.started(made)
+        logger.info(STARTED, made.id, made.strategy, made.trigger, made.tokens_before.value)
+        self.hooks.tell(AttemptStarted(made))
 
     async def _failed(self, error: CondenseError, rest: Sequence[Strategy]) -> None:
         """Close the record with all that was spent, and say what comes next."""
@@ -139,26 +144,112 @@ class AttemptRunner:
             error.details = "\n".join((error.details, *self.hooks.troubles)).strip()
         following = next((one.name for one in self.ladder.after(rest, error)), None)
         await self.log.failed(self.attempt, error, fell_back_to=following)
+        told, name = following or "nothing", type(error).__name__
+        logger.info(FAILED, self.attempt.id, name, error.calls, error.cost, told)
+        self.hooks.tell(AttemptFailed(self.attempt, error))
+        if following:
+            self.hooks.tell(FellBack(self.attempt, following))
 
-    def _describe(self, id_: str, summarizer: Summarizer, counter: TokenCounter) -> Attempt:
-        budget, prompt = self.situation.budget, self._prompt()
-        return Attempt(
-            id=id_,
-            strategy=self.strategy.name,
-            kind=self.strategy.kind,
-            trigger=self.situation.trigger,
-            threshold=budget.threshold,
-            threshold_source=budget.threshold_source,
-            tokens_before=self.situation.tokens,
-            prompt=prompt,
-            prompt_key=self._key() if prompt else "",
-            focus=self.situation.focus,
-            expected=expected_usage(self.ladder.gauge, prompt, summarizer, counter),
-            effective=self.situation.effective,
-        )
+    async def _reviewed(self, reduction: Reduction) -> Reduction:
+        """Return the reduction as a person wants it, however often it is written for them."""
+        by_model, scale = asks_model(self.strategy), self.ladder.gauge.scale
+        while True:
+            proposal = Proposal(reduction=reduction, by_model=by_model, scale=scale)
+            answer = await self.reviewer.review(self.attempt, proposal)
+            if not isinstance(answer, Accept):
+                reduction = await self._again(reduction, answer.focus)
+            elif answer.summary is None:
+                return reduction
+            else:
+                reduction = proposal.edited(answer.summary, self.counter)
+                try:
+                    self.ladder.check(reduction)
+                except DidNotShrink as error:
+                    # A person's words are not lost for that: they may shorten them.
+                    reduction = replace(reduction, notes=(*reduction.notes, str(error)))
+                else:
+                    return reduction
 
-    def _key(self) -> str:
-        return CUSTOM if self.situation.prompt.strip() else self.situation.prompt_key
+    async def _again(self, reduction: Reduction, focus: str) -> Reduction:
+        """Return another one, or the same with a note where that fails."""
+        self.ladder = replace(self.ladder, situation=replace(self.situation, focus=focus))
+        try:
+            return await self._reduce_or_fail()
+        except CondenseError as error:
+            return replace(reduction, notes=(*reduction.notes, NOT_WRITTEN.format(error=error)))
+
+    async def _reduce_or_fail(self) -> Reduction:
+        """Return the reduction; whatever a strategy raises is a failure of this rung only."""
+        try:
+            return await self._reduce()
+        except CondenseError:
+            raise
+        except Exception as error:
+            logger.exception("the strategy %s failed unexpectedly", self.strategy.name)
+            said = f"The strategy {self.strategy.name} failed unexpectedly"
+            raise CondenseError(said, details=describe(error)) from error
+
+    async def _reduce(self) -> Reduction:
+        """Return what holds: where a validator rejects a summary, a second one if it pays."""
+        reduction = await self._judged(self.kit)
+        found = _lacking(reduction) if asks_model(self.strategy) else ()
+        if not found:
+            return reduction
+        if not _pays(self.kit.bill.usage, reduction, self.ladder.policy.distance_messages):
+            raise _rejection(reduction)
+        repaired = await self._judged(replace(self.kit, lacking=found))
+        if _lacking(repaired):
+            raise _rejection(repaired)
+        notes = (REPAIRED.format(lacking="; ".join(found)), *repaired.notes)
+        return replace(repaired, notes=notes)
+
+    async def _judged(self, kit: Kit) -> Reduction:
+        """Return what the strategy makes, with what hooks add and validators say of it."""
+        reduction = await self.strategy.reduce(self.situation, kit)
+        self.ladder.check(reduction)
+        for hook in self.hooks.hooks.after:
+            if addition := await self.hooks.addition(hook, self.situation, reduction):
+                reduction = self._extended(reduction, addition, hook)
+        if count := count_thinking(behind(self.situation.effective, reduction.hidden)):
+            reduction = replace(reduction, notes=(*reduction.notes, UNBOUND.format(count=count)))
+        return await self.hooks.judged(self.situation, reduction)
+
+    def _extended(self, reduction: Reduction, addition: Addition, hook: After) -> Reduction:
+        """Return the reduction with what a hook adds, unless that is too much.
+
+        Raises DidNotShrink where facts would be lost for it that an earlier one had kept, and the
+        request can be sent as it is.
+        """
+        extended = self._longer(reduction, addition.blocks)
+        try:
+            self.ladder.check(extended)
+        except DidNotShrink:
+            hidden = reduction.hidden_among(self.situation.effective)
+            loses_ledger = _holds_ledger(hidden) and not _holds_ledger((reduction.message,))
+            if self.situation.fits and loses_ledger:
+                raise
+            self.hooks.note_left_out(hook, addition)
+            extended, addition = self._telling(reduction, addition), addition.left_out()
+        notes = (*reduction.notes, *addition.notes)
+        return replace(extended, notes=notes, folded=addition.folded or reduction.folded)
+
+    def _telling(self, reduction: Reduction, left_out: Addition) -> Reduction:
+        """Return the reduction with what was left out of the newest request, in a few words."""
+        effective = self.situation.effective
+        told = carry_answered(effective, reduction, left_out.blocks, self.counter)
+        longer = self._longer(reduction, told)
+        if told:
+            self.ladder.check(longer)
+        return longer
+
+    def _longer(self, reduction: Reduction, blocks: Sequence[Block]) -> Reduction:
+        """Return the reduction with more for the model to read."""
+        if not blocks:
+            return reduction
+        content = (*reduction.message.blocks, *blocks)
+        message = replace(reduction.message, content=content, tokens=self.counter.count(content))
+        _, after = self.ladder.gauge.compare(reduction.hidden, message)
+        return replace(reduction, message=message, tokens_after=after)
 
     def _prompt(self) -> str:
         try:
@@ -171,8 +262,38 @@ class AttemptRunner:
         self._characters += len(text)
         # The same rule of thumb as CharacterCounter: exact counts of pieces would not add up.
         await self.log.progressed(self.attempt, math.ceil(self._characters / 4))
-        await self.reviewer.heard(self.attempt, self._read)
+        calls = self.kit.bill.calls
+        await self.reviewer.heard(self.attempt, lambda: parse_summary(calls[-1].text).summary)
 
-    def _read(self) -> str:
-        """Return what the call that answers has written of the summary."""
-        return parse_summary(self.kit.bill.calls[-1].text).summary
+
+def _pays(used: Usage, rejected: Reduction, requests: int) -> bool:
+    """Whether a repair costs less than what the repaired summary is worth.
+
+    It costs what the first try did: it sends the same, and asks for as much. Worth is what the
+    condensation spares the next ``requests``, those before another one may be due; a ledger would
+    spare them as much, but what it does not say is then read again, at most once in each.
+    """
+    spared = rejected.tokens_before.value - rejected.tokens_after.value
+    cached = CACHED * used.cache_read + CACHE_WRITTEN * used.cache_write
+    return used.input + cached + WRITTEN * used.output < requests * spared
+
+
+def _rejection(made: Reduction) -> SummaryRejected:
+    """Return the error that says what a summary is rejected for, with all of its text."""
+    issues = _lacking(made)
+    said = f"The summary was rejected: {issues[0]}"
+    return SummaryRejected(said, details="\n".join((*issues, "", made.summary)))
+
+
+def _lacking(made: Reduction) -> tuple[str, ...]:
+    """Return what a reduction is rejected for, one sentence each."""
+    rejecting = (verdict for verdict in made.verdicts if verdict.rejects)
+    issues = (verdict.issues or (f"{verdict.name} rejects it",) for verdict in rejecting)
+    return tuple(issue for some in issues for issue in some)
+
+
+def _holds_ledger(messages: Iterable[Message]) -> bool:
+    """Whether a summary or marker among these carries a ledger."""
+    made = (one for one in messages if one.is_summary or one.is_marker)
+    texts = (block.text for one in made for block in one.blocks if isinstance(block, TextBlock))
+    return any(map(parse_ledger, texts))

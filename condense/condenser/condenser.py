@@ -1,13 +1,12 @@
-"""The orchestrator: try a rung, check that the context shrank, or go one rung down."""
+"""Condensers: try a rung, check that the context shrank, or go one rung down."""
 
 import logging
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from condense.condenser.attempt import AttemptRunner
-from condense.condenser.events import ToldLog
 from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
 from condense.condenser.ladder import Ladder, ladder_from
 from condense.condenser.log import CondensationLog, NullLog
@@ -20,30 +19,26 @@ from condense.errors import (
     NothingToCondense,
     Vetoed,
 )
-from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
+from condense.history import effective_history, hide_behind
+from condense.messages import Json, Message
+from condense.situation import (
+    Budget,
+    Decision,
+    Environment,
+    Gauge,
+    Policy,
+    Reduction,
+    Situation,
+    Trigger,
+)
 from condense.strategies import Strategy, load_strategy
-from condense.tokens import TokenCounter
+from condense.tokens import TiktokenCounter, TokenCount, TokenCounter
 from condense.writing.summarizer import Summarizer
 
 LADDER = ladder_from("fresh_start")
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"
 
 logger = logging.getLogger(__name__)
-
-
-def _log_decision(situation: Situation, *, is_due: bool) -> None:
-    budget, word = situation.budget, "due" if is_due else "not due"
-    limits = budget.threshold, budget.threshold_source, budget.window
-    level = logging.INFO if is_due else logging.DEBUG
-    logger.log(level, DECIDED, situation.trigger, situation.tokens.value, *limits, word)
-
-
-def _default_prompt(_situation: Situation) -> str:
-    return ""
-
-
-def _uuid() -> str:
-    return str(uuid.uuid4())
 
 
 class Condenser:
@@ -64,15 +59,14 @@ class Condenser:
         choose_prompt: PromptChoice | None = None,
         log: CondensationLog | None = None,
         reviewer: Reviewer | None = None,
-        new_id: Callable[[], str] = _uuid,
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
-        """Take the model that summarises, the counter, who keeps the record, and who reviews."""
         self.summarizer = summarizer
         self.counter = counter
         self.strategies = [load_strategy(s) if isinstance(s, str) else s for s in strategies]
         self.policy = policy or Policy()
         self.hooks = hooks or Hooks()
-        self.choose_prompt = choose_prompt or _default_prompt
+        self.choose_prompt = choose_prompt or (lambda _situation: "")
         self.log = log or NullLog()
         self.reviewer = reviewer or NoReview()
         self.new_id = new_id
@@ -85,12 +79,14 @@ class Condenser:
         the last rung failed with when that is something else. An automatic run below the limit
         gives None when it fails. Raises Discarded where a reviewer does.
         """
-        ladder = Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
-        hooks = HookRun(self.hooks)
+        ladder, hooks = self._begin(situation)
         if not await self._is_due(ladder.decision, hooks):
             return None
         failures: list[CondenseError] = []
-        ladder, rungs = await self._planned(ladder, hooks, failures)
+        try:
+            ladder, rungs = await self._planned(ladder, hooks)
+        except Vetoed as veto:
+            failures, rungs = [veto], []
         while rungs:
             try:
                 return await self._attempt(rungs[0], ladder, hooks).run(rungs[1:])
@@ -107,10 +103,13 @@ class Condenser:
 
         Returns what was applied, and raises as ``fit`` does; no other rung is tried.
         """
-        ladder = Ladder(situation, self.policy, Gauge(situation, self.counter), self.strategies)
-        hooks = HookRun(self.hooks)
+        ladder, hooks = self._begin(situation)
         (strategy,) = self._named([draft.strategy], hooks)
         return await self._attempt(strategy, ladder, hooks, attempt_id).run((), draft)
+
+    def _begin(self, situation: Situation) -> tuple[Ladder, HookRun]:
+        gauge = Gauge(situation, self.counter)
+        return Ladder(situation, self.policy, gauge, self.strategies), HookRun(self.hooks)
 
     async def _is_due(self, decision: Decision, hooks: HookRun) -> bool:
         """Whether to try anything: as a hook wants it where the threshold would decide."""
@@ -118,21 +117,27 @@ class Condenser:
         if decision.is_by_threshold:
             answer = await hooks.should_condense(situation)
         is_due = decision.is_due(answer)
-        _log_decision(situation, is_due=is_due)
+        level, word = (logging.INFO, "due") if is_due else (logging.DEBUG, "not due")
+        budget, size = situation.budget, situation.tokens.value
+        limits = budget.threshold, budget.threshold_source, budget.window
+        logger.log(level, DECIDED, situation.trigger, size, *limits, word)
         return is_due
 
-    async def _planned(
-        self, ladder: Ladder, hooks: HookRun, failures: list[CondenseError]
-    ) -> tuple[Ladder, list[Strategy]]:
-        """Return situation and rungs as the hooks want them; a veto leaves no rung."""
-        rungs = ladder.rungs()
-        before = self._plan(ladder.situation, rungs, hooks)
+    async def _planned(self, ladder: Ladder, hooks: HookRun) -> tuple[Ladder, list[Strategy]]:
+        """Return situation and rungs as the hooks want them; raise Vetoed where they want none."""
+        situation, rungs = ladder.situation, ladder.rungs()
+        before = Plan(
+            situation=situation,
+            strategies=tuple(strategy.name for strategy in rungs),
+            prompt=situation.prompt,
+            focus=situation.focus,
+            prompt_key=hooks.prompt_key(self.choose_prompt, situation),
+        )
         plan = await hooks.plan(before)
         if isinstance(plan, Veto):
-            failures.append(Vetoed(plan.reason))
-            return ladder, []
+            raise Vetoed(plan.reason)
         situation = replace(
-            ladder.situation,
+            situation,
             prompt=plan.prompt or "",
             focus=plan.focus or "",
             prompt_key=hooks.known_key(plan.prompt_key) or before.prompt_key,
@@ -141,17 +146,8 @@ class Condenser:
             rungs = ladder.allowed(self._named(plan.strategies, hooks))
             if not rungs:
                 said = "A hook planned nothing that could be tried."
-                failures.append(Vetoed(said, details="\n".join(hooks.troubles)))
+                raise Vetoed(said, details="\n".join(hooks.troubles))
         return replace(ladder, situation=situation), rungs
-
-    def _plan(self, situation: Situation, rungs: Sequence[Strategy], hooks: HookRun) -> Plan:
-        return Plan(
-            situation=situation,
-            strategies=tuple(strategy.name for strategy in rungs),
-            prompt=situation.prompt,
-            focus=situation.focus,
-            prompt_key=hooks.prompt_key(self.choose_prompt, situation),
-        )
 
     def _named(self, names: Sequence[str], hooks: HookRun) -> list[Strategy]:
         known = {strategy.name: strategy for strategy in self.strategies}
@@ -167,10 +163,10 @@ class Condenser:
         self, strategy: Strategy, ladder: Ladder, hooks: HookRun, attempt_id: str = ""
     ) -> AttemptRunner:
         return AttemptRunner(
-            strategy,
+            strategy=strategy,
             ladder=ladder,
             hooks=hooks,
-            log=ToldLog(self.log, hooks.tell),
+            log=self.log,
             reviewer=self.reviewer,
             summarizer=self.summarizer,
             counter=self.counter,
@@ -194,3 +190,57 @@ class Condenser:
         error.cost = sum((one.cost for one in failures), Decimal(0))
         error.calls = sum(one.calls for one in failures)
         raise error
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """A whole history after a run, and what was done; None and unchanged where nothing was due."""
+
+    messages: Sequence[Message]
+    reduction: Reduction | None
+
+
+async def condense(
+    messages: Sequence[Message],
+    *,
+    summarizer: Summarizer,
+    counter: TokenCounter | None = None,
+    budget: Budget | None = None,
+    trigger: Trigger = Trigger.MANUAL,
+    system: str = "",
+    tools: Sequence[Json] = (),
+    prompt: str = "",
+    focus: str = "",
+    environment: Environment | None = None,
+    hooks: Hooks | None = None,
+    log: CondensationLog | None = None,
+) -> Condensed:
+    """Return a whole tagged history with what the model has read hidden behind a summary.
+
+    Only the model's summary is tried. Without a ``budget`` the window is that of Claude's models,
+    200,000 tokens. ``Hooks(after=(attach_ledger, AttachFoldedFiles(workspace)))`` adds the facts of
+    what is hidden, and the files that were read there as signatures. Raises NothingToCondense,
+    SummaryFailed, DidNotShrink or CannotFit; ``messages`` never change.
+    """
+    counter = counter or TiktokenCounter()
+    situation = Situation(
+        effective=effective_history(messages),
+        history=tuple(messages),
+        tokens=TokenCount(0),
+        budget=budget or Budget(window=200_000),
+        trigger=trigger,
+        system=system,
+        tools=tuple(tools),
+        prompt=prompt,
+        focus=focus,
+        environment=environment,
+    )
+    situation = replace(situation, tokens=TokenCount(Gauge(situation, counter).before))
+    policy = Policy(small_window=0)
+    condenser = Condenser(
+        summarizer, counter, ("fresh_start",), policy=policy, hooks=hooks, log=log
+    )
+    reduction = await condenser.fit(situation)
+    if reduction is None:
+        return Condensed(messages, None)
+    return Condensed(hide_behind(messages, reduction.hidden, reduction.message), reduction)

@@ -1,4 +1,4 @@
-"""What an application may hang around a condensation; none of it can break one.
+"""Hooks: an application's own steps around a condensation; none of them can break one.
 
 A hook that raises is logged, noted with the attempt, and otherwise as if it were not there.
 """
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
-from condense.condenser.events import Event
+from condense.condenser.log import Event
 from condense.errors import CondenseError
 from condense.messages import Block
 from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
@@ -73,13 +73,11 @@ class Hooks:
 
     def __add__(self, others: "Hooks") -> "Hooks":
         """Return these and then the others; what is among both is called once."""
-        names = (kind.name for kind in fields(self))
-        both = {name: _both(getattr(self, name), getattr(others, name)) for name in names}
+        both: dict[str, tuple[Any, ...]] = {}
+        for name in (kind.name for kind in fields(self)):
+            ours = getattr(self, name)
+            both[name] = (*ours, *(hook for hook in getattr(others, name) if hook not in ours))
         return Hooks(**both)
-
-
-def _both(ours: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*ours, *(hook for hook in others if hook not in ours))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +110,7 @@ class HookRun:
         chosen = ""
         with self._guarded(choose):
             chosen = self.known_key(choose(situation))
-        default = BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE
-        return chosen or default
+        return chosen or (BESIDE_LEDGER if attach_ledger in self.hooks.after else CONDENSE)
 
     def known_key(self, key: str) -> str:
         """Return the key of a prompt, "" where there is none of that key, which is noted."""
@@ -133,14 +130,14 @@ class HookRun:
                 plan = answer if isinstance(answer, Plan) else plan
         return plan
 
-    async def additions(
+    async def addition(
         self, hook: After, situation: Situation, reduction: Reduction
-    ) -> Sequence[Addition]:
-        """Return what an ``after`` hook adds: one addition, or none where it failed."""
-        made: list[Addition] = []
+    ) -> Addition | None:
+        """Return what an ``after`` hook adds, None where it failed."""
+        made: Addition | None = None
         with self._guarded(hook):
-            made.append(_addition_of(await hook(situation, reduction)))
-        return made
+            made = _addition_of(await hook(situation, reduction))
+        return made  # noqa: RET504 - the guard may have kept it None
 
     def note_left_out(self, hook: After, addition: Addition) -> None:
         """Say that what a hook returned was too much."""
@@ -168,17 +165,13 @@ class HookRun:
         try:
             yield
         except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            task = asyncio.current_task()
+            # Unless only something that the hook waited for was cancelled.
+            if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
                 raise
             log.warning("the hook %s failed", _name(hook), exc_info=True)
             reason = str(error) or type(error).__name__
             self.troubles.append(f"The hook {_name(hook)} failed: {reason}")
-
-
-def _is_cancelled() -> bool:
-    """Whether the run itself was cancelled, rather than something that a hook waited for."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 def _addition_of(added: Sequence[Block] | Addition) -> Addition:

@@ -1,4 +1,4 @@
-"""Which rungs a run may use, and what counts as progress."""
+"""Ladders: the strategies that a run may try, one after another, and what counts as progress."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from condense.history import replace_hidden
 from condense.reducing import asks_model
 from condense.reducing.carryover import carried_pins, loses_pins
 from condense.reducing.chosen import ChosenMessages, ChosenResult, FromOriginals
-from condense.situation import Chosen, Decision, Gauge, Policy, Reduction, Situation, Trigger
+from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter, count_message, count_tools
 
@@ -56,20 +56,20 @@ class Ladder:
         with one nothing is only cleared. What a person chose is condensed as it is, or not at all.
         """
         situation, strategies = self.situation, self.strategies
-        if situation.chosen:
-            return [_for_chosen(situation.chosen)]
+        if chosen := situation.chosen:
+            if chosen.originals:
+                return [FromOriginals()]
+            return [ChosenResult() if chosen.call else ChosenMessages()]
         truncating = [one for one in strategies if one.kind == "truncated"]
         if situation.budget.window < self.policy.small_window:
             return truncating or [load_strategy("sliding_window")]
         clearing = [one for one in strategies if one.kind == "cleared" and not situation.focus]
         condensing = [one for one in strategies if one.kind != "cleared"]
-        chosen = [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
-        if situation.trigger is Trigger.MANUAL:
-            return chosen
-        if not situation.automatic:
+        asked = situation.trigger is Trigger.MANUAL
+        if not (asked or situation.automatic):
             return [*clearing, *truncating]
-        if not situation.is_over:
-            return chosen
+        if asked or not situation.is_over:
+            return [*clearing, *condensing[:1], *filter(asks_model, condensing[1:])]
         far = situation.trigger is Trigger.FORCED or self.decision.has_come_far
         return [one for one in strategies if not asks_model(one) or (far and situation.may_ask)]
 
@@ -115,7 +115,7 @@ class Ladder:
             reason = f"The context would hardly get smaller: {before:,} → {after:,} tokens"
         elif after > most:
             reason = f"The context would still be too large: {after:,} tokens, {most:,} allowed"
-        elif reduction.kind == "cleared" and self._is_still_due(after):
+        elif reduction.kind == "cleared" and self._is_due_at(after):
             reason = f"The context would soon be too large again: {after:,} tokens"
         else:
             return
@@ -134,7 +134,7 @@ class Ladder:
         must_fit = must_fit or bool(situation.chosen and situation.chosen.originals)
         return situation.room if must_fit else math.inf
 
-    def _is_still_due(self, tokens: int) -> bool:
+    def _is_due_at(self, tokens: int) -> bool:
         automatic = self.situation.automatic and self.situation.trigger is Trigger.AUTO
         return self.situation.budget.should_condense(tokens, automatic=automatic)
 
@@ -152,9 +152,3 @@ class Ladder:
             newest=count_message(effective[-1], counter) if effective else 0,
             limit=max(0, int(self.situation.budget.allowed)),
         )
-
-
-def _for_chosen(chosen: Chosen) -> Strategy:
-    if chosen.originals:
-        return FromOriginals()
-    return ChosenResult() if chosen.call else ChosenMessages()

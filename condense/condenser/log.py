@@ -1,4 +1,4 @@
-"""The record of every try to make the context smaller, failures and their cost included."""
+"""Logs: the record of every attempt, failures and costs included, and the events of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,46 +42,63 @@ class CondensationLog(Protocol):
 
     async def started(self, attempt: Attempt) -> None:
         """A strategy begins."""
-        ...
 
     async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
         """The summary has grown to about so many tokens."""
-        ...
 
     async def succeeded(self, attempt: Attempt, reduction: Reduction) -> TokenCount | None:
         """The reduction holds: apply it, in one transaction with its record.
 
         Returns the size of the request after it where that is known better than ``tokens_after``.
         """
-        ...
 
     async def failed(
         self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
     ) -> None:
         """The try came to nothing; ``fell_back_to`` names the strategy tried next."""
-        ...
 
     async def cancelled(self, attempt: Attempt) -> None:
         """The user, or a shutdown, took the try back."""
-        ...
 
 
 class NullLog:
     """Keeps no record."""
 
-    async def started(self, attempt: Attempt) -> None:
+    async def _ignore(self, *_: object, **__: object) -> None:
         """Do nothing."""
 
-    async def progressed(self, attempt: Attempt, tokens_written: int) -> None:
-        """Do nothing."""
+    started = progressed = succeeded = failed = cancelled = _ignore
 
-    async def succeeded(self, attempt: Attempt, reduction: Reduction) -> None:
-        """Do nothing."""
 
-    async def failed(
-        self, attempt: Attempt, error: CondenseError, *, fell_back_to: str | None = None
-    ) -> None:
-        """Do nothing."""
+@dataclass(frozen=True, slots=True)
+class AttemptStarted:
+    """A strategy begins."""
 
-    async def cancelled(self, attempt: Attempt) -> None:
-        """Do nothing."""
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSucceeded:
+    """The reduction holds and was applied."""
+
+    attempt: Attempt
+    reduction: Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """The try came to nothing; the error has its cost and its model calls."""
+
+    attempt: Attempt
+    error: CondenseError
+
+
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """After a failure the strategy ``to`` is tried next."""
+
+    attempt: Attempt
+    to: str
+
+
+Event = AttemptStarted | AttemptSucceeded | AttemptFailed | FellBack

@@ -1,4 +1,4 @@
-"""A person between a reduction and the moment it is applied: what is proposed, what they say."""
+"""Reviews: a person sees a reduction before it is applied, and says what becomes of it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +12,7 @@ from condense.messages import Message, Tags, TextBlock, content_from_api, conten
 from condense.situation import Reduction, Verdict
 from condense.tokens import TokenCount, TokenCounter
 
+_PLAIN = ("kind", "strategy", "summary", "analysis", "prompt")
 EDITED = "A person changed the summary before it was applied."
 UNSIGNED = "The provider's signed summary is not sent: what the person wrote stands for it."
 
@@ -35,47 +36,38 @@ class Proposal:
 
     def edited(self, summary: str, counter: TokenCounter) -> Reduction:
         """Return the reduction with a person's own summary; a signed one is not sent then."""
-        if self._line:
-            return self._with_line(summary, counter, *self._line)
-        made, at = self.reduction, self._place or 0
-        signed = any(map(is_compaction, made.message.blocks))
-        blocks = [block for block in made.message.blocks if not is_compaction(block)]
-        before = blocks[at]
-        if isinstance(before, TextBlock):
-            head = f"{before.text}\n\n" if signed else before.text.removesuffix(made.summary)
-            blocks[at] = replace(before, text=head + summary)
-        content = tuple(blocks)
-        message = replace(made.message, content=content, tokens=counter.count(content))
-        more = (message.tokens or 0) - counter.count(made.message.content)
-        notes = (*made.notes, EDITED, UNSIGNED) if signed else (*made.notes, EDITED)
+        made = self.reduction
+        signed = not self._line and any(map(is_compaction, made.message.blocks))
+        message = self._with_line(summary) if self._line else self._with_block(summary, counter)
+        more = _size(message, counter) - _size(made.message, counter)
         return replace(
             made,
             message=message,
             summary=summary,
             tokens_after=TokenCount(made.tokens_after.value + round(more * self.scale)),
-            notes=notes,
+            notes=(*made.notes, EDITED, UNSIGNED) if signed else (*made.notes, EDITED),
             # They were of other words.
             verdicts=(),
         )
 
-    def _with_line(
-        self, summary: str, counter: TokenCounter, message_id: str, call: str
-    ) -> Reduction:
+    def _with_block(self, summary: str, counter: TokenCounter) -> Message:
+        made = self.reduction
+        blocks = [block for block in made.message.blocks if not is_compaction(block)]
+        signed, at = len(blocks) < len(made.message.blocks), self._place or 0
+        before = blocks[at]
+        if isinstance(before, TextBlock):
+            head = f"{before.text}\n\n" if signed else before.text.removesuffix(made.summary)
+            blocks[at] = replace(before, text=head + summary)
+        return replace(made.message, content=tuple(blocks), tokens=counter.count(tuple(blocks)))
+
+    def _with_line(self, summary: str) -> Message:
         """Return the clearing with a person's own summary in the place of one tool's output."""
         made, tags = self.reduction, self.reduction.message.tags
-        before = tags.cleared[message_id][call]
-        after = before.removesuffix(made.summary) + summary
-        lines = {**tags.cleared[message_id], call: after}
+        message_id, call = self._line or ("", "")
+        lines = tags.cleared[message_id]
+        lines = {**lines, call: lines[call].removesuffix(made.summary) + summary}
         cleared = {**tags.cleared, message_id: lines}
-        more = counter.count((TextBlock(after),)) - counter.count((TextBlock(before),))
-        return replace(
-            made,
-            message=replace(made.message, tags=replace(tags, cleared=cleared)),
-            summary=summary,
-            tokens_after=TokenCount(made.tokens_after.value + round(more * self.scale)),
-            notes=(*made.notes, EDITED),
-            verdicts=(),
-        )
+        return replace(made.message, tags=replace(tags, cleared=cleared))
 
     @property
     def _line(self) -> tuple[str, str] | None:
@@ -104,10 +96,9 @@ class Proposal:
         """Return it as plain data, so that a review outlives the process."""
         made, said = self.reduction, self.reduction.message
         return {
+            **{name: getattr(made, name) for name in _PLAIN},
             "by_model": self.by_model,
             "scale": self.scale,
-            "kind": made.kind,
-            "strategy": made.strategy,
             "message": {
                 "id": said.id,
                 "content": content_to_api(said.content),
@@ -118,9 +109,6 @@ class Proposal:
             "hidden": [*made.hidden],
             "tokens_before": asdict(made.tokens_before),
             "tokens_after": asdict(made.tokens_after),
-            "summary": made.summary,
-            "analysis": made.analysis,
-            "prompt": made.prompt,
             "cost": str(made.cost),
             "notes": [*made.notes],
             "verdicts": [asdict(verdict) for verdict in made.verdicts],
@@ -141,7 +129,7 @@ class Proposal:
         )
         verdicts = ({**one, "issues": tuple(one["issues"])} for one in made["verdicts"])
         reduction = Reduction(
-            **{name: made[name] for name in ("kind", "strategy", "summary", "analysis", "prompt")},
+            **{name: made[name] for name in _PLAIN},
             message=message,
             hidden=tuple(made["hidden"]),
             tokens_before=TokenCount(**made["tokens_before"]),
@@ -152,6 +140,12 @@ class Proposal:
             folded=FoldingRecord.from_json(made["folded"]) if made["folded"] else None,
         )
         return cls(reduction=reduction, by_model=made["by_model"], scale=made["scale"])
+
+
+def _size(message: Message, counter: TokenCounter) -> int:
+    """Return the tokens of a message, and of the lines that it has in place of results."""
+    lines = [line for lines in message.tags.cleared.values() for line in lines.values()]
+    return counter.count((*message.blocks, *map(TextBlock, lines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +167,9 @@ class Reviewer(Protocol):
 
     async def heard(self, attempt: Attempt, read: Callable[[], str]) -> None:
         """A piece was written; ``read`` returns the summary so far."""
-        ...
 
     async def review(self, attempt: Attempt, proposal: Proposal) -> Accept | WriteAgain:
         """Return what becomes of a proposal; raise Discarded where nothing does."""
-        ...
 
 
 class NoReview:

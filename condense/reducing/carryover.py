@@ -6,13 +6,14 @@ blocks, and what is pinned.
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from condense.history.commands import REMINDER, command_blocks
 from condense.messages import Block, ImageBlock, Message, TextBlock
 from condense.shaping import tools_to_text
 from condense.situation import Addition, Gauge, Reduction, Situation
 from condense.tokens import TokenCounter
+
+Section = tuple[str, list[Block]]
 
 REQUEST = "## Newest Request, Verbatim"
 FIRST = "## First Message, Verbatim"
@@ -108,12 +109,22 @@ def _said_in(message: Message) -> tuple[Block, ...]:
 
 def _found_under(made: Message, heading: str) -> tuple[Block, ...]:
     """Return what a summary or marker carries under a heading, the images behind it too."""
-    start = f"{heading}\n"
-    for index, block in enumerate(made.blocks):
-        if isinstance(block, TextBlock) and block.text.startswith(start):
-            images = takewhile(lambda one: isinstance(one, ImageBlock), made.blocks[index + 1 :])
-            return (TextBlock(block.text.removeprefix(start)), *images)
+    for line, (block, *images) in _sections(made):
+        if line == heading and isinstance(block, TextBlock):
+            return (TextBlock(block.text.partition("\n")[2]), *images)
     return ()
+
+
+def _sections(made: Message) -> Sequence[Section]:
+    """Return what a summary or marker consists of: first lines, and blocks with their images."""
+    sections: list[Section] = []
+    for block in made.blocks:
+        if isinstance(block, ImageBlock) and sections:
+            sections[-1][1].append(block)
+        else:
+            text = block.text if isinstance(block, TextBlock) else ""
+            sections.append((text.partition("\n")[0], [block]))
+    return sections
 
 
 def _holds(known: Sequence[Block], request: Sequence[Block]) -> bool:
@@ -133,7 +144,7 @@ def carry(
     images = tuple(block for block in request if isinstance(block, ImageBlock))
     notes: list[str] = []
     name = NAMES[heading]
-    if images and counter.count((_headed(text, heading), *images)) > room:
+    if images and counter.count((TextBlock(f"{heading}\n{text}"), *images)) > room:
         notes.append(f"The {name}'s images ({len(images)}) did not fit and are hidden.")
         text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
     shortened = _shortened(text, heading, room, counter)
@@ -141,17 +152,17 @@ def carry(
         notes.append(f"The {name} did not fit whole; its middle is hidden.")
     if not text and not images:
         return Addition()
-    return Addition(blocks=(_headed(shortened, heading), *images), notes=tuple(notes))
-
-
-def _headed(text: str, heading: str) -> TextBlock:
-    return TextBlock(f"{heading}\n{text}")
+    block = TextBlock(f"{heading}\n{shortened}")
+    return Addition(blocks=(block, *images), notes=tuple(notes))
 
 
 def _shortened(text: str, heading: str, room: float, counter: TokenCounter) -> str:
     """Return beginning and end of the text, as much as fits; at least what tells it from others."""
     kept, shortened = len(text), text
-    while kept > BEGINNING and (tokens := counter.count((_headed(shortened, heading),))) > room:
+    while (
+        kept > BEGINNING
+        and (tokens := counter.count((TextBlock(f"{heading}\n{shortened}"),))) > room
+    ):
         # A tenth less than the proportion: text is not equally dense everywhere.
         kept = max(BEGINNING, min(kept - 1, int(kept * 0.9 * max(room, 0) / tokens)))
         end = kept // 2
@@ -193,14 +204,21 @@ def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block
     ids = {message.id for message in hidden}
     gone = {message.id for message in situation.history if not _is_pinned(message)}
     shown = dict(_pins(message for message in situation.effective if message.id not in ids))
-    pinned = (message for message in situation.history if _is_pinned(message))
-    found = dict((*_pins(hidden), *_pins(pinned)))
+    found = dict((*_pins(hidden), *_pins(filter(_is_pinned, situation.history))))
     return tuple(
         block
         for heading, blocks in found.items()
         if heading not in shown and _id_in(heading) not in gone
         for block in blocks
     )
+
+
+def room_beside(
+    gauge: Gauge, hidden: Sequence[Message], kept: Sequence[Message], written: Sequence[Block]
+) -> float:
+    """Return the tokens left beside what stays, what is pinned, and what is written."""
+    taken = gauge.weigh((*written, *carried_pins(gauge.situation, hidden))) + gauge.size(kept)
+    return gauge.limit - gauge.fixed - taken
 
 
 def loses_pins(situation: Situation, reduction: Reduction) -> bool:
@@ -244,39 +262,24 @@ def _is_pinned(message: Message) -> bool:
     return message.tags.pinned and not message.taken_back
 
 
-def _pins(messages: Iterable[Message]) -> Iterator[tuple[str, list[Block]]]:
+def _pins(messages: Iterable[Message]) -> Iterator[Section]:
     """Yield each pin of some messages: its first line, and all that it says."""
     for message in messages:
         if message.is_summary or message.is_marker:
-            yield from _carried(message.blocks)
+            yield from (one for one in _sections(message) if one[0].startswith(PIN))
         elif _is_pinned(message):
             yield _pin(message)
 
 
-def _carried_by(messages: Iterable[Message]) -> Iterator[tuple[str, list[Block]]]:
+def _carried_by(messages: Iterable[Message]) -> Iterator[Section]:
     return _pins(one for one in messages if one.is_summary or one.is_marker)
 
 
-def _pin(message: Message) -> tuple[str, list[Block]]:
+def _pin(message: Message) -> Section:
     heading = f"{PIN}{message.role}, {message.id})"
     flat = tools_to_text(message.lasting)
     images = [block for block in flat.blocks if isinstance(block, ImageBlock)]
     return heading, [TextBlock(f"{heading}\n{flat.text}"), *images]
-
-
-def _carried(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
-    """Yield the pins in a summary's blocks: a text with the heading, and the images after it."""
-    pin: tuple[str, list[Block]] | None = None
-    for block in blocks:
-        if isinstance(block, ImageBlock) and pin:
-            pin[1].append(block)
-            continue
-        if pin:
-            yield pin
-        text = block.text if isinstance(block, TextBlock) else ""
-        pin = (text.partition("\n")[0], [block]) if text.startswith(PIN) else None
-    if pin:
-        yield pin
 
 
 def _id_in(heading: str) -> str:

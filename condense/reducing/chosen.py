@@ -10,14 +10,7 @@ from condense.history.boundaries import safe_cuts, unread_tail
 from condense.history.pairs import AnsweredCall, pair_calls
 from condense.messages import Message, Tags, TextBlock, content_to_api
 from condense.prompts import condense_instruction, load_prompt, repair_instruction
-from condense.reducing.recap import (
-    HEADING,
-    Recap,
-    Split,
-    instruction_for,
-    with_written,
-    writer_for,
-)
+from condense.reducing.recap import HEADING, Recap, Split, opening, with_written
 from condense.reducing.strategy import ByModel, Kit, make_reduction
 from condense.situation import Chosen, Gauge, Kind, Reduction, Situation, require_enough
 from condense.tokens import TokenCount
@@ -51,9 +44,7 @@ class ChosenMessages(ByModel):
         """
         split = _split(situation)
         gauge = Gauge(situation, kit.counter)
-        prompt = instruction_for(self, split, situation, kit)
-        written = await writer_for(situation, gauge, kit).write(split.hidden, prompt)
-        return await _Part(situation, split, gauge, kit).reduction(self, written, prompt)
+        return await _Part(situation, split, gauge, kit).summarise(self)
 
 
 def _split(situation: Situation) -> Split:
@@ -98,10 +89,10 @@ class FromOriginals(ByModel):
             raise NothingToCondense("This summary is hidden from the model already")
         unread = effective[unread_tail(effective) :]
         split = Split(effective[at : at + 1], (*effective[:at], *effective[at + 1 :]), unread)
-        gauge = Gauge(situation, kit.counter)
+        part = _Part(situation, split, Gauge(situation, kit.counter), kit)
         prompt = repair_instruction(self.prompt_for(situation), kit.lacking)
-        written = await writer_for(situation, gauge, kit).write(situation.picked, prompt)
-        return await _Part(situation, split, gauge, kit).reduction(self, written, prompt)
+        written = await part.writer.write(situation.picked, prompt)
+        return await part.reduction(self, written, prompt)
 
 
 def alone(situation: Situation) -> Situation:
@@ -117,7 +108,7 @@ class _Part(Recap):
     @override
     def opening(self) -> str:
         preface = f"{HEADING}\n{load_prompt('range_preface')}"
-        return preface if self._follows_others else super().opening
+        return preface if self._follows_others else opening()
 
     @override
     def tags(self) -> Tags:
@@ -148,8 +139,9 @@ class ChosenResult(ByModel):
         effective, gauge = situation.effective, Gauge(situation, kit.counter)
         message = effective[answer.answered_at]
         shown: Sequence[Message] = (message.with_content((answer.result,)),)
-        prompt = instruction_for(self, Split((), effective, ()), situation, kit)
-        written = await writer_for(situation, gauge, kit).write(shown, prompt)
+        recap = Recap(situation, Split((), effective, ()), gauge, kit)
+        prompt = recap.instruction(self)
+        written = await recap.writer.write(shown, prompt)
         size = len(str(content_to_api(answer.result.content or "")))
         name = one_line(answer.call.name, NAME)
         line = LINE.format(name=name, size=size, summary=written.summary)

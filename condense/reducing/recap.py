@@ -11,11 +11,12 @@ from condense.reducing.carryover import (
     carry_first,
     carry_newest,
     repeated_directives,
+    room_beside,
     tell_unread,
 )
 from condense.reducing.strategy import Kit, Strategy, make_reduction
 from condense.situation import Addition, Gauge, Reduction, Situation, Trigger
-from condense.writing import Writer, Written
+from condense.writing.writer import Writer, Written
 
 HEADING = "## Conversation Summary"
 # Kept free beside what stays: summaries measured on real sessions took 3.7 % of what they hid, and
@@ -61,35 +62,6 @@ def opening() -> str:
     return f"{HEADING}\n{summary_preface()}"
 
 
-async def summarise(
-    strategy: Strategy, split: Split, situation: Situation, gauge: Gauge, kit: Kit
-) -> Reduction:
-    """Return the reduction that hides ``split.hidden`` behind a summary by the model."""
-    prompt = instruction_for(strategy, split, situation, kit)
-    written = await writer_for(situation, gauge, kit).write(split.hidden, prompt)
-    return await Recap(situation, split, gauge, kit).reduction(strategy, written, prompt)
-
-
-def instruction_for(strategy: Strategy, split: Split, situation: Situation, kit: Kit) -> str:
-    """Return what the model is asked, where it updates a summary or repairs one, too."""
-    prompt = strategy.prompt_for(situation)
-    if any(message.is_summary for message in split.hidden):
-        prompt = update_instruction(prompt)
-    return repair_instruction(prompt, kit.lacking)
-
-
-def writer_for(situation: Situation, gauge: Gauge, kit: Kit) -> Writer:
-    """Return who has a summary of this situation written, on the kit's bill."""
-    return Writer(
-        situation=situation,
-        gauge=gauge,
-        counter=kit.counter,
-        summarizer=kit.summarizer,
-        on_text=kit.on_text,
-        bill=kit.bill,
-    )
-
-
 def with_written(
     made: Reduction, written: Written, prompt: str, kit: Kit, *, notes: Sequence[str] = ()
 ) -> Reduction:
@@ -105,25 +77,48 @@ def with_written(
     )
 
 
+@dataclass(frozen=True, slots=True)
 class Recap:
-    """Writes what the model reads instead of the hidden messages."""
+    """Has a summary written, and makes of it what the model reads instead of hidden messages."""
 
-    def __init__(self, situation: Situation, split: Split, gauge: Gauge, kit: Kit) -> None:
-        """Take what is hidden, and what the result is measured with."""
-        self.situation = situation
-        self.split = split
-        self.gauge = gauge
-        self.kit = kit
-        self.counter = kit.counter
+    situation: Situation
+    split: Split
+    gauge: Gauge
+    kit: Kit
 
     @property
     def opening(self) -> str:
         """The words that it begins with."""
         return opening()
 
+    @property
+    def writer(self) -> Writer:
+        """Who has a summary of this situation written, on the kit's bill."""
+        return Writer(
+            situation=self.situation,
+            gauge=self.gauge,
+            counter=self.kit.counter,
+            summarizer=self.kit.summarizer,
+            on_text=self.kit.on_text,
+            bill=self.kit.bill,
+        )
+
     def tags(self) -> Tags:
         """Return what marks it as standing for what is hidden, under a fresh id."""
         return Tags(condense_id=self.kit.new_id())
+
+    def instruction(self, strategy: Strategy) -> str:
+        """Return what the model is asked, where it updates a summary or repairs one, too."""
+        prompt = strategy.prompt_for(self.situation)
+        if any(message.is_summary for message in self.split.hidden):
+            prompt = update_instruction(prompt)
+        return repair_instruction(prompt, self.kit.lacking)
+
+    async def summarise(self, strategy: Strategy) -> Reduction:
+        """Return the reduction that hides messages behind a summary of them by the model."""
+        prompt = self.instruction(strategy)
+        written = await self.writer.write(self.split.hidden, prompt)
+        return await self.reduction(strategy, written, prompt)
 
     async def reduction(
         self,
@@ -137,11 +132,14 @@ class Recap:
 
         A ``signed`` block says it in its own words, and stands first.
         """
-        hidden, kit = self.split.hidden, self.kit
         said = await self.write("" if layers or signed else written.summary, (), layers, signed)
-        tags = self.tags()
-        made = make_reduction(strategy, hidden, said.blocks, tags, gauge=self.gauge, kit=kit)
-        return with_written(made, written, prompt, kit, notes=said.notes)
+        made = self.make(strategy, said)
+        return with_written(made, written, prompt, self.kit, notes=said.notes)
+
+    def make(self, strategy: Strategy, said: Addition) -> Reduction:
+        """Return the reduction in which these blocks stand for what is hidden."""
+        hidden, tags = self.split.hidden, self.tags()
+        return make_reduction(strategy, hidden, said.blocks, tags, gauge=self.gauge, kit=self.kit)
 
     async def write(
         self,
@@ -155,44 +153,27 @@ class Recap:
         ``facts`` is a ledger, and ``layers`` are several summaries, in the summary's place; a
         ``signed`` block stands before all.
         """
+        split, effective, counter = self.split, self.situation.effective, self.kit.counter
         said = (self.opening, summary)
         head = (*signed, TextBlock("\n\n".join(filter(None, said))), *layers, *facts)
-        split = self.split
         dropped = tell_unread(() if split.keeps_unread else split.unread, self.gauge)
-        environment = await self.environment()
-        kept = {message.id for message in split.kept}
-        directives = repeated_directives(self.situation, kept)
+        environment = await self._environment()
+        directives = repeated_directives(self.situation, {message.id for message in split.kept})
         rest = (*directives, *dropped.blocks, *environment.blocks)
-        first = self.first_message((*head, *rest))
-        carried = self.newest_request((*head, *first.blocks, *rest), (*facts, *first.blocks))
+        first = carried = Addition()
+        if split.keeps_first:
+            # Half of the room is for the rest.
+            room = room_beside(self.gauge, split.hidden, split.kept, (*head, *rest))
+            first = carry_first(effective, room / 2, counter)
+        if split.unread:
+            # A summary may repeat the request by chance; only these name it as the user's.
+            known, around = (*facts, *first.blocks), (*head, *first.blocks, *rest)
+            room = room_beside(self.gauge, split.hidden, split.kept, around)
+            carried = carry_newest(effective, split.hidden, known, room, counter)
         notes = (*dropped.notes, *first.notes, *carried.notes, *environment.notes)
         return Addition(blocks=(*head, *first.blocks, *carried.blocks, *rest), notes=notes)
 
-    def first_message(self, written: tuple[Block, ...]) -> Addition:
-        """Carry the first message where it is to stay; half of the room is for the rest."""
-        if not self.split.keeps_first:
-            return Addition()
-        return carry_first(self.situation.effective, self._room(written) / 2, self.counter)
-
-    def newest_request(self, written: tuple[Block, ...], verbatim: tuple[Block, ...]) -> Addition:
-        """Carry the request being worked on, unless all is answered, or it stands there already.
-
-        A summary may repeat it by chance; only what is ``verbatim`` names it as the user's.
-        """
-        split = self.split
-        if not split.unread:
-            return Addition()
-        room = self._room(written)
-        return carry_newest(self.situation.effective, split.hidden, verbatim, room, self.counter)
-
-    def _room(self, written: tuple[Block, ...]) -> float:
-        """Return the tokens left beside what is written, pinned, and kept."""
-        gauge, split = self.gauge, self.split
-        pins = carried_pins(self.situation, split.hidden)
-        taken = self.counter.count((*written, *pins)) + gauge.size(split.kept)
-        return gauge.limit - gauge.fixed - taken
-
-    async def environment(self) -> Addition:
+    async def _environment(self) -> Addition:
         """Gather the environment's details, for any run but a manual one."""
         gather = self.situation.environment
         if gather is None or self.situation.trigger is Trigger.MANUAL:

@@ -45,25 +45,20 @@ class Strategy(Protocol):
     @property
     def name(self) -> str:
         """The name in the registry and on record."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """Whether a summary stands for what is hidden, a marker, or a line for each result."""
-        ...
 
     @property
     def asks_model(self) -> bool:
         """Whether a model is called; missing means that one is for every summary."""
-        ...
 
     def prompt_for(self, situation: Situation) -> str:
         """Return the instruction that will be sent to the model, empty where none is called."""
-        ...
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a reduction, or raise a CondenseError; change nothing either way."""
-        ...
 
 
 class ByModel:

@@ -12,12 +12,12 @@ from condense.history.boundaries import unread_tail
 from condense.messages import Block, Message, Tags, TextBlock
 from condense.prompts import summary_preface
 from condense.reducing.carryover import (
-    carried_pins,
     carry_newest,
     repeated_directives,
+    room_beside,
     tell_unread,
 )
-from condense.reducing.strategy import ByRule, Kit, Strategy, make_reduction
+from condense.reducing.strategy import ByRule, Kit, make_reduction
 from condense.situation import Addition, Gauge, Kind, Reduction, Situation
 from condense.writing.attachments import facts_of
 
@@ -54,13 +54,13 @@ class ByTruncation(ByRule):
 
     async def reduce(self, situation: Situation, kit: Kit) -> Reduction:
         """Return a truncation; raise NothingToCondense where there is nothing to hide."""
-        marking = _Marking(self, situation, Gauge(situation, kit.counter), kit)
+        gauge = Gauge(situation, kit.counter)
         tried: list[Reduction] = []
         for steps in self._steps(situation):
             if any(_fits(one, situation) for one in tried):
                 break
             for step in steps:
-                made = await marking.hide(step)
+                made = await self._hide(step, gauge, kit)
                 if kit.is_enough(made):
                     return made
                 tried.append(made)
@@ -82,58 +82,36 @@ class ByTruncation(ByRule):
             hidings = filter(None, (*plans, *resorts))
             yield (_Step(with_facts=False, hidden=hidden, is_cut=True) for hidden in hidings)
 
-
-def _fits(made: Reduction, situation: Situation) -> bool:
-    """Whether the request got smaller, and can be sent."""
-    return made.tokens_after.value <= min(situation.room, made.tokens_before.value - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Marking:
-    """Writes the marker that stands for hidden messages."""
-
-    strategy: Strategy
-    situation: Situation
-    gauge: Gauge
-    kit: Kit
-
-    async def hide(self, step: _Step) -> Reduction:
-        """Return the truncation that the step describes."""
-        counter, hidden = self.kit.counter, step.hidden
-        facts = await facts_of(hidden, self.situation, counter=counter) if step.with_facts else ()
-        unread = self.situation.effective[unread_tail(self.situation.effective) :]
-        dropped = tell_unread([message for message in unread if message in hidden], self.gauge)
+    async def _hide(self, step: _Step, gauge: Gauge, kit: Kit) -> Reduction:
+        """Return the truncation that the step describes, its marker with all that stays known."""
+        situation, hidden = gauge.situation, step.hidden
+        effective, ids = situation.effective, {message.id for message in hidden}
+        kept = [message for message in effective if message.id not in ids]
+        unread = effective[unread_tail(effective) :]
+        dropped = tell_unread([message for message in unread if message.id in ids], gauge)
         text = TextBlock(TRUNCATION_TEXT.format(count=len(hidden)))
+        facts: tuple[TextBlock, ...] = ()
+        directives: Sequence[Block] = ()
+        if step.with_facts:
+            facts = await facts_of(hidden, situation, counter=kit.counter)
+            # Of what is hidden, and of what was hidden before.
+            directives = repeated_directives(situation, {message.id for message in kept})
         # As a summary's: what is copied there was asked for before, and is no request.
         preface = (TextBlock(summary_preface()),) if facts else ()
-        directives = self._directives(hidden) if step.with_facts else ()
         written = (text, *preface, *facts, *directives, *dropped.blocks)
         request = Addition()
         if unread or not facts:
             # Half of the room is for the work.
-            room = self._room_beside(hidden, written) / 2 if step.is_cut else math.inf
-            request = carry_newest(self.situation.effective, hidden, facts, room, counter)
-        content = (*written, *request.blocks)
-        made = make_reduction(
-            self.strategy,
-            hidden,
-            content if len(content) > 1 else text.text,
-            Tags(truncation_id=self.kit.new_id()),
-            gauge=self.gauge,
-            kit=self.kit,
-        )
+            room = room_beside(gauge, hidden, kept, written) / 2 if step.is_cut else math.inf
+            request = carry_newest(effective, hidden, facts, room, kit.counter)
+        blocks = (*written, *request.blocks)
+        content = blocks if len(blocks) > 1 else text.text
+        tags = Tags(truncation_id=kit.new_id())
+        made = make_reduction(self, hidden, content, tags, gauge=gauge, kit=kit)
         left_out = () if step.with_facts else (NO_LEDGER,)
         return replace(made, notes=(*left_out, *dropped.notes, *request.notes))
 
-    def _directives(self, hidden: Sequence[Message]) -> Sequence[Block]:
-        """Repeat the directives of what is hidden, and of what was hidden before."""
-        ids = {message.id for message in hidden}
-        kept = {message.id for message in self.situation.effective if message.id not in ids}
-        return repeated_directives(self.situation, kept)
 
-    def _room_beside(self, hidden: Sequence[Message], written: Sequence[Block]) -> float:
-        """Return the tokens left beside what stays, what is pinned, and what is written."""
-        ids = {message.id for message in hidden}
-        kept = [message for message in self.situation.effective if message.id not in ids]
-        taken = self.kit.counter.count((*written, *carried_pins(self.situation, hidden)))
-        return self.gauge.limit - self.gauge.fixed - self.gauge.size(kept) - taken
+def _fits(made: Reduction, situation: Situation) -> bool:
+    """Whether the request got smaller, and can be sent."""
+    return made.tokens_after.value <= min(situation.room, made.tokens_before.value - 1)

@@ -20,7 +20,7 @@ BUFFER = 0.1
 MIN_THRESHOLD, MAX_THRESHOLD = 5, 100
 INHERIT = -1  # as a profile's threshold: that of the settings holds
 
-OUT_OF_RANGE = "The {source} threshold of {percent:g} % is not between {least} and {most}: not used"
+OUT_OF_RANGE = "The %s threshold of %g %% is not between %s and %s: not used"
 LATEST_TURNS = 5  # as many as the next one may be like
 
 Rule = Literal["threshold", "allowed"]
@@ -180,9 +180,7 @@ def with_threshold(
     stays as it is.
     """
     query = ThresholdQuery(budget=budget, profile=profile, history=history)
-    for found in (resolve(query) for resolve in resolvers):
-        if found is None:
-            continue
+    for found in filter(None, (resolve(query) for resolve in resolvers)):
         if MIN_THRESHOLD <= found.percent <= MAX_THRESHOLD:
             return replace(budget, threshold=found.percent, threshold_source=found.source)
         _warn(found)
@@ -192,10 +190,7 @@ def with_threshold(
 # A page asks for every conversation's threshold: each is complained of once.
 @lru_cache(maxsize=256)
 def _warn(found: Threshold) -> None:
-    said = OUT_OF_RANGE.format(
-        source=found.source, percent=found.percent, least=MIN_THRESHOLD, most=MAX_THRESHOLD
-    )
-    logger.warning(said)
+    logger.warning(OUT_OF_RANGE, found.source, found.percent, MIN_THRESHOLD, MAX_THRESHOLD)
 
 
 def growth_per_turn(effective: Sequence[Message], counter: TokenCounter) -> float:

@@ -80,14 +80,11 @@ class Situation:
     @property
     def reason(self) -> Reason | None:
         """Why the context is to be made smaller: who wants it, or which limit it has reached."""
-        if self.trigger is Trigger.MANUAL:
-            return "asked"
-        if self.trigger is Trigger.FORCED:
-            return "refused"
-        tokens = self.tokens.value
-        if self.budget.exceeds(tokens):
+        if self.trigger is not Trigger.AUTO:
+            return "asked" if self.trigger is Trigger.MANUAL else "refused"
+        if self.is_over:
             return "allowed"
-        return self.budget.reason(tokens, automatic=self.automatic)
+        return self.budget.reason(self.tokens.value, automatic=self.automatic)
 
     @property
     def is_over(self) -> bool:
@@ -108,26 +105,22 @@ class Situation:
     @property
     def picked(self) -> tuple[Message, ...]:
         """What is to be read of what was chosen, as far as it is there; none where nothing was."""
-        ids = self.chosen.ids if self.chosen else ()
-        if self.chosen and self.chosen.originals:
-            return self.chosen.originals
-        return tuple(one for one in self.effective if one.id in ids)
+        chosen = self.chosen or Chosen(())
+        return chosen.originals or tuple(one for one in self.effective if one.id in chosen.ids)
 
     @property
     def picked_at(self) -> int:
         """Where the first message that was chosen stands, -1 where none is visible."""
-        ids = self.chosen.ids if self.chosen else ()
-        return next((at for at, one in enumerate(self.effective) if one.id in ids), -1)
+        chosen = self.chosen or Chosen(())
+        return next((at for at, one in enumerate(self.effective) if one.id in chosen.ids), -1)
 
     def fixed_tokens(self, counter: TokenCounter) -> int:
-        """Return the estimated size of what every request repeats: system prompt and tools."""
-        return counter.count(self.system) + self.tools_tokens(counter)
+        """Return the estimated size of what every request repeats: system prompt and tools.
 
-    def tools_tokens(self, counter: TokenCounter) -> int:
-        """Return the estimated size of the tool specs, as compact JSON: so Roo Code counts them."""
-        if not self.tools:
-            return 0
-        return counter.count(json.dumps(self.tools, separators=(",", ":"), ensure_ascii=False))
+        The tool specs are counted as compact JSON, as in Roo Code.
+        """
+        tools = json.dumps(self.tools, separators=(",", ":"), ensure_ascii=False)
+        return counter.count(self.system) + (counter.count(tools) if self.tools else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,5 +189,4 @@ class Addition:
 
     def left_out(self) -> "Addition":
         """Return what is still to be said where the blocks are too much."""
-        folded = self.folded and self.folded.left_out(SkipReason.TOO_MUCH)
-        return Addition(folded=folded)
+        return Addition(folded=self.folded and self.folded.left_out(SkipReason.TOO_MUCH))

@@ -1,7 +1,7 @@
 """Summarise all that the model has read, and start afresh from the summary."""
 
 from condense.reducing import ByModel, Kit
-from condense.reducing.recap import split_at, summarise
+from condense.reducing.recap import Recap, split_at
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
 
 
@@ -21,4 +21,4 @@ class FreshStart(ByModel):
         gauge = Gauge(situation, kit.counter)
         split = split_at(situation, gauge, ())
         require_enough(situation.effective, split.hidden)
-        return await summarise(self, split, situation, gauge, kit)
+        return await Recap(situation, split, gauge, kit).summarise(self)

@@ -8,7 +8,7 @@ from condense.history import replace_hidden
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
 from condense.reducing import ByModel, Kit
-from condense.reducing.recap import split_at, summarise
+from condense.reducing.recap import Recap, split_at
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
 
 # As many as Roo Code kept before it started afresh.
@@ -50,7 +50,7 @@ class KeepRecent(ByModel):
         split = replace(split, keeps_first=self.keep_first)
         require_enough(situation.effective, split.hidden)
         self._require_gain(split.kept, situation, gauge)
-        reduction = await summarise(self, split, situation, gauge, kit)
+        reduction = await Recap(situation, split, gauge, kit).summarise(self)
         rest = replace_hidden(situation.effective, reduction.hidden, reduction.message)
         self._require_gain(rest, situation, gauge)
         return reduction

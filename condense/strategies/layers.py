@@ -1,14 +1,15 @@
 """Summarise what came since the last summary, and leave earlier summaries as they are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from condense.errors import SummaryFailed
 from condense.prompts import layer_instruction, repair_instruction
 from condense.reducing import ByModel, Kit
 from condense.reducing.composition import Layer, layers_in, lowest_pair
-from condense.reducing.recap import Recap, split_at, writer_for
+from condense.reducing.recap import Recap, split_at
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
-from condense.writing import Writer
+from condense.writing.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
 # full window hides; and words of the first hour are written again three times in 32 condensations.
@@ -42,13 +43,13 @@ class Layers(ByModel):
         known = [message for message in split.hidden if message.is_summary]
         asking = self.prompt_for(situation)
         prompt = repair_instruction(layer_instruction(asking) if known else asking, kit.lacking)
-        writer = writer_for(situation, gauge, kit)
-        written = await writer.write(split.hidden, prompt, known=known)
-        stack = [*layers_in(known), Layer(0, written.summary)]
-        layers, notes = await self._merged(stack, asking, writer)
         recap = Recap(situation, split, gauge, kit)
+        written = await recap.writer.write(split.hidden, prompt, known=known)
+        stack = [*layers_in(known), Layer(0, written.summary)]
+        layers, notes = await self._merged(stack, asking, recap.writer)
         blocks = [layer.block for layer in layers]
-        return await recap.reduction(self, written.noting(*notes), prompt, blocks)
+        noting = replace(written, notes=(*written.notes, *notes))
+        return await recap.reduction(self, noting, prompt, blocks)
 
     async def _merged(
         self, layers: Sequence[Layer], asking: str, writer: Writer

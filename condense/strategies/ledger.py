@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from condense.messages import Tags
-from condense.reducing import ByRule, Kit, make_reduction
+from condense.reducing import ByRule, Kit
 from condense.reducing.recap import Recap, split_at
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
 from condense.writing.attachments import facts_of
@@ -26,8 +25,7 @@ class LedgerAlone(ByRule):
         require_enough(situation.effective, split.hidden)
         facts = await facts_of(split.hidden, situation, counter=kit.counter)
         summary = "" if facts else NO_FACTS
-        said = await Recap(situation, split, gauge, kit).write(summary, facts)
-        tags = Tags(condense_id=kit.new_id())
-        made = make_reduction(self, split.hidden, said.blocks, tags, gauge=gauge, kit=kit)
+        recap = Recap(situation, split, gauge, kit)
+        said = await recap.write(summary, facts)
         text = "\n\n".join(block.text for block in facts)
-        return replace(made, summary=text, notes=said.notes)
+        return replace(recap.make(self, said), summary=text, notes=said.notes)

@@ -3,7 +3,7 @@
 from condense.errors import NothingToCondense
 from condense.prompts import compaction_instruction
 from condense.reducing import ByModel, Kit
-from condense.reducing.recap import Recap, instruction_for, split_at, writer_for
+from condense.reducing.recap import Recap, split_at
 from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
 
 UNREAD = "What the model has not read does not fit, and a provider's compaction would hide it"
@@ -35,7 +35,7 @@ class ProviderCompaction(ByModel):
         require_enough(situation.effective, split.hidden)
         if not split.keeps_unread:
             raise NothingToCondense(UNREAD)
-        prompt = instruction_for(self, split, situation, kit)
-        written, block = await writer_for(situation, gauge, kit).compact(split.hidden, prompt)
         recap = Recap(situation, split, gauge, kit)
+        prompt = recap.instruction(self)
+        written, block = await recap.writer.compact(split.hidden, prompt)
         return await recap.reduction(self, written, prompt, signed=(block,))

@@ -1,4 +1,4 @@
-"""What stands for hidden messages without a model's help, and the ``after`` hooks that add it."""
+"""Attachments: the ledger and folded files beside a summary, and the ``after`` hooks for them."""
 
 import asyncio
 import os
@@ -66,17 +66,12 @@ class AttachFoldedFiles:
         paths = files_read(reduction.hidden_among(situation.effective))
         if not paths:
             return Addition()
-        folded = self.fold(paths, min(LIMIT, _room(situation, reduction)))
-        blocks = tuple(map(TextBlock, folded.sections))
-        return Addition(blocks=blocks, folded=folded, what=FILES)
+        gained = reduction.tokens_before.value - reduction.tokens_after.value
+        of_window = int(situation.budget.window * PER_TOKEN_OF_WINDOW)
+        room = max(0, min(LIMIT, of_window, gained * PER_TOKEN_GAINED))
+        folded = self.fold(paths, room)
+        return Addition(blocks=tuple(map(TextBlock, folded.sections)), folded=folded, what=FILES)
 
     def fold(self, paths: Sequence[str], limit: int) -> Folded:
         """Return the signatures of these files in so many characters, wherever they are kept."""
         return fold_files(paths, self.root, limit=limit, ignore=self.ignore)
-
-
-def _room(situation: Situation, reduction: Reduction) -> int:
-    """Return how many characters of this window, and of what was gained, files may take."""
-    gained = reduction.tokens_before.value - reduction.tokens_after.value
-    of_window = int(situation.budget.window * PER_TOKEN_OF_WINDOW)
-    return max(0, min(of_window, gained * PER_TOKEN_GAINED))

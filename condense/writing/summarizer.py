@@ -11,8 +11,7 @@ from condense.messages import Json, Message
 from condense.situation import Budget
 from condense.usage import Usage
 from condense.wellformed import well_formed
-from condense.writing.failure import describe
-from condense.writing.overflow import is_context_overflow
+from condense.writing.failures import describe, is_context_overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,10 @@ class Summarizer(Protocol):
     @property
     def supports_images(self) -> bool:
         """Whether image blocks may be sent."""
-        ...
 
     @property
     def caches_prompts(self) -> bool:
         """Whether a request that begins like the last one is cheaper; missing means no."""
-        ...
 
     def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
         """Yield the answer as it is written; any exception is a failed call.
@@ -101,7 +98,6 @@ class Summarizer(Protocol):
         A ``CutChunk`` says that its end is missing, so that half a summary is not taken for whole.
         An exception with a true ``is_context_overflow`` says that the request was too long.
         """
-        ...
 
 
 def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
@@ -198,19 +194,11 @@ async def _chunks(
     except Vetoed:
         raise
     except Exception as error:
-        raise _failure(error, bill) from error
+        told = getattr(error, "is_context_overflow", False) is True
+        kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
+        said = f"Condensing API call failed: {str(error) or type(error).__name__}"
+        details, calls = describe(error), len(bill.calls)
+        raise kind(said, details=details, cost=bill.cost, calls=calls) from error
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()
-
-
-def _failure(error: Exception, bill: Bill) -> SummaryFailed:
-    reason = str(error) or type(error).__name__
-    told = getattr(error, "is_context_overflow", False) is True
-    kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
-    return kind(
-        f"Condensing API call failed: {reason}",
-        details=describe(error),
-        cost=bill.cost,
-        calls=len(bill.calls),
-    )

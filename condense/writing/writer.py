@@ -1,7 +1,9 @@
-"""Has one summary written, in the cheapest form of request that fits into the window."""
+"""Writers: have one summary written, in the cheapest form of request that fits into the window."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from condense.errors import NothingToCondense, SummaryFailed, SummaryOverflow
 from condense.messages import Message, OpaqueBlock
@@ -13,14 +15,14 @@ from condense.prompts import (
 )
 from condense.prompts.parsed import ParsedSummary, parse_summary
 from condense.situation import Budget, Gauge, Situation
-from condense.tokens import TokenCounter
-from condense.writing.map_reduce import MapReduce
-from condense.writing.parts import split_history
+from condense.tokens import TokenCounter, count_messages
 from condense.writing.requests import (
+    Part,
     aligned_request,
-    compaction_request,
     flatten,
     flattened_request,
+    split_history,
+    split_texts,
     without_old_images,
 )
 from condense.writing.summarizer import (
@@ -37,6 +39,10 @@ from condense.writing.summarizer import (
 
 # Of the window, as in Kilo: a part with its instruction, so that a wrong estimate still fits.
 PART_SHARE = 0.6
+# Kilo's numbers: calls at the same time, and how often summaries are summarised again.
+PARALLEL, DEPTH = 3, 3
+# A full part whose summary is hardly shorter is no summary; the others would cost as much in vain.
+LARGEST_SUMMARY = 0.9
 
 CALLED_A_TOOL = "The model called a tool instead of summarising; it was asked again without tools."
 CUT = "The summary was cut off: it reached the most tokens that an answer may take"
@@ -44,6 +50,9 @@ NO_COMPACTION = "This model's provider makes no compactions of its own"
 NO_ROOM = "The history does not fit into one call, so the provider cannot compact it"
 NO_BLOCK = "The provider's answer held no compaction"
 IN_PARTS = "The history did not fit into one call and was summarised in {count} parts."
+TOO_LONG = "A part's summary is as long as the part:\n{summary}"
+FAILED = "Failed to condense context"
+NO_SUMMARY = "The answer held no summary:\n{text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +62,6 @@ class Written:
     summary: str
     analysis: str = ""
     notes: tuple[str, ...] = ()
-
-    def noting(self, *notes: str) -> "Written":
-        """Return the same with further notes."""
-        return replace(self, notes=(*self.notes, *notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,13 +113,11 @@ class Writer:
         """
         if not compacts(self.summarizer):
             raise NothingToCondense(NO_COMPACTION)
-        size = self.gauge.fixed + self.gauge.size(hidden) + self.counter.count(instruction)
-        if not self._fits(size, self.gauge.cautious_scale):
+        request = self._own_request(hidden, instruction, compaction=True)
+        if request is None:
             raise NothingToCondense(NO_ROOM)
-        images = self.summarizer.supports_images
-        request = compaction_request(self.situation, hidden, instruction, supports_images=images)
-        answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
-        written = self._written(self._read(answer))
+        answer = await self._answer(request)
+        written = _written(self._read(answer))
         if answer.block is None:
             raise SummaryFailed(NO_BLOCK, cost=self.bill.cost, calls=len(self.bill.calls))
         return written, OpaqueBlock(answer.block)
@@ -122,11 +125,7 @@ class Writer:
     async def merge(self, texts: Sequence[str], instruction: str) -> Written:
         """Return one summary of several; raise SummaryFailed where the call fails."""
         messages = [Message(role="user", content=text) for text in texts]
-        output = self.budget.reserved
-        asking = merge_instruction(instruction)
-        return self._written(
-            await self._ask(flattened_request(messages, asking, max_output=output))
-        )
+        return _written(await self._ask(messages, merge_instruction(instruction)))
 
     def _shown(self, hidden: Sequence[Message]) -> Sequence[Message]:
         """Return what a flattened request shows: of images, only the newest prompt's."""
@@ -146,12 +145,19 @@ class Writer:
         begins = not hidden or hidden[0].id == self.situation.effective[0].id
         if not (begins and caches_prompts(self.summarizer)):
             return None
-        asking = self.counter.count(aligned_instruction(instruction))
-        size = self.gauge.fixed + self.gauge.size(hidden) + asking
+        return self._own_request(hidden, aligned_instruction(instruction))
+
+    def _own_request(
+        self, hidden: Sequence[Message], asking: str, *, compaction: bool = False
+    ) -> SummaryRequest | None:
+        """Return the conversation's own request with this question, None without room."""
+        size = self.gauge.fixed + self.gauge.size(hidden) + self.counter.count(asking)
         if not self._fits(size, self.gauge.cautious_scale):
             return None
         images = self.summarizer.supports_images
-        return aligned_request(self.situation, hidden, instruction, supports_images=images)
+        return aligned_request(
+            self.situation, hidden, asking, supports_images=images, compaction=compaction
+        )
 
     def _whole(self, shown: Sequence[Message], instruction: str) -> SummaryRequest | None:
         """Return the request for all of it at once, None where only parts would fit."""
@@ -164,48 +170,60 @@ class Writer:
     async def _write_whole(
         self, request: SummaryRequest, shown: Sequence[Message], instruction: str
     ) -> Written:
-        answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
+        answer = await self._answer(request)
         if not (request.aligned and answer.called):
-            return self._written(self._read(answer))
-        answer = await transcribe(
-            self.summarizer, self._flattened(shown, instruction), self.on_text, self.bill
-        )
-        return self._written(self._read(answer), CALLED_A_TOOL)
+            return _written(self._read(answer))
+        answer = await self._answer(self._flattened(shown, instruction))
+        return _written(self._read(answer), CALLED_A_TOOL)
 
     async def _write_parts(self, shown: Sequence[Message], instruction: str, limit: int) -> Written:
-        parts = split_history(shown, limit, self._flatten, self.counter)
-        run = MapReduce(
-            ask=self._ask,
-            counter=self.counter,
-            instruction=instruction,
-            limit=limit,
-            max_output=self.budget.reserved,
-        )
-        answer = await run.write(parts)
-        return self._written(answer, IN_PARTS.format(count=len(parts)))
+        """Return one summary of parts of ``limit`` tokens, several where DEPTH levels leave more.
 
-    async def _ask(self, request: SummaryRequest) -> ParsedSummary:
-        answer = await transcribe(self.summarizer, request, self.on_text, self.bill)
-        return self._read(answer)
+        Raises SummaryFailed as soon as one call fails; calls that still run are cancelled.
+        """
+        parts = split_history(shown, limit, self._flatten, self.counter)
+        count, note = len(parts), IN_PARTS.format(count=len(parts))
+        asking = (part_instruction(instruction, number, count) for number in range(1, count + 1))
+        pairs = zip(parts, asking, strict=True)
+        answers = await _gather([partial(self._part, *pair, limit) for pair in pairs])
+        analyses = [answer.analysis for answer in answers]
+        merging = merge_instruction(instruction)
+        for _ in range(DEPTH - 1):
+            if len(answers) == 1:
+                break
+            merged = split_texts((answer.summary for answer in answers), limit, self.counter)
+            answers = await _gather([partial(self._merged, part, merging) for part in merged])
+            analyses += [answer.analysis for answer in answers]
+        return Written(_joined(one.summary for one in answers), _joined(analyses), (note,))
+
+    async def _part(self, part: Part, asking: str, limit: int) -> ParsedSummary:
+        answer = await self._ask(part, asking)
+        tokens, size = self.counter.count(answer.summary), count_messages(part, self.counter)
+        if tokens > max(LARGEST_SUMMARY * size, limit / 2):
+            raise SummaryFailed(FAILED, details=TOO_LONG.format(summary=answer.summary))
+        return answer
+
+    async def _merged(self, part: Part, asking: str) -> ParsedSummary:
+        return ParsedSummary(part[0].text) if len(part) == 1 else await self._ask(part, asking)
+
+    async def _ask(self, flat: Sequence[Message], asking: str) -> ParsedSummary:
+        request = flattened_request(flat, asking, max_output=self.budget.reserved)
+        return self._read(await self._answer(request))
+
+    async def _answer(self, request: SummaryRequest) -> Transcription:
+        return await transcribe(self.summarizer, request, self.on_text, self.bill)
 
     def _read(self, answer: Transcription) -> ParsedSummary:
         """Return the summary in an answer; raise SummaryFailed where there is none, or half of one.
 
         What the end of a summary tells, current work and next step, nothing else would tell.
         """
-        summary = parse_summary(answer.text)
-        if answer.is_cut:
-            said, details = CUT, answer.text
-        elif summary.summary:
+        summary, said, details = parse_summary(answer.text), CUT, answer.text
+        if summary.summary and not answer.is_cut:
             return summary
-        else:
-            said = "Failed to condense context"
-            details = f"The answer held no summary:\n{answer.text}" if answer.text else ""
+        if not answer.is_cut:
+            said, details = FAILED, answer.text and NO_SUMMARY.format(text=answer.text)
         raise SummaryFailed(said, details=details, cost=self.bill.cost, calls=len(self.bill.calls))
-
-    @staticmethod
-    def _written(answer: ParsedSummary, *notes: str) -> Written:
-        return Written(answer.summary, answer.analysis, notes)
 
     def _flatten(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         return flatten(messages, supports_images=self.summarizer.supports_images)
@@ -226,11 +244,40 @@ class Writer:
         A window that the instruction nearly fills has none. A request that was refused shows that
         the estimate is too small, so a part is at most a share of that.
         """
-        budget = self.budget
         overhead = self._overhead(part_instruction(instruction, 1, 1))
-        room = min(PART_SHARE * budget.window, budget.capacity)
-        room /= self.gauge.scale
+        room = min(PART_SHARE * self.budget.window, self.budget.capacity) / self.gauge.scale
         if refused_size is not None:
             room = min(room, PART_SHARE * refused_size)
         limit = int(room) - overhead
         return limit if limit >= overhead else 0
+
+
+async def _gather(calls: Sequence[Callable[[], Awaitable[ParsedSummary]]]) -> list[ParsedSummary]:
+    """Return the answers of calls, a few of which run at a time; the first failure ends all."""
+    gate = asyncio.Semaphore(PARALLEL)
+    failures: list[Exception] = []
+
+    async def one(call: Callable[[], Awaitable[ParsedSummary]]) -> ParsedSummary:
+        async with gate:
+            if failures:
+                raise asyncio.CancelledError
+            try:
+                return await call()
+            except Exception as error:
+                failures.append(error)
+                raise
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(call)) for call in calls]
+    except ExceptionGroup:
+        raise failures[0] from failures[0].__cause__
+    return [task.result() for task in tasks]
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, texts))
+
+
+def _written(answer: ParsedSummary, *notes: str) -> Written:
+    return Written(answer.summary, answer.analysis, notes)

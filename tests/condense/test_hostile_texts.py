@@ -6,7 +6,7 @@ import condense
 from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.folding import files_read
 from condense.prompts.parsed import parse_summary
-from condense.writing.failure import describe
+from condense.writing.failures import describe
 from tests.condense.folding.definitions import definitions
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap, assert_linear
 from tests.hostile import Hostile, hostile_texts

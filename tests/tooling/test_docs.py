@@ -45,28 +45,6 @@ def test_the_architecture_names_every_folder_and_module(package: str) -> None:
     assert there - passing <= set(re.findall(r"\w+", listing))
 
 
-def folders() -> dict[str, set[str]]:
-    """Return the modules of each folder of both packages; migrations name themselves."""
-    found: dict[str, set[str]] = {}
-    for package in ("condense", "chatapp"):
-        for path in (ROOT / package).rglob("*.py"):
-            if not path.name.startswith("__") and path.parent.name != "migrations":
-                folder = f"{path.parent.relative_to(ROOT)}/"
-                found.setdefault(folder, set()).add(path.stem)
-    return found
-
-
-def test_the_architecture_names_every_module_in_its_folder() -> None:
-    """And none that is gone: whoever looks for something finds where to open."""
-    table = read("docs/architecture.md").split("| folder | modules |")[1].split("\n\n")[0]
-    rows = dict(re.findall(r"^\| `([\w/]+)` \| (.+) \|$", table, re.MULTILINE))
-    told = {folder: set(re.findall(r"`(\w+)`", modules)) for folder, modules in rows.items()}
-    prompts = told.pop("condense/prompts/")
-    assert prompts == {"parsed"}
-    assert told == {name: there for name, there in folders().items() if name in told}
-    assert folders().keys() - told.keys() == {"condense/prompts/"}
-
-
 def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
     """Signs of life, silence, drafts: as the architecture tells them."""
     text = " ".join(read("docs/architecture.md").split())

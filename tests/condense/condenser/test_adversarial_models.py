@@ -24,7 +24,7 @@ from condense.testing import (
     RecordingLog,
     WordCounter,
 )
-from condense.writing.map_reduce import PARALLEL
+from condense.writing.writer import PARALLEL
 from tests.condense.bench import WINDOW, Bench, talk
 from tests.condense.dialogues import SUMMARY, call, result, situation, user
 

@@ -30,7 +30,7 @@ from condense import (
     undo,
 )
 from condense.testing import EchoSummarizer, RecordingLog, RepeatingSummarizer, WordCounter
-from condense.writing.map_reduce import PARALLEL
+from condense.writing.writer import PARALLEL
 from tests.condense.api_rules import assert_valid_request
 
 MILLION = 1_000_000

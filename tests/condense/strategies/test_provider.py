@@ -24,7 +24,7 @@ from condense import (
 )
 from condense.condenser.hooks import Hooks
 from condense.testing import ScriptedSummarizer
-from condense.writing import flatten
+from condense.writing.requests import flatten
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import chat, numbered, reduce_with, situation
 

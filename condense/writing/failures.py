@@ -1,14 +1,23 @@
-"""Is this provider error "the context window is exceeded"? Told without importing any SDK.
+"""Failed calls: is one a context overflow, and its technical details, safe to store.
 
-Every vendor says it in other words and other places: as an HTTP status, a code, a sentence, a
-nested body, in the middle of a stream, or as a reply's stop reason.
+Told without importing any SDK: every vendor says it in other words and other places: as an HTTP
+status, a code, a sentence, a nested body, in the middle of a stream, or as a reply's stop reason.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+# A response body can echo the whole prompt; a bug report needs its beginning.
+MAX_DETAILS = 10_000  # characters
+_SECRETS = (
+    re.compile(r"\b(?:sk|pk|rk|key)-[A-Za-z0-9_-]{12,}"),
+    re.compile(r"(?i)(?<=bearer )[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"""(?i)(?<=["']x-api-key["']: ["'])[^"']+"""),
+    re.compile(r"""(?i)(?<=["']api_key["']: ["'])[^"']+"""),
+)
 MAX_DEPTH = 6
 BAD_REQUEST, TOO_LARGE, MISSING = 400, 413, None
 _NO_ERROR, _HTTP_ERRORS = range(100, 400), range(400, 600)
@@ -205,3 +214,38 @@ def _flat(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return ", ".join(item for item in value if isinstance(item, str))
     return value
+
+
+def describe(error: Exception) -> str:
+    """Return the message and what else is known of a failed call, without secrets.
+
+    That is the error's own ``details`` where it has some, otherwise HTTP status, error code and
+    response, in the order that users of Roo Code know from its error reports.
+    """
+    text = f"Error: {error}"
+    if details := _read(error, "details"):
+        return make_safe(f"{text}\n\n{details}")
+    if status := _read(error, "status") or _read(error, "status_code"):
+        text += f"\n\nHTTP Status: {status}"
+    if code := _read(error, "code"):
+        text += f"\nError Code: {code}"
+    for name, title in (("response", "API Response"), ("body", "Response Body")):
+        if value := _read(error, name):
+            text += f"\n\n{title}:{_serialized(value)}"
+    return make_safe(text)
+
+
+def make_safe(text: str) -> str:
+    """Return the text with keys and tokens blotted out, cut where it gets long."""
+    for secret in _SECRETS:
+        text = secret.sub("[redacted]", text)
+    if len(text) > MAX_DETAILS:
+        return f"{text[:MAX_DETAILS]}\n[{len(text) - MAX_DETAILS} more characters]"
+    return text
+
+
+def _serialized(value: Any) -> str:
+    try:
+        return "\n" + json.dumps(value, indent=2, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return " [Unable to serialize]"
