@@ -216,7 +216,9 @@ def _check_versions(conversation: Conversation) -> None:
 def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int]) -> None:
     """Raise Unusable where pins do not hold; a wish for one is no pin yet."""
     if not spool.counts["pins"]:
-        conversation.messages.filter(pinned=True).update(pinned=None)
+        for seqs in itertools.batched(wishes, BATCH):
+            with piece():
+                conversation.messages.filter(seq__in=seqs).update(pinned=None)
         return
     pins = conversation.pins.filter(unpinned_at=None).select_related("message")
     held = {pin.seq for pin in pins if pin.holds and pin.seq == pin.message.seq}

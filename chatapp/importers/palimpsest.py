@@ -16,7 +16,7 @@ from chatapp.exchange.streams import BoundedFile, limit_depth
 LABEL = "Palimpsest"
 
 # What is no list of objects.
-_SINGLE = {"format": str, "exported_at": str, "conversation": dict}
+_SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}
 
 
 def recognise(sample: Sample) -> bool:
@@ -57,7 +57,8 @@ def _check(told: dict[str, Any]) -> None:
 
 def _items(file: BoundedFile) -> Iterator[tuple[str, Any]]:
     """Yield what stands under each key of a file's object, of a list each item by itself."""
-    depth, level, section, builder = 0, 0, "", None
+    depth, level, section = 0, 0, ""
+    builder: Any = None
     for event, value in limit_depth(ijson.basic_parse(file)):
         opens, closes = event.startswith("start_"), event.startswith("end_")
         if builder is None:
