@@ -117,7 +117,7 @@ def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
 
 
 def _parse(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Any]:
-    parsed = _noting(ijson.parse(_limit_depth(ijson.basic_parse(file, use_float=True))), beside)
+    parsed = _noting(ijson.parse(limit_depth(ijson.basic_parse(file, use_float=True))), beside)
     first = next(parsed)
     prefix = _PREFIXES.get(first[1])
     if prefix is None:
@@ -138,7 +138,7 @@ def _noting(parts: Iterable[Any], beside: dict[str, Any]) -> Iterator[Any]:
         yield prefix, event, value
 
 
-def _limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Pass the parts on; the parser's time grows with the square of the depth."""
     depth = 0
     for part in parts:
@@ -151,17 +151,18 @@ def _limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 class BoundedFile:
     """A file that refuses to unpack without end while no message comes out of it."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        """Begin at its beginning."""
+    def __init__(self, file: BinaryIO, most: int = 0) -> None:
+        """Begin at its beginning; ``most`` is in bytes, else that between messages."""
         self._file = file
+        self._most = most or MAX_GAP
         self.since_item = 0
 
     def read(self, size: int = -1) -> bytes:
         """Return what comes next."""
         data = self._file.read(size)
         self.since_item += len(data)
-        if self.since_item > MAX_GAP:
-            raise Unusable(f"The file goes on for {MAX_GAP >> 20} MB without another message.")
+        if self.since_item > self._most:
+            raise Unusable(f"The file goes on for {self._most >> 20} MB without another message.")
         return data
 
 

@@ -1,7 +1,4 @@
-"""Imports that run beside everything else, each in its owner's name, and how far they have come.
-
-A file is read, and its tokens are counted, before anything is stored: others can write meanwhile.
-"""
+"""Imports: they run beside everything else, each in its owner's name, and say how far they are."""
 
 import logging
 import shutil
@@ -12,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connections
 from django.utils import translation
@@ -20,7 +18,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import services
 from chatapp.context import budgets
-from chatapp.exchange.loading import Imported, load_conversation
+from chatapp.exchange.loading import Imported, load_conversation, remove_parts
 from chatapp.exchange.pieces import Beside, Piece, Problem, Unusable
 from chatapp.models import Source
 
@@ -52,6 +50,8 @@ class Job:
 
 
 _JOBS: dict[uuid.UUID, Job] = {}
+# Where this process keeps what was sent.
+_FOLDERS: set[Path] = set()
 _LOCK = threading.Lock()
 # One at a time: a large file takes as much as a machine has.
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="import")
@@ -79,9 +79,42 @@ def find_import(pk: uuid.UUID, owner: User) -> Job | None:
     return job if job and job.owner == owner else None
 
 
+def make_folder() -> Path:
+    """Return a new folder for what is sent."""
+    folder = Path(settings.DATA_DIR) / "imports" / uuid.uuid4().hex
+    _FOLDERS.add(folder)
+    folder.mkdir(parents=True)
+    return folder
+
+
 def remove(path: Path) -> None:
     """Remove a folder, or a file with the folder that it is in."""
-    shutil.rmtree(path if path.is_dir() else path.parent, ignore_errors=True)
+    folder = path if path.is_dir() else path.parent
+    shutil.rmtree(folder, ignore_errors=True)
+    _FOLDERS.discard(folder)
+
+
+def start_clearing() -> "Future[None]":
+    """Begin to remove what ended processes have left of imports."""
+    return _THREAD.submit(_clear)
+
+
+def _clear() -> None:
+    try:
+        remove_left()
+    finally:
+        connections.close_all()
+
+
+def remove_left() -> None:
+    """Remove what imports have left whose process has ended: files, and parts of conversations.
+
+    No other server works in this one's DATA_DIR.
+    """
+    for folder in (Path(settings.DATA_DIR) / "imports").glob("*"):
+        if folder not in _FOLDERS:
+            shutil.rmtree(folder, ignore_errors=True)
+    remove_parts()
 
 
 def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
@@ -96,8 +129,8 @@ def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
 
 def _import(job: Job, path: Path, read: Read) -> None:
     try:
-        pieces = list(_counted(read(path), job))
-        job.storing = True
+        remove_left()
+        pieces = _counted(read(path), job)
         with services.saving():
             job.imported = load_conversation(pieces, owner=job.owner, source=job.source)
     except (Unusable, services.Refused) as error:
@@ -119,3 +152,4 @@ def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:
                 said = condense.Message.from_api(piece)
                 piece["tokens"] = condense.count_message(said, budgets.COUNTER)
         yield piece
+    job.storing = True

@@ -9,6 +9,7 @@ from chatapp.context.requests.items import Item, in_runs, out_of_runs, pack, pla
 from chatapp.context.requests.reader import RequestReader, fragment_of
 from chatapp.exchange.columns import WRONG
 from chatapp.exchange.pieces import Unusable
+from chatapp.exchange.spool import Spool, piece
 from chatapp.exchange.tables import with_names
 from chatapp.models import Conversation, Fragment, Manifest
 
@@ -86,32 +87,37 @@ def _pks(items: Iterable[Item]) -> Iterator[int]:
     return (pk for item in items if (pk := fragment_of(item)) is not None)
 
 
-def store_requests(
-    conversation: Conversation, sections: Mapping[str, list[dict[str, Any]]]
-) -> None:
+def store_requests(conversation: Conversation, spool: Spool) -> None:
     """Store what the calls of an imported conversation sent; raise Unusable where it was not so."""
     calls = list(conversation.calls.order_by("pk").values_list("pk", flat=True))
     try:
-        fragments = _store_fragments(conversation, sections.get("fragments", ()))
-        made = [_manifest(one, calls, fragments) for one in sections.get("requests", ())]
-        Manifest.objects.bulk_create(made)
+        fragments = _store_fragments(conversation, spool)
+        made = list[Manifest]()
+        for batch in spool.batches("requests"):
+            rows = [_manifest(one, calls, fragments) for one in batch]
+            with piece():
+                made += Manifest.objects.bulk_create(rows)
         _check(conversation, made)
     except (*WRONG, zlib.error) as error:
         raise Unusable("The file's requests are not what was sent.") from error
 
 
-def _store_fragments(conversation: Conversation, items: Iterable[Mapping[str, Any]]) -> list[int]:
+def _store_fragments(conversation: Conversation, spool: Spool) -> list[int]:
     """Return the keys of the fragments in their order."""
-    parts = [item["text"].encode() for item in items]
-    made = Fragment.objects.bulk_create(
-        Fragment(
-            conversation=conversation,
-            digest=hashlib.sha256(part).digest(),
-            data=zlib.compress(part),
-        )
-        for part in parts
-    )
-    return [one.pk for one in made]
+    keys = list[int]()
+    for batch in spool.batches("fragments"):
+        parts = [item["text"].encode() for item in batch]
+        rows = [
+            Fragment(
+                conversation=conversation,
+                digest=hashlib.sha256(part).digest(),
+                data=zlib.compress(part),
+            )
+            for part in parts
+        ]
+        with piece():
+            keys += [one.pk for one in Fragment.objects.bulk_create(rows)]
+    return keys
 
 
 def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence[int]) -> Manifest:

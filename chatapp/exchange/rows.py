@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.db import models
@@ -25,33 +25,39 @@ _BY_SECTION = {table.section: table for table in TABLES}
 class Rows:
     """Makes the rows of one conversation, whose keys follow from their numbers in the file.
 
-    So a row can name another that is not made yet; ``check`` says whether all that are named are.
+    So a row can name another that is not made yet, if there are so many in the file.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
-        """Begin with nothing made."""
+    def __init__(self, conversation: Conversation, counts: Mapping[str, int]) -> None:
+        """Begin with nothing made of a file with so many items in each section."""
         self.conversation = conversation
+        # By their numbers the keys of the messages that are stored, and by what the file calls
+        # them in texts what they are called here.
         self.messages: dict[int, int] = {}
+        self.names: dict[str, str] = {}
         # The number of the newest message.
         self.last_seq = 0
         self._base = uuid.uuid4().int >> _NUMBERED << _NUMBERED
+        self._counts = counts
         self._made = Counter[str]()
-        self._named = Counter[str]()
 
-    @property
-    def names(self) -> dict[str, str]:
-        """What messages are called in texts here, by what the file calls them."""
-        return {str(seq): str(pk) for seq, pk in self.messages.items()}
+    def learn(self, messages: Iterable[Message]) -> None:
+        """Take in the keys of messages that are stored now."""
+        for one in messages:
+            self.messages[one.seq] = one.pk
+            self.names[str(one.seq)] = str(one.pk)
 
     def message(self, item: Mapping[str, Any]) -> Message:
         """Return the row of the next message; raise Unusable.
 
-        It has the number that the file says: a fork lacks what its original had set aside.
+        It has the number that the file says: a fork lacks what its original had set aside. What a
+        summary or a marker says of messages, it says of those that are stored.
         """
         least = self.last_seq + 1
         seq = item.get("seq", least)
-        told = {"seq": seq, "position": seq, **item, "cleared": {}}
-        values = self._values(_BY_SECTION[MESSAGES], told, f"Message {seq}", {})
+        told = {"seq": seq, "position": seq, **item}
+        values = self._values(_BY_SECTION[MESSAGES], told, f"Message {seq}")
+        values["cleared"] = _lines(values["cleared"])
         hidden = max((last for _first, last in values["hides"] or ()), default=0)
         stands = least <= values["seq"] <= _HIGHEST and 1 <= values["position"] <= values["seq"]
         if not stands or hidden >= values["seq"]:
@@ -63,34 +69,16 @@ class Rows:
             values["tokens"] = condense.count_message(said, budgets.COUNTER)
         return Message(conversation=self.conversation, **values)
 
-    def of(self, section: str, items: Sequence[Mapping[str, Any]]) -> Iterator[models.Model]:
-        """Yield the rows of a section; raise Unusable."""
+    def of(self, section: str, items: Iterable[Mapping[str, Any]]) -> Iterator[models.Model]:
+        """Yield the next rows of a section; raise Unusable."""
         table = _BY_SECTION[section]
-        names = self.names
-        for number, item in enumerate(items, 1):
+        for number, item in enumerate(items, self._made[section] + 1):
             where = f"Item {number} of {section}"
             if item.get("number", number) != number:
                 raise Unusable(f"{where} has another number.")
-            values = self._values(table, item, where, names)
+            values = self._values(table, item, where)
             yield table.model(**values, **self._own(table, number))
             self._made[section] += 1
-
-    def cleared(self, lines: Any) -> dict[str, dict[str, str]]:
-        """Return the lines that stand for results, by the keys of their messages."""
-        try:
-            told = renamed({"cleared": lines}, self.names)["cleared"]
-            found = {
-                name: {str(one): str(said) for one, said in of.items()} for name, of in told.items()
-            }
-        except AttributeError as error:
-            raise Unusable("What stands in place of cleared results is not readable.") from error
-        return found
-
-    def check(self) -> None:
-        """Raise Unusable where a row names one that there is not."""
-        for section, highest in self._named.items():
-            if highest > self._made[section]:
-                raise Unusable(f"Item {highest} of {section} is named, and missing.")
 
     def _own(self, table: Table, number: int) -> dict[str, Any]:
         """Return what a row has that the file does not say."""
@@ -101,11 +89,9 @@ class Rows:
             own["pk"] = self._key(number)
         return own
 
-    def _values(
-        self, table: Table, item: Mapping[str, Any], where: str, names: Mapping[str, str]
-    ) -> dict[str, Any]:
+    def _values(self, table: Table, item: Mapping[str, Any], where: str) -> dict[str, Any]:
         try:
-            told = renamed({**item}, names)
+            told = renamed({**item}, self.names)
             values = {
                 name: columns.read(column, told[name]) if name in told else columns.missing(column)
                 for name, column in table.columns.items()
@@ -123,10 +109,11 @@ class Rows:
         """Return the key of the row that has this number."""
         if number is None:
             return None
-        if type(number) is not int or not 0 < number < 2**_NUMBERED:
+        if type(number) is not int or number <= 0:
             raise Unusable(f"what it names of {section} is no number.")
         if section != MESSAGES:
-            self._named[section] = max(number, self._named[section])
+            if number > self._counts[section]:
+                raise Unusable(f"Item {number} of {section} is named, and missing.")
             return self._key(number)
         if number not in self.messages:
             raise Unusable(f"message {number} is named, and missing.")
@@ -134,3 +121,13 @@ class Rows:
 
     def _key(self, number: int) -> uuid.UUID:
         return uuid.UUID(int=self._base + number)
+
+
+def _lines(cleared: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the lines that stand for results, by the keys of their messages."""
+    try:
+        return {
+            name: {str(one): str(said) for one, said in of.items()} for name, of in cleared.items()
+        }
+    except AttributeError as error:
+        raise Unusable("What stands in place of cleared results is not readable.") from error

@@ -1,17 +1,20 @@
 """Conversations that Palimpsest has written, with all that is on record of them: docs/export.md."""
 
-import json
+import zlib
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import ijson
+
 from chatapp.exchange import FORMAT, Beside, Piece, Unusable
-from chatapp.exchange.files import Sample, read_whole
+from chatapp.exchange.files import LARGEST, BoundedFile, Sample, limit_depth, opened
 
 LABEL = "Palimpsest"
 
-# What is no list.
-_SINGLE = {"format", "exported_at", "conversation"}
+# What is no list of objects.
+_SINGLE: dict[str, type] = {"format": str, "exported_at": str, "conversation": dict}
 
 
 def recognise(sample: Sample) -> bool:
@@ -20,24 +23,58 @@ def recognise(sample: Sample) -> bool:
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:
-    """Yield the messages, and then the rest; raise Unusable where anything is not as written."""
+    """Yield messages and the rest; raise Unusable, at the end as well, where it is not as written.
+
+    No more than one item is held at a time.
+    """
+    told = dict[str, Any]()
     try:
-        told = json.loads(read_whole(path), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
+        with opened(path) as file:
+            for section, item in _items(BoundedFile(file, LARGEST)):
+                if section in _SINGLE:
+                    told[section] = item
+                    _check(told)
+                elif section == "messages":
+                    yield item
+                else:
+                    yield Beside(section, item)
+    except (ijson.JSONError, ValueError) as error:
         raise Unusable("The file is damaged: it is no JSON.") from error
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    except (EOFError, OSError, zlib.error) as error:
+        raise Unusable("The compressed file is damaged or cut off.") from error
+    _check({"format": None, **told})
+    if "conversation" not in told:
+        raise Unusable("The file is damaged: conversation is not what it has to be.")
+    yield Beside("conversation", told["conversation"])
+
+
+def _check(told: dict[str, Any]) -> None:
+    if told.get("format", FORMAT) != FORMAT:
         raise Unusable(f"The file is of no form that is known here: that is “{FORMAT}”.")
-    sections = {name: _objects(name, one) for name, one in told.items() if name not in _SINGLE}
-    yield from sections.pop("messages", ())
-    sections = {"conversation": _objects("conversation", [told.get("conversation")]), **sections}
-    yield from (Beside(name, item) for name, items in sections.items() for item in items)
 
 
-def _objects(name: str, value: Any) -> list[dict[str, Any]]:
-    if not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
-        raise Unusable(f"The file is damaged: {name} is not what it has to be.")
-    return value
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)  # NaN and the infinities are no JSON
+def _items(file: BoundedFile) -> Iterator[tuple[str, Any]]:
+    """Yield what stands under each key of a file's object, of a list each item by itself."""
+    depth, level, section = 0, 0, ""
+    builder: Any = None
+    for event, value in limit_depth(ijson.basic_parse(file)):
+        opens, closes = event.startswith("start_"), event.startswith("end_")
+        if builder is None:
+            if depth == 0 and event != "start_map":
+                raise Unusable(f"The file is of no form that is known here: that is “{FORMAT}”.")
+            in_object = depth == 1 and section not in _SINGLE
+            if depth == 0 or closes or (in_object and event == "start_array"):
+                depth += opens - closes
+                continue
+            if depth == 1 and event == "map_key":
+                section = value
+                continue
+            level, builder = depth, ijson.ObjectBuilder()
+        builder.event(event, float(value) if isinstance(value, Decimal) else value)
+        depth += opens - closes
+        if depth == level:
+            item, builder = builder.value, None
+            kind, at = (_SINGLE[section], 1) if section in _SINGLE else (dict, 2)
+            if not isinstance(item, kind) or level != at:
+                raise Unusable(f"The file is damaged: {section} is not what it has to be.")
+            yield section, item

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from chatapp import services
 from chatapp.context import ahead, budgets
+from chatapp.exchange.jobs import start_clearing
 from chatapp.live import frames
 from chatapp.live.jobs import Tasks
 from chatapp.live.ports import Runner, Work
@@ -136,6 +137,7 @@ class Hub:
     async def _try_to_clear_up(self) -> None:
         try:
             await self.clear_up()
+            await asyncio.wrap_future(start_clearing())
         except (DatabaseError, OSError) as error:
             log.warning("what the last process left could not be cleared up yet: %s", error)
 

@@ -12,7 +12,8 @@ class Source(models.Model):
 
     ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
     its own since. ``problems`` say in sentences what could not be used, ``unused`` of how much.
-    ``messages`` were in it, where that was counted.
+    ``messages`` were in it, where that was counted. Until all of it is stored, ``importer`` is the
+    process that does so (see ``owners``), and the conversation counts as deleted.
     """
 
     conversation = models.OneToOneField(
@@ -25,6 +26,7 @@ class Source(models.Model):
     problems = fields.JSONField(default=list)
     unused = models.PositiveIntegerField(default=0)
     messages = models.PositiveIntegerField(null=True)
+    importer = models.CharField(max_length=120, blank=True)
     imported_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -167,7 +167,7 @@ def _from_tar(file: IO[bytes], total: _Total) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(fileobj=bounded, mode="r|") as archive:
         while info := archive.next():
             # What is said of all entries would be gone through for each of them.
-            archive.pax_headers = {}
+            cast("dict[str, str]", archive.pax_headers).clear()
             total.add(entries=1, size=abs(info.size))
             bounded.left = abs(info.size) + _MAX_HEADERS
             if info.isreg() and (entry := archive.extractfile(info)):

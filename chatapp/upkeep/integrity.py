@@ -16,6 +16,7 @@ from chatapp.models import (
     Profile,
     Review,
     Rewind,
+    Source,
     hiding,
     message_index,
     store,
@@ -66,6 +67,12 @@ def _migrations() -> Iterator[str]:
             yield f"The database is from a newer version: it has {name}."
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         yield "The database is from an older version: `manage.py migrate` brings it up to date."
+
+
+def _imports() -> Iterator[str]:
+    """Name what is being imported: much of what else is found is of that."""
+    parts = Source.objects.exclude(importer="").values_list("conversation", flat=True)
+    yield from _named("Conversation {} is being imported, or its import broke off", parts)
 
 
 def _index_of_words() -> Iterator[str]:
@@ -208,6 +215,7 @@ def _chains() -> Iterator[str]:
 _LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
     _damage,
     _migrations,
+    _imports,
     _index_of_words,
     _hidden,
     _tags,

@@ -71,7 +71,9 @@ def make_seal() -> str:
 
 
 def _heads() -> Iterator[Head]:
-    pks = Conversation.objects.order_by("created_at", "pk").values_list("pk", flat=True)
+    # What is being imported may yet be refused.
+    there = Conversation.objects.exclude(source__importer__gt="")
+    pks = there.order_by("created_at", "pk").values_list("pk", flat=True)
     for pk in list(pks):
         with transaction.atomic():
             locked = Conversation.objects.select_for_update().filter(pk=pk).first()

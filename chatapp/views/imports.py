@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,7 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import importers, services, transcript
 from chatapp.exchange.files import digest_of
-from chatapp.exchange.jobs import Job, find_import, remove, start_import
+from chatapp.exchange.jobs import Job, find_import, make_folder, remove, start_import
 from chatapp.models import Source
 from chatapp.rendering.numbers import number
 from chatapp.views.common import Request, limited_upload, own_conversation, signed_in
@@ -75,8 +74,7 @@ def _unknown(path: Path) -> str:
 
 def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
     """Write what was sent to a folder of its own, and return that, or the one file in it."""
-    folder = Path(settings.DATA_DIR) / "imports" / uuid.uuid4().hex
-    folder.mkdir(parents=True)
+    folder = make_folder()
     for place, file in enumerate(sent):
         name = services.clean_name(file.name or "").lstrip(".") or "file"
         # Two of the same name are no files of one folder, and both are kept apart to say so.

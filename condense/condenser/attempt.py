@@ -19,7 +19,7 @@ from condense.condenser.log import (
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
 from condense.facts import parse_ledger
-from condense.history.thinking import behind, count_thinking
+from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
 from condense.prompts.parsed import parse_summary
 from condense.reducing import Kit, Strategy, asks_model

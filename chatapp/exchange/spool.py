@@ -1,0 +1,81 @@
+"""Spool: what a file holds, kept in unnamed files on the disk until it is stored in pieces.
+
+The system removes them with the process that has them open.
+"""
+
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any, Self
+
+from django.conf import settings
+from django.db import transaction
+
+Item = dict[str, Any]
+
+# Items that are stored in one transaction, and bytes of them unless one alone has more.
+ITEMS = 500
+BYTES = 1024 * 1024
+# Seconds.
+LONGEST_PAUSE = 0.2
+
+
+@contextmanager
+def piece() -> Iterator[None]:
+    """Write a piece of something large in one transaction, and let others write after it.
+
+    Who waits for a lock of SQLite looks for it now and then only: the pause is as long as the piece
+    took.
+    """
+    began = time.monotonic()
+    with transaction.atomic():
+        yield
+    time.sleep(min(time.monotonic() - began, LONGEST_PAUSE))
+
+
+class Spool(ExitStack):
+    """Items by the section that they belong to, in the order in which they came.
+
+    ``counts`` has how many there are of each section.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.counts = Counter[str]()
+        self._files: dict[str, IO[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        """Return it; what it holds is gone at the end."""
+        return self
+
+    def add(self, section: str, item: Item) -> None:
+        """Keep one more item."""
+        if section not in self._files:
+            unnamed = tempfile.TemporaryFile(dir=settings.DATA_DIR)  # noqa: SIM115 - the stack does
+            self._files[section] = self.enter_context(unnamed)
+        self._files[section].write(json.dumps(item).encode() + b"\n")
+        self.counts[section] += 1
+
+    def read(self, section: str) -> Iterator[Item]:
+        """Yield the items of a section; one reader at a time."""
+        for batch in self.batches(section):
+            yield from batch
+
+    def batches(self, section: str) -> Iterator[list[Item]]:
+        """Yield the items of a section, as many at once as one transaction should store."""
+        file = self._files.get(section)
+        batch, size = list[Item](), 0
+        if file:
+            file.seek(0)
+        for line in file or ():
+            if batch and (len(batch) == ITEMS or size + len(line) > BYTES):
+                yield batch
+                batch, size = [], 0
+            batch.append(json.loads(line))
+            size += len(line)
+        if batch:
+            yield batch
