@@ -5,7 +5,8 @@ from chatapp.providers.offline.chat import compose
 from chatapp.providers.offline.reading import read
 from chatapp.providers.offline.summary import summarise
 from condense import Message
-from tests.hostile import Hostile, assert_linear, hostile_texts
+from tests.growth import assert_linear
+from tests.hostile import Hostile, hostile_texts
 
 TOOLS = ("list_files", "read_file", "search_files")
 
@@ -36,4 +37,4 @@ def summarised(text: str) -> None:
 def test_the_stand_in_reads_in_proportion_to_the_length(hostile: Hostile) -> None:
     """What it looks for, it looks for once in each sentence."""
     for door in (answered, worked, summarised):
-        assert_linear(door, hostile, door.__name__)
+        assert_linear(door, hostile.text, door.__name__)
