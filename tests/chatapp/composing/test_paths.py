@@ -1,12 +1,13 @@
 """Paths that complete what was typed after ``@``."""
 
 import os
-import time
+from pathlib import Path
 
 import pytest
 
 from chatapp.composing import find_paths
 from chatapp.tools.workspace import Workspace
+from tests.growth import LINEAR, assert_cheap
 
 
 def make(workspace: Workspace, *paths: str) -> None:
@@ -74,14 +75,20 @@ def test_a_name_with_spaces_stands_in_quotes(workspace: Workspace) -> None:
     }
 
 
-def test_ten_thousand_files_are_no_burden(workspace: Workspace) -> None:
-    """Processor time of one answer, with rules to be followed."""
-    for number in range(100):
-        folder = workspace.root / f"package{number}"
-        folder.mkdir()
-        for module in range(100):
-            (folder / f"module{module}.py").touch()
-    (workspace.root / ".gitignore").write_text("*.log\nbuild/\n")
-    started = time.process_time()
-    assert found(workspace, "package7/module42")[0] == "package7/module42.py"
-    assert time.process_time() - started < 1
+def test_files_are_found_in_linear_time(tmp_path: Path) -> None:
+    """With rules to be followed."""
+    workspaces = []
+    for packages in (10, 80):
+        root = tmp_path / f"{packages} packages"
+        for folder in (root / f"package{number}" for number in range(packages)):
+            folder.mkdir(parents=True)
+            for module in range(100):
+                (folder / f"module{module}.py").touch()
+        (root / ".gitignore").write_text("*.log\nbuild/\n")
+        workspaces.append(Workspace(root))
+
+    def find(workspace: Workspace) -> None:
+        assert found(workspace, "package7/module42")[0] == "package7/module42.py"
+
+    small, large = workspaces
+    assert_cheap(lambda: find(large), lambda: find(small), LINEAR)

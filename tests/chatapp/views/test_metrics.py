@@ -83,7 +83,7 @@ async def test_what_happens_is_counted_and_nobody_is_named(
         assert await asyncio.to_thread(gate.wait_until_reached)
         meanwhile = await read_later()
         assert (meanwhile["running_turns",], meanwhile["watchers",]) == (1, 1)
-        assert 0 <= meanwhile["event_loop_lag_seconds",] < 60
+        assert meanwhile["event_loop_lag_seconds",] >= 0
         gate.open()
         await page.until_idle()
         await page.say("And now?")

@@ -1,9 +1,9 @@
 """Command blocks outlive every condensation."""
 
-import time
-
 from condense.history.commands import REMINDER, command_blocks, extract_command_blocks
 from condense.messages import Message, Tags, TextBlock
+from tests.growth import assert_linear
+from tests.hostile import Hostile
 
 
 def test_the_blocks_of_every_user_message_are_kept() -> None:
@@ -44,10 +44,10 @@ def test_a_summarys_reminder_carries_the_blocks_on() -> None:
 
 def test_a_hostile_message_is_read_in_one_pass() -> None:
     """A hundred thousand openings without an end take no time."""
-    started = time.process_time()
-    for text in ("<command>" * 100_000, "<command" * 100_000, "<command></command" * 50_000):
-        extract_command_blocks(Message("user", text))
-    assert time.process_time() - started < 2
+    for piece in ("<command>", "<command", "<command></command"):
+        assert_linear(
+            lambda text: extract_command_blocks(Message("user", text)), Hostile(piece).text, piece
+        )
 
 
 def test_what_a_file_says_is_no_directive() -> None:

@@ -1,6 +1,5 @@
 """Condense, truncate, rewind and undo: tags come and go, messages stay."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -19,6 +18,7 @@ from condense.history import (
 )
 from condense.history.boundaries import unread_tail
 from condense.messages import Message, Tags, ToolResultBlock, ToolUseBlock
+from tests.growth import LINEAR, assert_cheap
 
 History = tuple[Message, ...]
 
@@ -233,21 +233,27 @@ def test_messages_since_the_last_summary_start_with_it(condensed: History) -> No
     assert messages_since_last_summary(talk(3)) == talk(3)
 
 
-def test_a_hundred_thousand_messages_take_a_moment() -> None:
-    """Each operation is one pass, and the view of a condensed history far less."""
-    started = time.process_time()
-    history = talk(100_000)
-    result = truncate(history)
+def condensed_talk(messages: int) -> History:
+    """Return a conversation of so many messages after every operation on it."""
+    result = truncate(talk(messages))
     end = unread_tail(effective_history(result.messages))
     hidden = ids(effective_history(result.messages)[:end])
     made = hide_behind(tuple(result.messages), hidden, summary("s"))
-    assert seen(undo_rewind(rewind(made, "m50000", rewind_id="r"), "r")) == seen(made)
+    assert seen(undo_rewind(rewind(made, f"m{messages // 2}", rewind_id="r"), "r")) == seen(made)
     undo(made, "s")
-    assert time.process_time() - started < 15
-    started = time.process_time()
-    for _ in range(1000):
-        effective_history(made)
-    assert time.process_time() - started < 1
+    return made
+
+
+def test_every_operation_on_a_history_is_one_pass() -> None:
+    """And the view of a condensed history far less."""
+    assert_cheap(lambda: condensed_talk(40_000), lambda: condensed_talk(5_000), LINEAR)
+    large = condensed_talk(40_000)
+
+    def view() -> None:
+        for _ in range(500):
+            effective_history(large)
+
+    assert_cheap(view, lambda: talk(40_000), 1)
 
 
 def test_what_a_rewind_took_along_is_not_redone_before_that_is_undone() -> None:
