@@ -151,12 +151,13 @@ def folder_problem(name: str, folder: Path) -> str | None:
     return None
 
 
-def database_problem(path: str | Path) -> str | None:
+def database_problem(name: object) -> str | None:
     """Return a sentence where the database's file is there and holds nothing, or None.
 
     SQLite makes a new database of it as soon as it is opened, in the place of one that was lost.
+    The ``name`` is that of Django's setting.
     """
-    path = Path(path)
+    path = Path(str(name))
     if not path.is_file() or path.stat().st_size:
         return None
     return (
