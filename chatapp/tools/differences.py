@@ -7,7 +7,7 @@ from itertools import islice
 MAX_LINES = 2_000
 MAX_LINE = 1_000
 # Lines that are compared; beyond, the work grows with their square.
-MAX_COMPARED = 20_000
+MAX_COMPARED = 10_000
 
 
 def show_difference(path: str, before: str | None, after: str) -> str:

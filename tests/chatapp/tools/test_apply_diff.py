@@ -1,5 +1,6 @@
 """Search and replace: a hundred cases, and what holds for any text."""
 
+import contextlib
 import itertools
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from chatapp.agent.errors import ToolError
 from chatapp.tools import apply_diff
 from chatapp.tools.patches import Block, apply_blocks, read_blocks
 from chatapp.tools.writable import WritableWorkspace
+from tests.growth import assert_linear
 
 CODE = """\
 def one():
@@ -222,3 +224,16 @@ def test_all_blocks_are_applied_or_none(folder: Path) -> None:
     same = apply_diff.Arguments("a.txt", patch("one", "one"))
     with pytest.raises(ToolError, match="nothing was changed"):
         apply_diff.run(WritableWorkspace(folder), same)
+
+
+@pytest.mark.parametrize("indent", ["", "  "])
+def test_lines_that_are_all_alike_are_replaced_in_linear_time(indent: str) -> None:
+    """Or the block is refused: each of them could be its beginning."""
+
+    def replace(text: str) -> None:
+        lines = text.split("\n")
+        sought = [indent + line for line in lines[: len(lines) // 2]]
+        with contextlib.suppress(ToolError):
+            apply_blocks(text, [Block(tuple(sought), tuple(sought), near=1)])
+
+    assert_linear(replace, lambda size: "a\n" * (size // 2), "apply_blocks")
