@@ -54,6 +54,7 @@ def test_a_file_is_imported_read_and_shared(
     expect(page.get_by_role("link", name="Share", exact=True)).to_be_hidden()
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("link", name="Share", exact=True).click()
+    page.get_by_label("Show what tools were given").check()
     page.get_by_role("button", name="Share", exact=True).click()
     link = page.get_by_label("Link").input_value()
     check()

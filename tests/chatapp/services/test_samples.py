@@ -60,7 +60,7 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
     told = dict(re.findall(r"^- `(\S+)`: (.+)$", text, re.MULTILINE))
     assert told.keys() == files
     assert "web chat" in told["README.md"]
-    assert f"{len(files) - 1} files, is folded" in text
+    assert f"{len(files) - 1} files, is hidden" in text
     assert "Undo condensation" in text
     await sync_to_async(services.undo_condensation)(condensation=folded)
     assert (await Condensation.objects.aget()).status == Condensation.Status.UNDONE
