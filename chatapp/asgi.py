@@ -19,8 +19,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
 django.setup(set_prefix=False)
 
-from chatapp.live.hub import hub  # noqa: E402 - models need a set-up Django
-from chatapp.routing import OwnOrigin, SessionUser, websocket_urlpatterns  # noqa: E402 - likewise
+from chatapp.transfer.import_jobs import start_clearing  # noqa: E402 - needs a set-up Django
+from chatapp.turns.active_conversations import hub  # noqa: E402 - the same
+from chatapp.websocket_routes import (  # noqa: E402 - the same
+    OwnOrigin,
+    SessionUser,
+    websocket_urlpatterns,
+)
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +89,7 @@ async def live(_scope: Any, receive: Any, send: Any) -> None:
     try:
         with only_server_in("DATA_DIR", settings.DATA_DIR):
             hub.open()
+            start_clearing()
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await hub.close()

@@ -16,12 +16,14 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 from django.http import QueryDict
 
-from chatapp import services
-from chatapp.live import bringing, frames, protocol, sessions, turns
+from chatapp import errors, sign_out_watch
+from chatapp.composer import expansion
+from chatapp.formats import ZONE_COOKIE
+from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation
-from chatapp.models.prepared import prepared
-from chatapp.models.reading import reading
-from chatapp.rendering.zones import ZONE_COOKIE
+from chatapp.models.prepared_queries import prepared
+from chatapp.models.read_executor import reading
+from chatapp.turns import actions
 
 log = logging.getLogger(__name__)
 
@@ -55,10 +57,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Accept, then close with a reason the page can show, or start to send frames."""
         await self.accept()
         if not self._user.is_authenticated:
-            return await self.close(protocol.SIGN_IN_REQUIRED)
+            return await self.close(incoming_frames.SIGN_IN_REQUIRED)
         conversation = await reading(self._find)()
         if conversation is None:
-            return await self.close(protocol.NOT_YOURS)
+            return await self.close(incoming_frames.NOT_YOURS)
         self.conversation = conversation
         self.pump = asyncio.create_task(self._pump())
         return None
@@ -69,10 +71,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return cast("User | AnonymousUser", self.scope["user"])
 
     @property
-    def _since(self) -> frames.Place | None:
+    def _since(self) -> outgoing_frames.Place | None:
         """What a page that comes back has already."""
         asked = QueryDict(self.scope.get("query_string", b""))
-        return frames.read_place(asked.get("since", ""))
+        return outgoing_frames.read_place(asked.get("since", ""))
 
     def _find(self) -> Conversation | None:
         pk: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
@@ -83,13 +85,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return await reading(self._look)()
 
     def _look(self) -> int:
-        if not sessions.goes_on(self.scope.get("session")):
-            return protocol.SIGN_IN_REQUIRED
+        if not sign_out_watch.goes_on(self.scope.get("session")):
+            return incoming_frames.SIGN_IN_REQUIRED
         conversation = self._find()
         if conversation is None:
-            return protocol.NOT_YOURS
-        if not sessions.may_stay(self.conversation.owner, conversation.owner):
-            return protocol.SIGN_IN_REQUIRED
+            return incoming_frames.NOT_YOURS
+        if not sign_out_watch.may_stay(self.conversation.owner, conversation.owner):
+            return incoming_frames.SIGN_IN_REQUIRED
         self.conversation = conversation
         return 0
 
@@ -107,7 +109,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _show(self) -> int:
         """Send every frame; return when there are no more, with the code of ``_ended``."""
         looked = time.monotonic()
-        async for text in await turns.front.watch(self.conversation.pk, self._since):
+        async for text in await actions.front.watch(self.conversation.pk, self._since):
             # Another process may have ended the session, of which nothing tells this one.
             if time.monotonic() - looked > LOOK_AGAIN:
                 if code := await self._ended():
@@ -133,83 +135,83 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if self.pump is None:
             return
         try:
-            await self._obey(protocol.decode(text_data or ""))
-        except protocol.BadFrame:
-            await self._reply(frames.refused("This page is out of date. Reload it."))
+            await self._obey(incoming_frames.decode(text_data or ""))
+        except incoming_frames.BadFrame:
+            await self._reply(outgoing_frames.refused("This page is out of date. Reload it."))
 
-    async def _reply(self, frame: frames.Frame) -> None:
-        await self.send(frames.encode(frame))
+    async def _reply(self, frame: outgoing_frames.Frame) -> None:
+        await self.send(outgoing_frames.encode(frame))
 
     @functools.singledispatchmethod
-    async def _obey(self, command: protocol.Command) -> None:
+    async def _obey(self, command: incoming_frames.Command) -> None:
         raise NotImplementedError(type(command))
 
     @_obey.register
-    async def _(self, command: protocol.SendMessage) -> None:
+    async def _(self, command: incoming_frames.SendMessage) -> None:
         zone = self.scope.get("cookies", {}).get(ZONE_COOKIE, "")
         told = replace(command, zone=zone)
-        if await self._start(lambda: turns.send_message(self.conversation, told), command.nonce):
-            await self._reply(frames.message_accepted(command.nonce))
+        if await self._start(lambda: actions.send_message(self.conversation, told), command.nonce):
+            await self._reply(outgoing_frames.message_accepted(command.nonce))
             await self._note(command.text, literal=command.literal)
 
     @_obey.register
-    async def _(self, command: protocol.TakeUp) -> None:
-        if await self._start(lambda: turns.take_up(self.conversation, command), command.nonce):
-            await self._reply(frames.message_accepted(command.nonce))
+    async def _(self, command: incoming_frames.TakeUp) -> None:
+        if await self._start(lambda: actions.take_up(self.conversation, command), command.nonce):
+            await self._reply(outgoing_frames.message_accepted(command.nonce))
 
     @_obey.register
-    async def _(self, command: protocol.ChangeQueued) -> None:
-        work = functools.partial(turns.change_queued, self.conversation, command)
+    async def _(self, command: incoming_frames.ChangeQueued) -> None:
+        work = functools.partial(actions.change_queued, self.conversation, command)
         if await self._start(work, command.nonce):
-            await self._reply(frames.message_accepted(command.nonce))
+            await self._reply(outgoing_frames.message_accepted(command.nonce))
             await self._note(command.text or "", literal=command.literal)
 
     @_obey.register
-    async def _(self, command: protocol.SendQueued) -> None:
-        work = functools.partial(turns.send_queued, self.conversation, command)
+    async def _(self, command: incoming_frames.SendQueued) -> None:
+        work = functools.partial(actions.send_queued, self.conversation, command)
         await self._start(work, command.nonce)
 
     async def _note(self, text: str, *, literal: bool) -> None:
         """Say which paths of a text that was taken are not there, unless it was meant as text."""
-        missing = "" if literal else await bringing.missing_from(self.conversation, text)
+        missing = "" if literal else await expansion.missing_from(self.conversation, text)
         if missing:
-            await self._reply(frames.noted(missing))
+            await self._reply(outgoing_frames.noted(missing))
 
     async def _start(self, work: Callable[[], Awaitable[None]], nonce: uuid.UUID | None) -> bool:
         """Let something begin, or say why it can't; nothing begins for who may not see it now."""
         try:
-            with services.saving():
+            with errors.saving():
                 if code := await self._ended():
                     await self.close(code)
                     return False
                 await work()
-        except services.Refused as reason:
-            unclear = isinstance(reason, services.Unclear)
-            await self._reply(frames.refused(str(reason), nonce=nonce, unclear=unclear))
+        except errors.Refused as reason:
+            unclear = isinstance(reason, errors.Unclear)
+            await self._reply(outgoing_frames.refused(str(reason), nonce=nonce, unclear=unclear))
             return False
         return True
 
     @_obey.register
-    async def _(self, command: protocol.StartCondensing) -> None:
-        work = functools.partial(turns.condense_now, self.conversation, command)
+    async def _(self, command: incoming_frames.StartCondensing) -> None:
+        work = functools.partial(actions.condense_now, self.conversation, command)
         if await self._start(work, command.nonce):
-            await self._reply(frames.message_accepted(command.nonce))
+            await self._reply(outgoing_frames.message_accepted(command.nonce))
 
     @_obey.register
-    async def _(self, command: protocol.StopTurn) -> None:
-        turns.stop(self.conversation.pk, command.turn)
+    async def _(self, command: incoming_frames.StopTurn) -> None:
+        actions.stop(self.conversation.pk, command.turn)
 
     @_obey.register
-    async def _(self, command: protocol.CancelCondensing) -> None:
-        turns.cancel_condensing(self.conversation.pk, command.turn)
+    async def _(self, command: incoming_frames.CancelCondensing) -> None:
+        actions.cancel_condensing(self.conversation.pk, command.turn)
 
     @_obey.register
-    async def _(self, _command: protocol.PutOffCondensing) -> None:
-        await self._start(lambda: turns.put_off_condensing(self.conversation), None)
+    async def _(self, _command: incoming_frames.PutOffCondensing) -> None:
+        await self._start(lambda: actions.put_off_condensing(self.conversation), None)
 
     @_obey.register
-    async def _(self, _command: protocol.Ping) -> None:
-        await self._reply(frames.pong(turns.front.newest(self.conversation.pk)))
+    async def _(self, _command: incoming_frames.Ping) -> None:
+        await self._reply(outgoing_frames.pong(actions.front.newest(self.conversation.pk)))
 
 
 @prepared(pk=models.UUIDField(), owner=models.IntegerField())

@@ -136,13 +136,13 @@ INSTALLED_APPS = [
 
 # The order is Django's; WhiteNoise stands early so that static files skip the rest.
 MIDDLEWARE = [
-    "chatapp.middleware.client_address",
+    "chatapp.utf8_check.client_address",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # What would tell a secret by its compressed size is masked (the token) and padded at random.
     "django.middleware.gzip.GZipMiddleware",
-    "chatapp.middleware.only_utf_8",
+    "chatapp.utf8_check.only_utf_8",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -202,7 +202,7 @@ CACHES = {
 }
 
 # Accounts are Django's own; who guesses at passwords is braked.
-AUTHENTICATION_BACKENDS = ["chatapp.backends.BrakedBackend"]
+AUTHENTICATION_BACKENDS = ["chatapp.accounts.passwords.BrakedBackend"]
 
 # Passwords of accounts that are made in the admin.
 AUTH_PASSWORD_VALIDATORS = [
@@ -265,7 +265,7 @@ STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "chatapp.staticfiles.HashedStorage"},
+    "staticfiles": {"BACKEND": "chatapp.static_files.HashedStorage"},
 }
 
 # What is asked for under its own name is asked for again each time.

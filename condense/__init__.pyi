@@ -1,3 +1,29 @@
+from .budget.budget import (
+    INHERIT,
+    MAX_THRESHOLD,
+    MIN_THRESHOLD,
+    Adaptive,
+    Budget,
+    Fixed,
+    PerProfile,
+    Resolver,
+    Threshold,
+    ThresholdQuery,
+    growth_per_turn,
+    output_limit,
+    with_threshold,
+)
+from .budget.decision import Gauge, Policy, require_enough
+from .budget.language import language_in, language_of
+from .budget.situation import (
+    Addition,
+    Chosen,
+    Environment,
+    Reduction,
+    Situation,
+    Trigger,
+    Verdict,
+)
 from .condenser.condenser import Condensed, Condenser, condense
 from .condenser.hooks import Hooks, Plan, Veto
 from .condenser.ladder import ladder_from
@@ -30,9 +56,8 @@ from .errors import (
     UnknownMessage,
     Vetoed,
 )
-from .facts import Ledger, ledger, parse_ledger
-from .folding.folded import Folded, FoldedFile, FoldingRecord
-from .folding.workspace import ignore_matcher
+from .folded_files.results import Folded, FoldedFile, FoldingRecord
+from .folded_files.workspace import ignore_matcher
 from .history import (
     Truncation,
     effective_history,
@@ -46,9 +71,9 @@ from .history import (
     undo,
     undo_rewind,
 )
+from .history.answered_calls import AnsweredCall, Pairing, pair_calls
 from .history.boundaries import safe_cuts, unread_tail
-from .history.commands import command_blocks, extract_command_blocks
-from .history.pairs import AnsweredCall, Pairing, pair_calls
+from .history.command_blocks import command_blocks, extract_command_blocks
 from .history.signed_blocks import is_compaction, without_compaction
 from .messages import (
     BESIDE,
@@ -69,6 +94,8 @@ from .messages import (
     content_from_api,
     content_to_api,
 )
+from .notes import Ledger, ledger, parse_ledger
+from .prices import Prices, Surcharge, Usage
 from .prompts import (
     BESIDE_LEDGER,
     CONDENSE,
@@ -81,13 +108,12 @@ from .prompts import (
     update_instruction,
 )
 from .receipts import FactKind, FactState, Finding, Probe, Receipt, Tally, receipt
-from .reducing import Kit, Strategy, asks_model
-from .reducing.carryover import carried_pin_ids, readdress_pins, shows_pin
-from .reducing.composition import PartKind, part_kind, split_beside, split_parts
-from .reducing.strategy import expected_usage
+from .reduction import Kit, Strategy, asks_model
+from .reduction.carryover import carried_pin_ids, readdress_pins, shows_pin
+from .reduction.composition import PartKind, part_kind, split_beside, split_parts
+from .reduction.strategy import expected_usage
 from .replay import ExcerptSummarizer, Replayed, replay_history
-from .roo_settings import RooSettings, read_roo_settings
-from .shaping import (
+from .requests import (
     INTERRUPTED,
     inject_synthetic_results,
     merge_consecutive,
@@ -98,32 +124,7 @@ from .shaping import (
     tool_use_to_text,
     tools_to_text,
 )
-from .situation.budget import (
-    INHERIT,
-    MAX_THRESHOLD,
-    MIN_THRESHOLD,
-    Adaptive,
-    Budget,
-    Fixed,
-    PerProfile,
-    Resolver,
-    Threshold,
-    ThresholdQuery,
-    growth_per_turn,
-    output_limit,
-    with_threshold,
-)
-from .situation.decision import Gauge, Policy, require_enough
-from .situation.language import language_in, language_of
-from .situation.situation import (
-    Addition,
-    Chosen,
-    Environment,
-    Reduction,
-    Situation,
-    Trigger,
-    Verdict,
-)
+from .roo_settings import RooSettings, read_roo_settings
 from .strategies import (
     built_in_strategies,
     known_strategies,
@@ -131,6 +132,19 @@ from .strategies import (
     register_strategy,
     unregister_strategy,
 )
+from .summaries.attachments import AttachFoldedFiles, attach_ledger
+from .summaries.summarizer import (
+    Bill,
+    Chunk,
+    CompactionChunk,
+    CutChunk,
+    Summarizer,
+    SummaryRequest,
+    TextChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
+from .summaries.summary_failures import is_context_overflow
 from .tokens import (
     CachedCounter,
     CharacterCounter,
@@ -145,22 +159,8 @@ from .tokens import (
 )
 from .tokens.calibration import Calibration, Report
 from .tokens.images import image_size
-from .tokens.vocabulary import load_encoding
-from .usage import Prices, Surcharge, Usage
-from .wellformed import well_formed, well_formed_json
-from .writing.attachments import AttachFoldedFiles, attach_ledger
-from .writing.failures import is_context_overflow
-from .writing.summarizer import (
-    Bill,
-    Chunk,
-    CompactionChunk,
-    CutChunk,
-    Summarizer,
-    SummaryRequest,
-    TextChunk,
-    ToolCallChunk,
-    UsageChunk,
-)
+from .tokens.tokenizer import load_encoding
+from .unicode_text import well_formed, well_formed_json
 
 __all__ = [
     "BESIDE",

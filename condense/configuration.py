@@ -4,6 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from condense.budget import (
+    BUFFER,
+    Budget,
+    Fixed,
+    Policy,
+    Resolver,
+    Situation,
+    language_in,
+    with_threshold,
+)
 from condense.condenser import (
     CondensationLog,
     Condenser,
@@ -14,19 +24,9 @@ from condense.condenser import (
     ladder_from,
 )
 from condense.messages import Message
-from condense.situation import (
-    BUFFER,
-    Budget,
-    Fixed,
-    Policy,
-    Resolver,
-    Situation,
-    language_in,
-    with_threshold,
-)
 from condense.strategies import Strategy
+from condense.summaries.summarizer import Summarizer
 from condense.tokens import TokenCount, TokenCounter
-from condense.writing.summarizer import Summarizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from condense.budget import Situation, Trigger
 from condense.condenser import Condenser
 from condense.errors import CondenseError
 from condense.history import replace_hidden
 from condense.messages import Message
-from condense.situation import Situation, Trigger
+from condense.prices import Usage
+from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk
 from condense.tokens import TokenCount, TokenCounter, count_messages
-from condense.usage import Usage
-from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
 
 # The excerpt's share of what it stands for: recorded summaries of a coding agent took as much.
 EXCERPT_SHARE = 0.037

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from condense.budget.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD, Fixed, PerProfile
 from condense.configuration import Configuration
 from condense.errors import CondenseError
-from condense.situation.budget import INHERIT, MAX_THRESHOLD, MIN_THRESHOLD, Fixed, PerProfile
-from condense.wellformed import well_formed
+from condense.unicode_text import well_formed
 
 OUT_OF_RANGE = "{name} is {value:.40}, not a number from {least} to {most}: not used."
 MOVED = "customCondensingPrompt is taken for customSupportPrompts.CONDENSE, which took its place."

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from condense.budget import Reduction
 from condense.condenser.log import Attempt
 from condense.condenser.review import Accept, Proposal, WriteAgain
 from condense.errors import CondenseError
 from condense.messages import Content, Message
-from condense.situation import Reduction
-from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
+from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk
 
 Reply = str | Exception | Sequence[Chunk | Exception]
 

@@ -14,7 +14,7 @@ from django.db import connections
 from pytest_django import Settings
 
 from chatapp.providers import provider_specs
-from condense.folding import parser_process
+from condense.folded_files import parser_process
 from tests.first_start import FirstStart
 
 # What a shell starts in the background ignores Ctrl+C, and so would the servers of the tests.

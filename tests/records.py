@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 import condense
-from chatapp.models import Condensation, Conversation, store
+from chatapp.models import Condensation, Conversation, message_store
 
 USUAL = {
     "status": "succeeded",
@@ -35,4 +35,4 @@ def append_many(
     """Store messages, each with its tokens, at the end of a conversation."""
     with transaction.atomic():
         for message, tokens in messages:
-            store.append_message(conversation_id, message, tokens=tokens)
+            message_store.append_message(conversation_id, message, tokens=tokens)

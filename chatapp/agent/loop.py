@@ -4,13 +4,13 @@ import asyncio
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.answering import Answering
-from chatapp.agent.calls import Call
 from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLimitReached
-from chatapp.agent.finishing import finish
+from chatapp.agent.model_call import Call
 from chatapp.agent.ports import Audience, ContextKeeper, Journal
-from chatapp.agent.provider import ModelRequest, Provider
-from chatapp.agent.toolbox import OPEN_GATE, Gate, Toolbox
+from chatapp.agent.provider_port import ModelRequest, Provider
+from chatapp.agent.shielded import finish
+from chatapp.agent.tool_port import OPEN_GATE, Gate, Toolbox
+from chatapp.agent.tool_runner import Answering
 
 # Roo Code, too, gives up after three forced reductions of one request.
 FORCED_TRIES = 3

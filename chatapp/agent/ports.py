@@ -6,8 +6,8 @@ from typing import Protocol
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider import NO_FACTS, CallFacts, Purpose, SentRequest
-from chatapp.agent.toolbox import ToolOutcome
+from chatapp.agent.provider_port import NO_FACTS, CallFacts, Purpose, SentRequest
+from chatapp.agent.tool_port import ToolOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.calls import Call
 from chatapp.agent.errors import BudgetSpent
+from chatapp.agent.model_call import Call
 from chatapp.agent.ports import Audience, Journal
-from chatapp.agent.provider import ModelRequest, Provider, Purpose
-from chatapp.agent.toolbox import ToolSpec
+from chatapp.agent.provider_port import ModelRequest, Provider, Purpose
+from chatapp.agent.tool_port import ToolSpec
 
 
 class ProviderSummarizer:

@@ -21,10 +21,11 @@ from ninja.parser import Parser
 from ninja.security import HttpBearer
 
 import condense
-from chatapp import services
-from chatapp.backends import Brake
-from chatapp.live import turns
+from chatapp import errors
+from chatapp.accounts import api_tokens
+from chatapp.accounts.passwords import Brake
 from chatapp.models import ApiToken, Conversation
+from chatapp.turns import actions
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Bearer(HttpBearer):
     @override
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
         """Return whose token this is; None for nobody's."""
-        found = services.holder_of_api_token(token=token)
+        found = api_tokens.holder_of_api_token(token=token)
         if found is None:
             # No number of guesses finds a token, so a valid one is let in whatever others sent.
             brake = Brake(request, door="api")
@@ -116,7 +117,7 @@ def own_conversation(call: Call, pk: uuid.UUID) -> Conversation:
 def resting_conversation(call: Call, pk: uuid.UUID) -> Conversation:
     """Return a conversation of who asks, without what is only on record as running in it."""
     conversation = own_conversation(call, pk)
-    turns.close_left_over(conversation)
+    actions.close_left_over(conversation)
     return conversation
 
 
@@ -140,19 +141,19 @@ def tell_failure(request: HttpRequest, error: Any) -> HttpResponse:
         case Http404():
             # The same of what is not there and of what is somebody else's.
             return tell(request, 404, _("There is nothing of yours at this address."))
-        case services.Refused():
+        case errors.Refused():
             return tell(request, 409, str(error))
         case MultiPartParserError() | SuspiciousOperation():
             return tell(request, 400, _("This request can't be read, or is too large."))
-        case DatabaseError() if services.is_unwritable(error) and request.method not in READING:
-            return tell(request, 409, str(services.not_saved(error)))
+        case DatabaseError() if errors.is_unwritable(error) and request.method not in READING:
+            return tell(request, 409, str(errors.not_saved(error)))
     log.error("the API failed at %s", request.path, exc_info=error)
     return tell(request, 500, _("The server failed to answer this. Its log says why."))
 
 
 for kind in (
     Http404,
-    services.Refused,
+    errors.Refused,
     MultiPartParserError,
     SuspiciousOperation,
     DatabaseError,

@@ -12,7 +12,7 @@ from ninja.errors import HttpError
 from ninja.files import UploadedFile
 
 import condense
-from chatapp import services, transcript
+from chatapp.accounts import accounts
 from chatapp.api.auth import (
     Call,
     Pk,
@@ -22,7 +22,7 @@ from chatapp.api.auth import (
     refuse,
     resting_conversation,
 )
-from chatapp.api.paging import Part, by_moment, by_number
+from chatapp.api.pagination import Part, by_moment, by_number
 from chatapp.api.schemas import (
     AttachmentShape,
     ConversationChange,
@@ -34,9 +34,14 @@ from chatapp.api.schemas import (
     PinsShape,
     page,
 )
+from chatapp.composer import attachments as attachments_
+from chatapp.conversations import conversations
+from chatapp.conversations import pins as pins_
+from chatapp.conversations.pins import pin_message, pin_rule, pin_selection, what_pins_take
 from chatapp.forms.conversations import BudgetForm
-from chatapp.live import turns
-from chatapp.models import Attachment, Conversation, Profile, store
+from chatapp.models import Attachment, Conversation, Profile, message_store
+from chatapp.transcript import pinned
+from chatapp.turns import actions
 
 router, conversation, pins = (
     Router(tags=[tag]) for tag in ("Conversations", "Conversations", "Pins")
@@ -55,7 +60,7 @@ def create_conversation(request: Call, new: NewConversation) -> Conversation:
     """Begin a conversation, which the default profile answers unless another one is named."""
     own = Profile.objects.filter(owner=request.auth)
     profile = None if new.profile is None else get_object_or_404(own, pk=new.profile)
-    return services.start_conversation(owner=request.auth, profile=profile, title=new.title)
+    return conversations.start_conversation(owner=request.auth, profile=profile, title=new.title)
 
 
 @conversation.get("", response=ConversationShape)
@@ -71,13 +76,13 @@ def change_conversation(request: Call, pk: Pk, change: ConversationChange) -> Co
     form = BudgetForm({**model_to_dict(conversation, BudgetForm.Meta.fields), **change})
     if not form.is_valid():
         raise refuse(form)
-    services.decide(
+    conversations.decide(
         conversation=conversation,
         policies=conversation.tool_policies,
         system=conversation.system_prompt,
         budget=form.cleaned_data["budget"],
     )
-    turns.announce_change(pk)
+    actions.announce_change(pk)
     conversation.refresh_from_db()
     return conversation
 
@@ -91,7 +96,7 @@ def list_messages(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 @conversation.get("/effective", response=EffectiveShape, summary="Show what the model sees")
 def show_effective(request: Call, pk: Pk) -> dict[str, Any]:
     """Show the effective history: what the next request is made of, in reading order."""
-    history = store.read_effective(own_conversation(request, pk).pk)
+    history = message_store.read_effective(own_conversation(request, pk).pk)
     seen = [
         {
             "seq": one.seq,
@@ -115,8 +120,8 @@ def attach_file(
     if conversation:
         profile = own_conversation(request, conversation).profile
     else:
-        profile = services.preferences_of(request.auth).default_profile
-    return services.attach_file(
+        profile = accounts.preferences_of(request.auth).default_profile
+    return attachments_.attach_file(
         owner=request.auth, name=file.name or "", data=file.read(), profile=profile
     )
 
@@ -146,14 +151,14 @@ def pin_something(request: Call, pk: Pk, new: NewPin) -> dict[str, Any]:
     conversation = resting_conversation(request, pk)
     match new:
         case NewPin(rule=str(rule), seq=None, selected=None):
-            services.pin_rule(conversation=conversation, text=rule)
+            pin_rule(conversation=conversation, text=rule)
         case NewPin(rule=None, seq=int(seq), selected=None):
-            services.pin_message(conversation=conversation, seq=seq)
+            pin_message(conversation=conversation, seq=seq)
         case NewPin(rule=None, seq=int(seq), selected=str(selected)):
-            services.pin_selection(conversation=conversation, seq=seq, selected=selected)
+            pin_selection(conversation=conversation, seq=seq, selected=selected)
         case _:
             raise HttpError(422, _("Send a rule, or a message with or without a selection."))
-    turns.announce_change(pk)
+    actions.announce_change(pk)
     return _pins(conversation)
 
 
@@ -161,11 +166,11 @@ def pin_something(request: Call, pk: Pk, new: NewPin) -> dict[str, Any]:
 def unpin_message(request: Call, pk: Pk, seq: int) -> HttpResponse:
     """Let a message be summarised like any other again; once more it changes nothing."""
     conversation = resting_conversation(request, pk)
-    services.unpin_message(conversation=conversation, seq=seq)
-    turns.announce_change(pk)
+    pins_.unpin_message(conversation=conversation, seq=seq)
+    actions.announce_change(pk)
     return HttpResponse(status=204)
 
 
 def _pins(conversation: Conversation) -> dict[str, Any]:
-    take = services.what_pins_take(conversation)
-    return {"tokens": take.tokens, "most": take.most, "pins": transcript.pin_lines(conversation)}
+    take = what_pins_take(conversation)
+    return {"tokens": take.tokens, "most": take.most, "pins": pinned.pin_lines(conversation)}

@@ -10,9 +10,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 from pydantic import Field
 
-from chatapp import inspector, services
+from chatapp import inspector
 from chatapp.api.auth import Call, Pk, own_conversation, resting_conversation
-from chatapp.api.paging import Part, by_moment, by_number
+from chatapp.api.pagination import Part, by_moment, by_number
 from chatapp.api.schemas import (
     LARGEST,
     AttemptShape,
@@ -24,8 +24,11 @@ from chatapp.api.schemas import (
     UndoShape,
     page,
 )
-from chatapp.live import turns
+from chatapp.condensation import undo
+from chatapp.conversations import forks
+from chatapp.conversations import rewind as rewind_
 from chatapp.models import Condensation, Conversation, ModelCall, Rewind
+from chatapp.turns import actions
 
 router, records, everywhere = (Router(tags=[one]) for one in ("History", "Record", "Record"))
 
@@ -43,10 +46,10 @@ def list_rewinds(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 def rewind_conversation(request: Call, pk: Pk, wanted: GoingBack) -> Rewind:
     """Go back to before a message; what was said since is set aside, and nothing is deleted."""
     conversation = resting_conversation(request, pk)
-    made = services.rewind_conversation(
+    made = rewind_.rewind_conversation(
         conversation=conversation, to_seq=wanted.to_seq, key=wanted.key, files=wanted.files
     )
-    turns.announce_change(pk)
+    actions.announce_change(pk)
     return made
 
 
@@ -54,8 +57,8 @@ def rewind_conversation(request: Call, pk: Pk, wanted: GoingBack) -> Rewind:
 def undo_rewind(request: Call, pk: Pk, rewind_pk: uuid.UUID) -> Rewind:
     """Show again what a rewind set aside; once more it changes nothing."""
     rewind = get_object_or_404(Rewind, pk=rewind_pk, conversation=resting_conversation(request, pk))
-    services.undo_rewind(rewind=rewind)
-    turns.announce_change(pk)
+    rewind_.undo_rewind(rewind=rewind)
+    actions.announce_change(pk)
     rewind.refresh_from_db()
     return rewind
 
@@ -68,14 +71,14 @@ def undo_condensation(
 
     One that ``later`` ones stand on is undone together with them, where it is said how many.
     """
-    return _change(request, pk, attempt_pk, partial(services.undo_condensation, later=later))
+    return _change(request, pk, attempt_pk, partial(undo.undo_condensation, later=later))
 
 
 @router.get("/condensations/{uuid:attempt_pk}/undo", response=UndoShape)
-def preview_undo(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> services.Undo:
+def preview_undo(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> undo.Undo:
     """Say what undoing this and all that stand on it would come to; nothing is changed."""
     attempt = get_object_or_404(resting_conversation(request, pk).condensations, pk=attempt_pk)
-    return services.preview_undo(condensation=attempt)
+    return undo.preview_undo(condensation=attempt)
 
 
 @router.post("/condensations/{uuid:attempt_pk}/redo", response=AttemptShape)
@@ -84,7 +87,7 @@ def redo_condensation(request: Call, pk: Pk, attempt_pk: uuid.UUID) -> Condensat
 
     What was undone together is redone together.
     """
-    return _change(request, pk, attempt_pk, services.redo_condensation)
+    return _change(request, pk, attempt_pk, undo.redo_condensation)
 
 
 @router.post("/messages/{int:seq}/fork", response={201: ConversationShape})
@@ -93,7 +96,7 @@ def fork_conversation(request: Call, pk: Pk, seq: int) -> Conversation:
 
     The number is that of the message, or of the summary. Each time makes another fork.
     """
-    return services.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
+    return forks.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
 
 
 def _change(
@@ -101,7 +104,7 @@ def _change(
 ) -> Condensation:
     attempt = get_object_or_404(resting_conversation(call, pk).condensations, pk=attempt_pk)
     change(condensation=attempt)
-    turns.announce_change(pk)
+    actions.announce_change(pk)
     attempt.refresh_from_db()
     return attempt
 

@@ -8,13 +8,13 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 
 import condense
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.api.auth import Call, keepers, refuse
 from chatapp.api.schemas import ProfileChange, ProfileShape, SettingsChange, SettingsShape, many
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.forms.profiles import ProfileForm
-from chatapp.live import turns
 from chatapp.models import Preferences, Profile
+from chatapp.turns import actions
 
 router = Router(tags=["Settings"])
 
@@ -37,27 +37,27 @@ def change_profile(request: Call, profile_pk: int, change: ProfileChange) -> Pro
     chosen = {"mode": "inherit"} if inherits else own
     form = ProfileForm({**stored, **chosen, **wanted}, instance=profile)
     _save(form)
-    turns.announce_changes(request.auth.pk)
+    actions.announce_changes(request.auth.pk)
     return profile
 
 
 @router.get("/settings", response=SettingsShape)
 def show_settings(request: Call) -> Preferences:
     """Show how condensing and the agent work."""
-    return services.preferences_of(request.auth)
+    return accounts.preferences_of(request.auth)
 
 
 @router.patch("/settings", response=SettingsShape, auth=keepers)
 def change_settings(request: Call, change: SettingsChange) -> Preferences:
     """Change the settings that are named."""
-    preferences = services.preferences_of(request.auth)
+    preferences = accounts.preferences_of(request.auth)
     wanted: dict[str, Any] = dict(change)
     if wanted.get("default_profile") is not None:
         pk = wanted["default_profile"]
         preferences.default_profile = get_object_or_404(Profile, owner=request.auth, pk=pk)
     stored = model_to_dict(preferences, fields=PreferencesForm.Meta.fields)
     _save(PreferencesForm({**stored, **wanted}, instance=preferences))
-    turns.announce_changes(request.auth.pk)
+    actions.announce_changes(request.auth.pk)
     return preferences
 
 

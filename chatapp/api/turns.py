@@ -14,11 +14,11 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 
 import condense
-from chatapp import services
+from chatapp import approvals, errors
 from chatapp.agent import events
 from chatapp.api import conversations
 from chatapp.api.auth import Call, Pk, own_conversation
-from chatapp.api.paging import Part, by_moment
+from chatapp.api.pagination import Part, by_moment
 from chatapp.api.schemas import (
     Answer,
     Condensing,
@@ -30,9 +30,12 @@ from chatapp.api.schemas import (
     many,
     page,
 )
-from chatapp.live import protocol, turns
+from chatapp.condensation import summary_reviews
+from chatapp.conversations.conversations import check_message
+from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Question, Review, Turn
-from chatapp.models.reading import reading
+from chatapp.models.read_executor import reading
+from chatapp.turns import actions
 
 # Seconds without news after which a line without meaning keeps proxies from hanging up.
 SILENCE = 15
@@ -49,13 +52,13 @@ def send_message(request: Call, pk: Pk, new: NewMessage) -> StreamingHttpRespons
     The turn goes on when nobody listens. Sent again with the same nonce, a message starts nothing.
     """
     conversation = own_conversation(request, pk)
-    command = protocol.SendMessage(
+    command = incoming_frames.SendMessage(
         new.text,
         new.nonce,
         literal=new.literal,
         attachments=tuple(new.attachments),
     )
-    services.check_message(command.text, alone=not command.attachments)
+    check_message(command.text, alone=not command.attachments)
     answer = StreamingHttpResponse(_stream(conversation, command), content_type="text/event-stream")
     # A proxy that collected it would have an event wait for those after it.
     answer["X-Accel-Buffering"] = "no"
@@ -63,15 +66,15 @@ def send_message(request: Call, pk: Pk, new: NewMessage) -> StreamingHttpRespons
 
 
 async def _stream(
-    conversation: Conversation, command: protocol.SendMessage
+    conversation: Conversation, command: incoming_frames.SendMessage
 ) -> AsyncIterator[bytes]:
     """Send the message; yield events as they come, then how the turn ended, or why none began."""
     try:
         # A request's own context ends with it, and takes the threads for its queries along.
-        work = turns.send_and_hear(conversation, command)
-        with services.saving():
+        work = actions.send_and_hear(conversation, command)
+        with errors.saving():
             heard = await asyncio.create_task(work, context=contextvars.Context())
-    except services.Refused as refusal:
+    except errors.Refused as refusal:
         yield encode("refused", {"detail": str(refusal)})
         return
     waiting = asyncio.ensure_future(anext(heard, None))
@@ -137,7 +140,7 @@ def list_turns(request: Call, pk: Pk, part: Part) -> dict[str, Any]:
 def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
     """Stop a turn, which takes a moment: what it has written is kept. One that is over stays so."""
     turn = get_object_or_404(Turn, conversation=own_conversation(request, pk), pk=turn_pk)
-    turns.stop_soon(pk, turn.pk)
+    actions.stop_soon(pk, turn.pk)
     return turn
 
 
@@ -145,8 +148,8 @@ def stop_turn(request: Call, pk: Pk, turn_pk: uuid.UUID) -> Turn:
 def condense_now(request: Call, pk: Pk, wanted: Condensing) -> Turn | None:
     """Begin a condensation, and show its turn; while another turn runs, it follows its step."""
     conversation = own_conversation(request, pk)
-    command = protocol.StartCondensing(wanted.nonce, wanted.focus, review=wanted.review)
-    _wait_for(turns.condense_now(conversation, command))
+    command = incoming_frames.StartCondensing(wanted.nonce, wanted.focus, review=wanted.review)
+    _wait_for(actions.condense_now(conversation, command))
     return conversation.turns.filter(nonce=wanted.nonce).first()
 
 
@@ -169,8 +172,8 @@ def answer_question(request: Call, pk: Pk, question_pk: int, said: Answer) -> Qu
     conversation = own_conversation(request, pk)
     questions = Question.objects.select_related("turn").filter(turn__conversation=conversation)
     question = get_object_or_404(questions, pk=question_pk)
-    services.answer_question(question=question, decision=said.decision, words=said.words)
-    turns.announce_answer(pk)
+    approvals.answer_question(question=question, decision=said.decision, words=said.words)
+    actions.announce_answer(pk)
     question.refresh_from_db()
     return question
 
@@ -191,13 +194,13 @@ def answer_review(request: Call, pk: Pk, review_pk: int, said: ReviewAnswer) -> 
     reviews = Review.objects.select_related("condensation__conversation")
     shown = reviews.filter(condensation__conversation=own_conversation(request, pk))
     review = get_object_or_404(shown, pk=review_pk)
-    services.answer_review(
+    summary_reviews.answer_review(
         review=review,
         user=request.auth,
         decision=said.decision,
         summary=review.shown if said.summary is None else said.summary,
         focus=said.focus,
     )
-    turns.announce_answer(pk)
+    actions.announce_answer(pk)
     review.refresh_from_db()
     return review

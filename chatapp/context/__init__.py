@@ -1,1 +1,1 @@
-"""The model's context: how large it is, what is allowed, how it is made smaller, and the record."""
+"""What the model is told with a request: system prompt, environment, settings, sizes."""

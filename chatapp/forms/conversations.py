@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.agent.toolbox import Policy, ToolSpec
+from chatapp.agent.tool_port import Policy, ToolSpec
 from chatapp.forms.base import ModelForm
-from chatapp.forms.prompts import own_prompt, prompt_field
+from chatapp.forms.preferences import own_prompt, prompt_field
 from chatapp.models import Conversation
 
 PREFIX = "tool"

@@ -9,11 +9,15 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.context.runs import Terms
-from chatapp.context.variants import CLEAR, Variant
-from chatapp.forms.preferences import default_prompt, strategy_choices
-from chatapp.forms.prompts import LONGEST_PROMPT, own_prompt
-from chatapp.forms.thresholds import OUT_OF_RANGE
+from chatapp.context.trial_settings import CLEAR, Variant
+from chatapp.context.turn_context import Terms
+from chatapp.forms.preferences import (
+    LONGEST_PROMPT,
+    OUT_OF_RANGE,
+    default_prompt,
+    own_prompt,
+    strategy_choices,
+)
 from chatapp.models import Profile
 
 MOST_THRESHOLDS = 4

@@ -10,8 +10,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Protocol, cast
 
-from chatapp.exchange import Piece
-from chatapp.exchange.files import Sample, take_sample
+from chatapp.transfer import Piece
+from chatapp.transfer.transcript_files import Sample, take_sample
 
 UNKNOWN = "This is no file of a form that is known here."
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from chatapp.exchange import Piece
-from chatapp.exchange.blocks import (
+from chatapp.transfer import Piece
+from chatapp.transfer.foreign_blocks import (
     Block,
     call_block,
     joined_text,
@@ -13,8 +13,8 @@ from chatapp.exchange.blocks import (
     parts_of,
     result_block,
 )
-from chatapp.exchange.files import Sample, read_items
-from chatapp.exchange.transcripts import Transcript
+from chatapp.transfer.transcript_files import Sample, read_items
+from chatapp.transfer.transcripts import Transcript
 
 LABEL = "OpenAI messages"
 

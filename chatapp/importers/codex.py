@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from chatapp.exchange import Piece
-from chatapp.exchange.blocks import Block, call_block, parts_of, result_block, text_block
-from chatapp.exchange.files import Sample, read_lines
-from chatapp.exchange.transcripts import Transcript, count
+from chatapp.transfer import Piece
+from chatapp.transfer.foreign_blocks import Block, call_block, parts_of, result_block, text_block
+from chatapp.transfer.transcript_files import Sample, read_lines
+from chatapp.transfer.transcripts import Transcript, count
 
 LABEL = "Codex rollout"
 

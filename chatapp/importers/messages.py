@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from chatapp.exchange import Beside, Piece, Problem
-from chatapp.exchange.blocks import check_message, joined_text
-from chatapp.exchange.files import Sample, read_items
+from chatapp.transfer import Beside, Piece, Problem
+from chatapp.transfer.foreign_blocks import check_message, joined_text
+from chatapp.transfer.transcript_files import Sample, read_items
 
 LABEL = "Anthropic messages"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import ijson
 
-from chatapp.exchange import FORMAT, Beside, Piece, Unusable
-from chatapp.exchange.files import LARGEST, BoundedFile, Sample, limit_depth, opened
+from chatapp.transfer import FORMAT, Beside, Piece, Unusable
+from chatapp.transfer.transcript_files import LARGEST, BoundedFile, Sample, limit_depth, opened
 
 LABEL = "Palimpsest"
 

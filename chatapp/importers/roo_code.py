@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from chatapp.exchange import Piece, Unusable
-from chatapp.exchange.blocks import joined_text
-from chatapp.exchange.files import Sample, read_items, read_whole
-from chatapp.exchange.transcripts import Transcript, count, dated
+from chatapp.transfer import Piece, Unusable
+from chatapp.transfer.foreign_blocks import joined_text
+from chatapp.transfer.transcript_files import Sample, read_items, read_whole
+from chatapp.transfer.transcripts import Transcript, count, dated
 
 LABEL = "Roo Code task"
 HISTORY, PAGE = "api_conversation_history.json", "ui_messages.json"

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 import condense
+from chatapp.formats import number
 from chatapp.inspector.requests import Told
 from chatapp.models import ModelCall
-from chatapp.providers import wire
-from chatapp.rendering.numbers import number
+from chatapp.providers import request_bytes
 from chatapp.transcript import labels
 
 # A cache holds a prompt in blocks: what is read of it may end a little before what is the same.
@@ -78,7 +78,7 @@ def compare(before: Told, now: Told) -> Comparison:
 def _keys(told: Told) -> Iterator[bytes]:
     """Yield the messages as they are told apart: text is the same as a block of text."""
     for message, _sources in told.messages:
-        yield wire.encode([message.role, [block.to_api() for block in message.blocks]])
+        yield request_bytes.encode([message.role, [block.to_api() for block in message.blocks]])
 
 
 def _without(

@@ -9,9 +9,10 @@ from datetime import datetime
 from django.db import models
 
 import condense
-from chatapp.context import budgets, sizes, toolboxes
-from chatapp.context.instructions import system_of
-from chatapp.context.prediction import still_cached
+from chatapp.condensation.cost_forecast import still_cached
+from chatapp.context import sizes
+from chatapp.context import sizes as budgets
+from chatapp.context.system_prompt import system_of
 from chatapp.inspector.parts import (
     SYSTEM,
     Card,
@@ -22,9 +23,10 @@ from chatapp.inspector.parts import (
     message_pieces,
     pinned_texts,
 )
-from chatapp.models import Condensation, Conversation, Profile, Rewind, store
-from chatapp.models.records import CondensationQuerySet
+from chatapp.models import Condensation, Conversation, Profile, Rewind, message_store
+from chatapp.models.condensations import CondensationQuerySet
 from chatapp.models.turns import Hiding
+from chatapp.toolbox import toolbox
 from chatapp.transcript import labels
 
 
@@ -79,7 +81,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
     if profile is None:
         return None
     system = system_of(conversation, profile)
-    history = store.read_effective(conversation.pk)
+    history = message_store.read_effective(conversation.pk)
     size = sizes.Scale.read(conversation, profile, system).weigh(history)
     found = (*_frame(conversation, profile, system), *_messages(history))
     cached, until = still_cached(conversation, profile)
@@ -100,7 +102,7 @@ def read_next_request(conversation: Conversation) -> NextRequest | None:
 
 
 def _frame(conversation: Conversation, profile: Profile, system: str) -> Iterator[Piece]:
-    offered = toolboxes.offered(conversation, profile)
+    offered = toolbox.offered(conversation, profile)
     weights = budgets.overhead_for(profile.provider, offered, system)
     tools = [(spec.name, json.dumps(spec.to_api(), indent=1)) for spec in offered]
     characters = sum(len(text) for _, text in tools) or 1

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.agent.beside import stands_for
+from chatapp.agent.annotated_blocks import stands_for
 
 SYSTEM, TOOLS, MESSAGES, NEWEST, SINCE = "system", "tools", "messages", "newest", "since"
 # Of a card with more, the last ones are listed.

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.context.requests.items import Item
-from chatapp.context.requests.log import LONGEST_CHAIN
-from chatapp.context.requests.reader import RequestReader, fragment_of, sources_of
 from chatapp.inspector.parts import MADE
 from chatapp.inspector.requests import learn_chains
 from chatapp.models import Conversation, ModelCall
 from chatapp.providers import request_format
 from chatapp.providers.formats import read_frame, read_messages
+from chatapp.storage.request_fragments import Item
+from chatapp.storage.request_log import LONGEST_CHAIN
+from chatapp.storage.request_reader import RequestReader, fragment_of, sources_of
 
 CALLS = 40
 WIDTH, HEIGHT = 400, 100

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import condense
-from chatapp.context.requests.reader import Parts, RequestReader
 from chatapp.models import Manifest, ModelCall
 from chatapp.providers import request_format
 from chatapp.providers.formats import Frame, read_frame, read_messages
+from chatapp.storage.request_reader import Parts, RequestReader
 
 
 @dataclass(frozen=True, slots=True)

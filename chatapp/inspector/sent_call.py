@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import condense
-from chatapp.context import budgets
-from chatapp.context.requests.log import LONGEST_CHAIN
-from chatapp.context.requests.reader import RequestReader
+from chatapp.context import sizes
 from chatapp.inspector.comparison import Comparison, compare, why_missed
 from chatapp.inspector.next_request import Hider, hiders
 from chatapp.inspector.parts import (
@@ -23,12 +21,14 @@ from chatapp.inspector.parts import (
 )
 from chatapp.inspector.requests import StoredRequest, learn_chains, see
 from chatapp.models import Condensation, Message, ModelCall, Profile
+from chatapp.storage.request_log import LONGEST_CHAIN
+from chatapp.storage.request_reader import RequestReader
 
 # Of a request in which no message is known by its number: how many summaries it may have.
 LATEST = 20
 
 # The same messages come in every call of a conversation.
-_counter = condense.CachedCounter(budgets.COUNTER)
+_counter = condense.CachedCounter(sizes.COUNTER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,43 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.context import ahead, budgets, sizes, toolboxes
-from chatapp.context.condensing_point import CondensingPoint
-from chatapp.context.runs import Terms
-from chatapp.context.spending import spending_of
-from chatapp.live.forecast import Forecast, forecast
-from chatapp.models import Conversation, Preferences, store
-from chatapp.models.spending import Spending
-from chatapp.rendering.numbers import number
+from chatapp.condensation import background_drafts
+from chatapp.condensation.threshold import CondensingPoint
+from chatapp.context import sizes
+from chatapp.context import sizes as budgets
+from chatapp.context.turn_context import Terms
+from chatapp.conversations.rewind import Preview
+from chatapp.formats import number
+from chatapp.models import Conversation, Preferences, message_store
+from chatapp.models.budgets import Spending
+from chatapp.spending_limits import spending_of
+from chatapp.toolbox import toolbox
+from chatapp.transcript.labels import seen_words
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """How much a condensation may hide, in words; ``nothing`` says why it would hide none."""
+
+    words: str = ""
+    nothing: str = ""
+
+
+def forecast(history: Sequence[condense.Message]) -> Forecast:
+    """Return what the model has read of the effective history: no strategy hides more unasked."""
+    read = history[: condense.unread_tail(history)]
+    try:
+        condense.require_enough(history, read)
+    except condense.NothingToCondense:
+        return Forecast(nothing=_why_not(history))
+    return Forecast(words=seen_words(Preview(**message_store.count_seen(read))))
+
+
+def _why_not(history: Sequence[condense.Message]) -> str:
+    if any(one.is_summary for one in history):
+        return _("Too little was said since the last condensation to condense again.")
+    return _("There is nothing to condense yet: the model has read nothing that could be hidden.")
+
 
 # The bar turns amber, and says how far it is to go, this many points of the window before
 # condensing starts.
@@ -70,7 +99,7 @@ def context_state(conversation: Conversation, preferences: Preferences) -> Conte
     profile = conversation.profile
     if profile is None:
         return None
-    history = store.read_effective(conversation.pk)
+    history = message_store.read_effective(conversation.pk)
     terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
     tokens = sizes.Scale.read(conversation, profile, terms.system).weigh(history)
     return state_of(terms, history, tokens, spending_of(terms))
@@ -122,11 +151,11 @@ def _due(terms: Terms, starts: CondensingPoint, used: int) -> Due:
 def _until(pk: uuid.UUID, left: int) -> str:
     """Say when it condenses, and what of that is done in the background."""
     over, many = left <= 0, number(left)
-    if ahead.is_being_written(pk):
+    if background_drafts.is_being_written(pk):
         if over:
             return _("Condenses once the summary is drafted, which goes on in the background.")
         return _("Condenses in about %s tokens: the summary is being drafted.") % many
-    if ahead.is_ready(pk):
+    if background_drafts.is_ready(pk):
         if over:
             return _("Condenses before the model is asked next, without a wait.")
         return _("Condenses in about %s tokens, without a wait: the summary is drafted.") % many
@@ -139,7 +168,7 @@ def _segments(
     used: int, history: Sequence[condense.Message], terms: Terms, window: int
 ) -> tuple[Segment, ...]:
     """Split ``used`` by kind, in proportion to the estimates of each."""
-    tools = toolboxes.offered(terms.conversation, terms.profile)
+    tools = toolbox.offered(terms.conversation, terms.profile)
     overhead = budgets.overhead_for(terms.profile.provider, tools, terms.system)
     summaries = sizes.sum_tokens([one for one in history if one.is_summary])
     estimates = {

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from django.template.loader import render_to_string
 
-from chatapp.agent import pace
-from chatapp.live import frames
-from chatapp.rendering import MarkdownStream, render_markdown
+from chatapp.agent import throttle
+from chatapp.live import outgoing_frames
+from chatapp.markdown import MarkdownStream, render_markdown
 
 # A share of the pause: what comes once in each is sent when it comes, not a moment later.
 ALMOST = 0.9
@@ -31,7 +31,7 @@ class Streaming:
 
     def __init__(self) -> None:
         """Begin with an empty text."""
-        pace.count(self)
+        throttle.count(self)
         self.due: float | None = None
         self._began = -math.inf
         self._markdown = MarkdownStream()
@@ -50,21 +50,21 @@ class Streaming:
         self._pending.append(text)
         if self.due is None:
             now = time.monotonic()
-            self.due = max(now, self._began + ALMOST * pace.interval())
+            self.due = max(now, self._began + ALMOST * throttle.interval())
             self._began = now
 
-    async def read(self, frame: Callable[[], frames.Frame]) -> frames.Frame:
+    async def read(self, frame: Callable[[], outgoing_frames.Frame]) -> outgoing_frames.Frame:
         """Return ``news`` or ``snapshot``, made in a thread where that may take long."""
         async with self._reading:
             brief = self._markdown.size + sum(map(len, self._pending)) <= _BRIEF
             return frame() if brief else await asyncio.to_thread(frame)
 
-    def snapshot(self) -> frames.Frame:
+    def snapshot(self) -> outgoing_frames.Frame:
         """Return the whole text, for one who has nothing of it."""
         self._render()
         return self._frame(0)
 
-    def news(self) -> frames.Frame:
+    def news(self) -> outgoing_frames.Frame:
         """Return what is new for those who got all news before; it is not due any more."""
         self.due = None
         self._render()
@@ -75,7 +75,7 @@ class Streaming:
         text = "".join(code.pieces[self._code_pieces :]) if code else ""
         if grows:
             at = self._code_units
-            frame = frames.code_streamed(self.id, index=self._sent, at=at, text=text)
+            frame = outgoing_frames.code_streamed(self.id, index=self._sent, at=at, text=text)
         else:
             frame = self._frame(self._sent)
         self._sent, self._code = len(closed), code
@@ -102,6 +102,6 @@ class Streaming:
             text.append(self._pending.popleft())
         self._markdown.feed("".join(text))
 
-    def _frame(self, since: int) -> frames.Frame:
+    def _frame(self, since: int) -> outgoing_frames.Frame:
         closed, open_ = self._markdown.closed[since:], self._markdown.open_html()
-        return frames.text_streamed(self.id, index=since, closed=closed, open_=open_)
+        return outgoing_frames.text_streamed(self.id, index=since, closed=closed, open_=open_)

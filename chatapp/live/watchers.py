@@ -11,8 +11,8 @@ import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-from chatapp.live import fitting, frames
-from chatapp.live.frames import Place
+from chatapp.live import outgoing_frames
+from chatapp.live.outgoing_frames import Place
 
 # Frames and characters that are kept for pages that are behind or come back; a fast reply makes
 # some 20 frames a second.
@@ -54,13 +54,13 @@ class Watchers:
         """Whether anybody watches or may soon come back: nothing need be rendered for nobody."""
         return self.present or self._clock() < self._awaited_until
 
-    def send(self, frame: frames.Frame) -> None:
+    def send(self, frame: outgoing_frames.Frame) -> None:
         """Hand a frame to every watcher."""
         if not self:
             return
-        for part in fitting.parts(frame):
+        for part in outgoing_frames.parts(frame):
             self.change += 1
-            self._keep(frames.encode({**part, "change": self.change}))
+            self._keep(outgoing_frames.encode({**part, "change": self.change}))
         for news in self._watching:
             news.set()
 
@@ -78,7 +78,7 @@ class Watchers:
 
     async def watch(
         self,
-        snapshot: Callable[[Place], Awaitable[Sequence[frames.Frame]]],
+        snapshot: Callable[[Place], Awaitable[Sequence[outgoing_frames.Frame]]],
         since: Place | None = None,
     ) -> AsyncGenerator[str]:
         """Yield what brings a page up to date that has everything up to ``since``, then all frames.
@@ -91,10 +91,10 @@ class Watchers:
         back = since if since and self._after(since) is not None else None
         self._watching.add(news)
         try:
-            begin = [frames.resumed(here)] if back else await snapshot(here)
+            begin = [outgoing_frames.resumed(here)] if back else await snapshot(here)
             for frame in begin:
-                for part in fitting.parts(frame):
-                    yield frames.encode(part)
+                for part in outgoing_frames.parts(frame):
+                    yield outgoing_frames.encode(part)
             here = back or here
             while news in self._watching and (missed := self._after(here)) is not None:
                 news.clear()

@@ -8,7 +8,7 @@ from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils import timezone
 
-# As chatapp.models.chain wrote it then: what is on record stays as it was hashed.
+# As chatapp.models.audit wrote it then: what is on record stays as it was hashed.
 FORMAT = "palimpsest audit 1"
 
 

@@ -28,27 +28,22 @@
 """
 
 from chatapp.models import message_index
-from chatapp.models.attachments import Attachment
+from chatapp.models.accounts import ApiToken, SignInToken
 from chatapp.models.audit import AuditEntry
-from chatapp.models.calls import ModelCall, ToolRun
-from chatapp.models.commands import SavedCommand
-from chatapp.models.conversations import Conversation
-from chatapp.models.folders import Folder
-from chatapp.models.forks import Fork
+from chatapp.models.calls import Fragment, Manifest, ModelCall, ToolRun
+from chatapp.models.condensations import Condensation
+from chatapp.models.conversations import Conversation, Folder
+from chatapp.models.mcp_servers import McpServer
 from chatapp.models.messages import Message
+from chatapp.models.origins import Fork, Source
+from chatapp.models.pending_messages import Attachment, QueuedMessage
 from chatapp.models.pins import Pin
 from chatapp.models.preferences import Preferences
 from chatapp.models.profiles import Profile
 from chatapp.models.questions import Checkpoint, Question
-from chatapp.models.queued import QueuedMessage
-from chatapp.models.records import Condensation
-from chatapp.models.requests import Fragment, Manifest
-from chatapp.models.reviews import Review
-from chatapp.models.servers import McpServer
 from chatapp.models.shares import Share
-from chatapp.models.sign_in import SignInToken
-from chatapp.models.sources import Source
-from chatapp.models.tokens import ApiToken
+from chatapp.models.slash_commands import SavedCommand
+from chatapp.models.summary_reviews import Review
 from chatapp.models.turns import Rewind, Turn
 
 __all__ = [

@@ -7,10 +7,12 @@ digest, its salt, stands beside the entry and is no part of its hash: where a co
 salt goes with it, the chain holds, and nobody can try out what the content was.
 """
 
+import hashlib
+import json
 import secrets
 import uuid
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any, ClassVar, Self, override
@@ -21,9 +23,45 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.models import chain, fields
+from chatapp.models import fields
 from chatapp.models.conversations import Conversation
-from chatapp.models.prepared import Change, insert, prepared, prepared_update
+from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
+
+# Stands in all that is hashed; another way to hash gets another name.
+FORMAT = "palimpsest audit 1"
+
+
+def written(value: Any) -> str:
+    """Return a JSON value as it is hashed: keys in order, no spaces, all letters as they are."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def moment(at: datetime) -> str:
+    """Return a time as it is hashed, in UTC."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def beginning(conversation: str) -> str:
+    """Return what stands for the hash before the first entry of a conversation's chain."""
+    return _hashed(written([FORMAT, conversation]))
+
+
+def link(
+    conversation: str, *, number: int, kind: str, at: datetime, payload: str, previous: str
+) -> str:
+    """Return the hash of an entry."""
+    said = [FORMAT, conversation, number, kind, moment(at), payload, previous]
+    return _hashed(written(said))
+
+
+def commit(salt: str, content: Any) -> str:
+    """Return the digest that stands for a content, and says nothing of it without the salt."""
+    return _hashed(salt + written(content))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 SALT_BYTES = 16
 
@@ -106,7 +144,7 @@ class AuditEntry(models.Model):
     @property
     def expected_hash(self) -> str:
         """The hash of what the entry says."""
-        return chain.link(
+        return link(
             str(self.conversation_id),
             number=self.number,
             kind=self.kind,
@@ -189,7 +227,7 @@ def column_to_json(value: Any) -> Any:
     """Return a column as JSON, whether it comes from the database or is on its way there."""
     match value:
         case datetime():
-            return chain.moment(value)
+            return moment(value)
         case Decimal():
             return format(round(value, fields.USD_PLACES).normalize(), "f")
         case uuid.UUID():
@@ -219,15 +257,15 @@ def append(
             seq = seq_written
             committed[message_name(seq)] = said(role, content)
     openings = {name: secrets.token_hex(SALT_BYTES) for name in committed}
-    digests = {name: chain.commit(openings[name], one) for name, one in committed.items()}
-    payload = chain.written({**(told or {}), "digests": digests})
+    digests = {name: commit(openings[name], one) for name, one in committed.items()}
+    payload = written({**(told or {}), "digests": digests})
     entry = AuditEntry(
         conversation_id=conversation_id,
         number=number + 1,
         kind=kind,
         at=timezone.now(),
         payload=payload,
-        previous=previous or chain.beginning(str(conversation_id)),
+        previous=previous or beginning(str(conversation_id)),
         openings=openings,
     )
     entry.hash = entry.expected_hash

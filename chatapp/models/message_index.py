@@ -18,9 +18,9 @@ from django.dispatch import receiver
 from django.utils.translation import gettext as _
 
 from chatapp.models.conversations import Conversation
+from chatapp.search.message_texts import searchable_text
 from chatapp.search.queries import Query
-from chatapp.search.questions import SHORTEST_STEM, Question
-from chatapp.search.texts import searchable_text
+from chatapp.search.question_ranking import SHORTEST_STEM, Question
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Self
 from django.db import models
 from django.utils import timezone
 
-from chatapp.models import chain, fields
+from chatapp.models import audit, fields
 from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet, said
 from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
@@ -56,5 +56,5 @@ class Pin(Recorded):
 
 def digest_of(message: Message) -> str:
     """Return the hash of all that a message says."""
-    text = chain.written(said(message.role, message.content))
+    text = audit.written(said(message.role, message.content))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -11,8 +11,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.models import crypto, fields
-from chatapp.models.servers import McpServer, stored_servers
+from chatapp.models import fields
+from chatapp.models import fields as crypto
+from chatapp.models.mcp_servers import McpServer, stored_servers
 from chatapp.providers import ProviderSpec, provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS
 

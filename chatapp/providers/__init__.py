@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from chatapp.agent.errors import UnknownProvider
-from chatapp.agent.provider import Model, Provider
-from chatapp.network.addresses import Guard
+from chatapp.agent.provider_port import Model, Provider
+from chatapp.network.address_guard import Guard
 from chatapp.providers.formats import MessagesFormat
 from chatapp.providers.specs import ModelSpec, ProviderSpec
 from chatapp.providers.wrappers import Lazy, Retrying, Sealed

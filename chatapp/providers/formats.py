@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import condense
-from chatapp.providers import wire
+from chatapp.providers import request_bytes
 
 Json = Mapping[str, Any]
 # Marks for a provider's cache: they tell the model nothing.
@@ -49,13 +49,13 @@ class MessagesFormat:
 
 def read_frame(own: MessagesFormat, head: bytes, tail: bytes) -> Frame:
     """Return what stands around a request's messages; raise ValueError where it is no JSON."""
-    body = wire.decode(head.rstrip(b",") + tail)
+    body = request_bytes.decode(head.rstrip(b",") + tail)
     return own.frame(body if isinstance(body, Mapping) else {})
 
 
 def read_messages(own: MessagesFormat, fragment: bytes) -> Iterator[condense.Message]:
     """Yield the messages of a part of a request; raise ValueError where it is no JSON."""
-    for said in listed(wire.decode(b"[" + fragment + b"]")):
+    for said in listed(request_bytes.decode(b"[" + fragment + b"]")):
         yield own.message(said)
 
 

@@ -23,8 +23,8 @@ from weakref import WeakKeyDictionary
 import aiohttp
 import httpx2
 
-from chatapp.agent import pace
-from chatapp.network.pinned import PinnedTransport
+from chatapp.agent import throttle
+from chatapp.network.address_guard import PinnedTransport
 
 # Seconds for which a client is kept that nobody uses, and a line: no server known ends one sooner
 # than after 5, and what it ends at the moment of a call makes that fail.
@@ -113,7 +113,7 @@ async def paced(
         yield said
         if not is_over() and len(said) < MANY:
             # What comes meanwhile comes in one read, and costs as much as one event.
-            await pace.tick()
+            await throttle.tick()
 
 
 @dataclass(eq=False, slots=True)

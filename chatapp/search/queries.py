@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Self
 
-from chatapp.search.texts import UNSPACED, is_unspaced, space_out
+from chatapp.search.message_texts import UNSPACED, is_unspaced, space_out
 
 # Longer ones are cut: nobody types that much to find something.
 LONGEST = 200

@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.context.condensing_point import CondensingPoint, source_label
+from chatapp.condensation.threshold import CondensingPoint, source_label
+from chatapp.formats import money, number
 from chatapp.models import Condensation
-from chatapp.rendering.numbers import money, number
 
 register = template.Library()
 

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.context.condensing_point import CONDENSES, TRUNCATES
+from chatapp.condensation.threshold import CONDENSES, TRUNCATES
 from chatapp.tools import tool_specs
 
 register = template.Library()

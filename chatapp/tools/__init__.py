@@ -17,10 +17,10 @@ from pkgutil import iter_modules
 from typing import Any, Protocol, cast, get_type_hints
 
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
-from chatapp.agent.toolbox import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
+from chatapp.agent.tool_port import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments
 from chatapp.tools.workspace import Workspace, quote
-from chatapp.tools.writable import WritableWorkspace
+from chatapp.tools.writable_workspace import WritableWorkspace
 
 __all__ = ["Foreign", "Offers", "WorkspaceToolbox", "tool_specs"]
 

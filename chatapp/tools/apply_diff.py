@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import Access, ToolSpec
+from chatapp.agent.tool_port import Access, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.differences import show_difference
-from chatapp.tools.patches import SHAPE, apply_blocks, read_blocks
-from chatapp.tools.texts import TextFile, read_whole
-from chatapp.tools.writable import WritableWorkspace
+from chatapp.tools.text_changes import TextFile, read_whole, show_difference
+from chatapp.tools.text_patches import SHAPE, apply_blocks, read_blocks
+from chatapp.tools.writable_workspace import WritableWorkspace
 
 
 @dataclass(frozen=True, slots=True)

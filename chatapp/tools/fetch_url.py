@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from html import unescape
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.network.addresses import AddressRefused, Guard
-from chatapp.network.fetching import Fetched, FetchFailed, fetch
+from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
+from chatapp.network.address_guard import AddressRefused, Guard
+from chatapp.network.page_fetch import Fetched, FetchFailed, fetch
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.writable import WritableWorkspace
+from chatapp.tools.writable_workspace import WritableWorkspace
 
 # Characters of a page, and of an address.
 MAX_TEXT = 60_000

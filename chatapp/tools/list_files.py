@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 
-from chatapp.agent.toolbox import ToolSpec
+from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.workspace import SKIPPED, Entry, Workspace, show_size
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import ToolOutcome, ToolSpec
+from chatapp.agent.tool_port import ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.media import image_of, is_pdf, pdf_text
+from chatapp.tools.documents import image_of, is_pdf, pdf_text
 from chatapp.tools.workspace import Workspace, as_text, quote, show_size
 
 # One call's share of the context: lines, characters in all, and characters of one line.

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import ToolSpec
+from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.outputs import Outputs, read_part
+from chatapp.tools.long_outputs import Outputs, read_part
 
 # Bytes of one call.
 MOST = 40_000

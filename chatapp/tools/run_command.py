@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import Access, ToolOutcome, ToolSpec
+from chatapp.agent.tool_port import Access, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.outputs import cut_in_the_middle
+from chatapp.tools.long_outputs import cut_in_the_middle
 from chatapp.tools.shell import Ran, Shell
-from chatapp.tools.writable import WritableWorkspace
+from chatapp.tools.writable_workspace import WritableWorkspace
 
 MAX_COMMAND = 20_000
 USUAL, LONGEST = 120, 1_800  # seconds

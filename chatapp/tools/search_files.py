@@ -15,7 +15,7 @@ from typing import Any
 import re2  # type: ignore[import-untyped]  # the wheel carries no types
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import ToolSpec
+from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.workspace import Workspace, is_text
 

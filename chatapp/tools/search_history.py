@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import ToolSpec
+from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.ports import History
 

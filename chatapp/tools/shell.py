@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from chatapp.agent.toolbox import Line
-from chatapp.tools import supervisor
+from chatapp.agent.tool_port import Line
+from chatapp.tools import shell_supervisor
 
 # Megabytes of memory, and processes, that one command may have.
 MEMORY, PROCESSES = 4_096, 256
@@ -55,7 +55,7 @@ class Ran:
     @property
     def timed_out(self) -> bool:
         """Whether it was ended because its time was up."""
-        return self.code == supervisor.TIMED_OUT
+        return self.code == shell_supervisor.TIMED_OUT
 
 
 class Shell:
@@ -93,7 +93,7 @@ class Shell:
                 await self._keep(process, output)
                 code = await process.wait()
         except TimeoutError:
-            code = supervisor.TIMED_OUT
+            code = shell_supervisor.TIMED_OUT
         finally:
             await _end(process, clearing)
         return Ran(code, time.monotonic() - started, output)
@@ -147,7 +147,7 @@ async def clear_up(process: asyncio.subprocess.Process) -> None:
         finally:
             loop.remove_reader(handle)
             os.close(handle)
-    await asyncio.to_thread(supervisor.end_session, process.pid)
+    await asyncio.to_thread(shell_supervisor.end_session, process.pid)
 
 
 def hide_environment() -> None:
@@ -174,7 +174,7 @@ def supervised(root: Path, seconds: int, *, lifeline: int = 0) -> list[str]:
     which the command does not get then, or of another pipe.
     """
     limits = map(str, (seconds, MEMORY, PROCESSES, lifeline))
-    supervising = (sys.executable, "-I", str(Path(supervisor.__file__)), *limits)
+    supervising = (sys.executable, "-I", str(Path(shell_supervisor.__file__)), *limits)
     return [*supervising, *sandboxed(root), "/bin/sh", "-c"]
 
 

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from chatapp.agent.toolbox import Access, ToolSpec
+from chatapp.agent.tool_port import Access, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.differences import show_difference
-from chatapp.tools.texts import encode_like, read_if_there
-from chatapp.tools.writable import WritableWorkspace
+from chatapp.tools.text_changes import encode_like, read_if_there, show_difference
+from chatapp.tools.writable_workspace import WritableWorkspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from itertools import islice
 
 from django.db.models import Q
 
-from chatapp import services
+from chatapp.condensation import undo
+from chatapp.markdown import render_markdown
 from chatapp.models import Condensation, Message
-from chatapp.rendering import render_markdown
 from chatapp.transcript import labels
-from chatapp.transcript.facts import Fact, FactGroup, fact_groups, fact_of, facts_kept
+from chatapp.transcript.receipts import Fact, FactGroup, fact_groups, fact_of, facts_kept
 
 PAGE = 30
 # Sentences of a summary that are compared, and characters that are shown of one.
@@ -80,7 +80,7 @@ def compare(attempt: Condensation, start: int | None) -> Compared:
 
 
 def _read_originals(attempt: Condensation, start: int | None) -> Originals:
-    hidden = services.list_hidden(condensation=attempt)
+    hidden = undo.list_hidden(condensation=attempt)
     first = hidden.filter(pk=start).first() if start is not None else None
     found, before = hidden, hidden.none()
     if first:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.models import Conversation, Pin, store
-from chatapp.transcript.attached import PinnedPart, attached_part
+from chatapp.models import Conversation, Pin, message_store
+from chatapp.transcript.message_parts import PinnedPart, attached_part
 
 # Characters of a pin that are shown.
 SHOWN = 300
@@ -26,7 +26,7 @@ class PinLine:
 def pin_lines(conversation: Conversation) -> Sequence[PinLine]:
     """Return the pins in force, the oldest first."""
     pins = Pin.objects.in_force(conversation.pk).select_related("message").order_by("seq")
-    return [_line(pin, store.to_engine(pin.message)) for pin in pins]
+    return [_line(pin, message_store.to_engine(pin.message)) for pin in pins]
 
 
 def claimed_rules(conversation: Conversation) -> list[str]:
@@ -35,7 +35,7 @@ def claimed_rules(conversation: Conversation) -> list[str]:
     parts = (
         attached_part(index, block)
         for row in rows
-        for index, block in enumerate(store.to_engine(row).blocks)
+        for index, block in enumerate(message_store.to_engine(row).blocks)
     )
     return [part.text for part in parts if isinstance(part, PinnedPart) and part.claimed]
 

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import condense
 from chatapp.models import Condensation, Rewind, Turn
-from chatapp.transcript.cards import HiddenBy, Part, ToolCard
-from chatapp.transcript.facts import FactGroup
 from chatapp.transcript.labels import KindWords
+from chatapp.transcript.message_parts import HiddenBy, Part, ToolCard
+from chatapp.transcript.receipts import FactGroup
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 import condense
-from chatapp import services, transcript
-from chatapp.agent.beside import is_file, names_of, text_of
+from chatapp import errors
+from chatapp.accounts import accounts
+from chatapp.agent.annotated_blocks import is_file, names_of, text_of
+from chatapp.composer.attachments import attach_file
+from chatapp.formats import number
 from chatapp.models import Attachment, Profile
-from chatapp.rendering.numbers import number
-from chatapp.tools.media import bytes_of
+from chatapp.tools.documents import bytes_of
+from chatapp.transcript import row_pages
 from chatapp.views.common import Request, as_uuid, limited_upload, own_conversation, signed_in
 
 # What is opened by its address may be anything: it runs nothing, and reaches nothing.
@@ -34,8 +37,8 @@ def put_attachment(request: Request) -> HttpResponse:
     """Keep a file for the next message, and return its chip."""
     sent = request.FILES.get("file")
     if sent is None:
-        raise services.Refused(_("Choose a file first."))
-    attachment = services.attach_file(
+        raise errors.Refused(_("Choose a file first."))
+    attachment = attach_file(
         owner=request.user, name=sent.name or "", data=sent.read(), profile=_reader(request)
     )
     return _chips(request, [attachment])
@@ -46,7 +49,7 @@ def _reader(request: Request) -> Profile | None:
     pk = as_uuid(request.POST.get("conversation", ""))
     if pk:
         return own_conversation(request, pk).profile
-    return services.preferences_of(request.user).default_profile
+    return accounts.preferences_of(request.user).default_profile
 
 
 @require_GET
@@ -81,7 +84,7 @@ def remove_attachment(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def show_block(request: Request, pk: uuid.UUID, seq: int, index: int) -> HttpResponse:
     """Return what was sent with a message."""
-    block = transcript.message_block(own_conversation(request, pk), seq, index)
+    block = row_pages.message_block(own_conversation(request, pk), seq, index)
     if block is None:
         raise Http404
     return served(block)

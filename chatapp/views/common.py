@@ -2,9 +2,12 @@
 
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from functools import wraps
+from itertools import groupby
 from typing import Concatenate, cast
 
 from django.contrib import messages
@@ -17,13 +20,15 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from chatapp import services
-from chatapp.live import turns
+from chatapp import errors
+from chatapp.formats import ZONE_COOKIE, zone_named
 from chatapp.models import Conversation
+from chatapp.turns import actions
 
 # htmx shows the text of this answer instead of swapping it in.
 REFUSED = 422
@@ -54,9 +59,9 @@ def signed_in[**P](
             return send_to_sign_in(request)
         own = cast("Request", request)
         try:
-            with services.saving() if request.method == "POST" else nullcontext():
+            with errors.saving() if request.method == "POST" else nullcontext():
                 answer = view(own, *args, **kwargs)
-        except services.Refused as refusal:
+        except errors.Refused as refusal:
             answer = refuse(own, str(refusal))
         # What was said here stays on no disk but the server's.
         add_never_cache_headers(answer)
@@ -153,7 +158,7 @@ def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
 def resting_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation, without what is only on record as running in it."""
     conversation = own_conversation(request, pk)
-    turns.close_left_over(conversation)
+    actions.close_left_over(conversation)
     return conversation
 
 
@@ -163,3 +168,37 @@ def as_uuid(text: str) -> uuid.UUID | None:
         return uuid.UUID(text)
     except ValueError:
         return None
+
+
+_WEEK = 7  # days
+
+
+@dataclass(frozen=True, slots=True)
+class Day[T]:
+    """What belongs to one day or more; ``goes_on`` when a page before this one named it."""
+
+    name: str
+    items: tuple[T, ...]
+    goes_on: bool
+
+
+def zone_of(request: HttpRequest) -> tzinfo:
+    """Return the reader's time zone, UTC until their browser has said it."""
+    return zone_named(request.COOKIES.get(ZONE_COOKIE, ""))
+
+
+def name_day(when: datetime, *, now: datetime, zone: tzinfo) -> str:
+    """Return "Today", "Yesterday", "Previous 7 days" or "Earlier"."""
+    days = (now.astimezone(zone).date() - when.astimezone(zone).date()).days
+    if days <= 0:
+        return _("Today")
+    if days == 1:
+        return _("Yesterday")
+    return _("Previous 7 days") if days <= _WEEK else _("Earlier")
+
+
+def group_by_day[T](
+    items: Iterable[T], day_of: Callable[[T], str], *, last: str = ""
+) -> list[Day[T]]:
+    """Return the items by day, in their order; ``last`` is the day that the page before ended."""
+    return [Day(name, tuple(group), name == last) for name, group in groupby(items, key=day_of)]

@@ -10,11 +10,15 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp import inspector, services, transcript
-from chatapp.forms.condensations import AttemptFilter
+from chatapp import errors, inspector
+from chatapp.condensation import undo as undo_
+from chatapp.condensation.undo import list_hidden
+from chatapp.conversations import rewind
+from chatapp.forms.condensation_filter import AttemptFilter
 from chatapp.models import Condensation, Conversation
-from chatapp.models.paging import SEPARATOR, behind, read_cursor, write_cursor
-from chatapp.models.records import CondensationQuerySet
+from chatapp.models.condensations import CondensationQuerySet
+from chatapp.models.pagination import SEPARATOR, behind, read_cursor, write_cursor
+from chatapp.transcript import condensation_list, condensation_page, originals
 from chatapp.views.chat import announce
 from chatapp.views.common import (
     Request,
@@ -51,7 +55,7 @@ def show_condensations(request: Request) -> HttpResponse:
     totals = found.totals()
     every = Condensation.Outcome.choices
     outcomes = [(value, label, totals["outcomes"][value]) for value, label in every]
-    net = transcript.net_of(request.user, totals)
+    net = condensation_list.net_of(request.user, totals)
     context |= {"totals": totals, "outcomes": outcomes, "net": net}
     context |= _draw(request, filters.conversation_chosen)
     return render(request, "condensations/page.html", context)
@@ -70,11 +74,11 @@ def _download(
 ) -> HttpResponse:
     """Send all that the list shows, however many pages it has."""
     chosen = found.with_outcome(filters.outcome_chosen).select_related("conversation")
-    rows = chosen.sorted_by(filters.sort_chosen).only(*transcript.TABLE_COLUMNS).iterator()
+    rows = chosen.sorted_by(filters.sort_chosen).only(*condensation_list.TABLE_COLUMNS).iterator()
     if form == "csv":
-        text, kind = transcript.attempts_as_csv(rows), "text/csv; charset=utf-8"
+        text, kind = condensation_list.attempts_as_csv(rows), "text/csv; charset=utf-8"
     else:
-        text, kind = transcript.attempts_as_json(rows), "application/json"
+        text, kind = condensation_list.attempts_as_json(rows), "application/json"
     answer = HttpResponse(text, content_type=kind)
     answer["Content-Disposition"] = f'attachment; filename="condensations.{form}"'
     return answer
@@ -87,7 +91,7 @@ def show_record(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpR
     conversation = own_conversation(request, pk)
     attempts = conversation.condensations.select_related("message", "conversation")
     attempt = get_object_or_404(attempts, pk=attempt_pk)
-    row = transcript.read_record(attempt)
+    row = condensation_page.read_record(attempt)
     context = {"conversation": conversation, "attempt": attempt, "row": row}
     return render(request, "condensations/record.html", context)
 
@@ -98,11 +102,11 @@ def show_hidden(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpR
     """List the first messages that a condensation hid, each leading to its place."""
     conversation = own_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
-    found = services.list_hidden(condensation=attempt).select_related("condensation")
+    found = list_hidden(condensation=attempt).select_related("condensation")
     context = {
         "conversation": conversation,
         "attempt": attempt,
-        "messages_hidden": list(transcript.with_row_ids(found[:HIDDEN_LISTED])),
+        "messages_hidden": list(originals.with_row_ids(found[:HIDDEN_LISTED])),
         "count": found.count(),
     }
     return render(request, "chat/_hidden.html", context)
@@ -118,8 +122,8 @@ def compare_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID)
     context = {
         "conversation": conversation,
         "attempt": attempt,
-        "row": transcript.compare(attempt, read_number(request.GET.get("from", ""))),
-        "descent": transcript.read_descent(attempt),
+        "row": originals.compare(attempt, read_number(request.GET.get("from", ""))),
+        "descent": originals.read_descent(attempt),
     }
     return render(request, "condensations/compare.html", context)
 
@@ -131,7 +135,7 @@ def undo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) ->
     conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
     later = read_number(request.POST.get("later", "")) or 0
-    services.undo_condensation(condensation=attempt, later=later)
+    undo_.undo_condensation(condensation=attempt, later=later)
     return announce(request, conversation)
 
 
@@ -141,8 +145,8 @@ def preview_undo(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> Http
     """Say in advance what undoing a condensation and those that stand on it comes to."""
     conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
-    with services.saving():
-        undo = services.preview_undo(condensation=attempt)
+    with errors.saving():
+        undo = undo_.preview_undo(condensation=attempt)
     context = {"conversation": conversation, "attempt": attempt, "undo": undo}
     return render(request, "chat/_undo_dialog.html", context)
 
@@ -153,7 +157,7 @@ def redo_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) ->
     """Hide again what a condensation hid before it was undone."""
     conversation = resting_conversation(request, pk)
     attempt = get_object_or_404(conversation.condensations, pk=attempt_pk)
-    services.redo_condensation(condensation=attempt)
+    undo_.redo_condensation(condensation=attempt)
     return announce(request, conversation)
 
 
@@ -166,7 +170,7 @@ def rewind_condensation(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) 
     if attempt.message is None:
         return refuse(request, _("This attempt left nothing to go back to."))
     key = as_uuid(request.POST.get("key", ""))
-    services.rewind_conversation(conversation=conversation, to_seq=attempt.message.seq, key=key)
+    rewind.rewind_conversation(conversation=conversation, to_seq=attempt.message.seq, key=key)
     return announce(request, conversation)
 
 
@@ -179,7 +183,7 @@ def put_back(request: Request, pk: uuid.UUID, attempt_pk: uuid.UUID) -> HttpResp
     index = read_number(request.POST.get("fact", ""))
     if index is None:
         return refuse(request, _("There is no such fact in this record."))
-    services.put_back(condensation=attempt, index=index)
+    undo_.put_back(condensation=attempt, index=index)
     return announce(request, conversation)
 
 
@@ -195,7 +199,9 @@ def list_attempts(mine: CondensationQuerySet, filters: AttemptFilter, after: str
     rows = Condensation.objects.with_place().brief().select_related("conversation")
     shown = rows.in_bulk([pk for pk, *_place in places[:PAGE]])
     return {
-        "lines": transcript.attempt_lines(shown[pk] for pk, *_place in places if pk in shown),
+        "lines": condensation_list.attempt_lines(
+            shown[pk] for pk, *_place in places if pk in shown
+        ),
         "more": _write_place(*places[PAGE - 1]) if len(places) > PAGE else "",
     }
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from typing import TypedDict
 
 from django.conf import settings
 from django.contrib import messages
@@ -14,12 +15,45 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from chatapp import services
+from chatapp import errors
+from chatapp.accounts import accounts
+from chatapp.composer import slash_commands
+from chatapp.composer.attachments import find_attachments
+from chatapp.conversations import conversations, forks
+from chatapp.files import samples
 from chatapp.forms.conversations import NewConversationForm, RenameForm
-from chatapp.live import turns
 from chatapp.models import Conversation
-from chatapp.views.beginnings import keep_first
+from chatapp.turns import actions
 from chatapp.views.common import REFUSED, Request, as_uuid, own_conversation, refuse, signed_in
+
+KEY = "first"
+
+
+class First(TypedDict):
+    """A prompt, what is attached to it, and the nonce under which every page sends both."""
+
+    prompt: str
+    nonce: str
+    attachments: list[str]
+
+
+def keep_first(
+    request: Request, conversation: Conversation, prompt: str, attachments: Sequence[uuid.UUID]
+) -> None:
+    """Keep what the conversation's page will send; forget what was stored since."""
+    waiting: dict[str, First] = request.session.get(KEY, {})
+    empty = Conversation.objects.owned_by(request.user).filter(pk__in=waiting, last_seq=0)
+    kept = {str(pk): waiting[str(pk)] for pk in empty.values_list("pk", flat=True)}
+    attached = [str(one) for one in attachments]
+    first = First(prompt=prompt, nonce=str(uuid.uuid4()), attachments=attached)
+    request.session[KEY] = {**kept, str(conversation.pk): first}
+
+
+def read_first(request: Request, pk: uuid.UUID) -> First | None:
+    """Return what a conversation without any message begins with."""
+    waiting: dict[str, First] = request.session.get(KEY, {})
+    return waiting.get(str(pk))
+
 
 # What the first page offers to try: a prompt, and whether it needs the sample files.
 EXAMPLES = (
@@ -66,17 +100,17 @@ def _home(
 ) -> HttpResponse:
     """Return the first page, with what was typed and attached there in vain."""
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
-    preferences = services.preferences_of(request.user)
+    preferences = accounts.preferences_of(request.user)
     context = {
         "examples": EXAMPLES,
         "deleted": deleted_pk and deleted_ones(request).filter(pk=deleted_pk).first(),
         "profile": preferences.default_profile,
-        "looks_around": services.may_look_around(request.user, preferences),
+        "looks_around": accounts.may_look_around(request.user, preferences),
         "longest": settings.LONGEST_MESSAGE,
         "attachments": settings.ATTACHMENTS_PER_MESSAGE,
         "prompt": prompt,
         "attached": attached,
-        "in_conversations": [one.name for one in services.BUILT_IN if not one.anywhere],
+        "in_conversations": [one.name for one in slash_commands.BUILT_IN if not one.anywhere],
     }
     return render(request, "conversations/home.html", context, status=status)
 
@@ -94,7 +128,7 @@ def create_conversation(request: Request) -> HttpResponse:
         return refuse(request, _("That message holds what can't be sent."))
     try:
         return _begin(request, form)
-    except services.Refused as refusal:
+    except errors.Refused as refusal:
         messages.error(request, str(refusal))
         attached = request.POST.getlist("attachments")
         return _home(request, form.cleaned_data["prompt"], attached, status=REFUSED)
@@ -103,12 +137,12 @@ def create_conversation(request: Request) -> HttpResponse:
 def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
     prompt, attachments = form.cleaned_data["prompt"], _attached(request)
     if "prompt" in form.data:
-        services.check_message(prompt, alone=not attachments)
-    if services.is_built_in(prompt):
+        conversations.check_message(prompt, alone=not attachments)
+    if slash_commands.is_built_in(prompt):
         words = _("This command is for a conversation. Begin one, then type it.")
-        raise services.Refused(words)
-    workspace = services.SAMPLES if form.cleaned_data["samples"] else ""
-    conversation = services.start_conversation(owner=request.user, workspace=workspace)
+        raise errors.Refused(words)
+    workspace = samples.SAMPLES if form.cleaned_data["samples"] else ""
+    conversation = conversations.start_conversation(owner=request.user, workspace=workspace)
     if prompt or attachments:
         keep_first(request, conversation, prompt, attachments)
     return redirect("chat", conversation.pk)
@@ -117,8 +151,8 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
 def _attached(request: Request) -> list[uuid.UUID]:
     """Return the ids of what goes with the first message; refused where it can't be sent."""
     ids = [one for text in request.POST.getlist("attachments") if (one := as_uuid(text))]
-    profile = services.preferences_of(request.user).default_profile
-    services.find_attachments(request.user, ids, profile)
+    profile = accounts.preferences_of(request.user).default_profile
+    find_attachments(request.user, ids, profile)
     return ids
 
 
@@ -132,7 +166,7 @@ def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     form = RenameForm(request.POST)
     if not form.is_valid():
         return refuse(request, _("A title has at most 200 characters."))
-    services.rename_conversation(conversation=conversation, title=form.cleaned_data["title"])
+    conversations.rename_conversation(conversation=conversation, title=form.cleaned_data["title"])
     conversation.refresh_from_db()
     if request.htmx:
         return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
@@ -143,8 +177,8 @@ def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
-    services.delete_conversation(conversation=present_or_deleted(request, pk))
-    turns.close(pk)
+    conversations.delete_conversation(conversation=present_or_deleted(request, pk))
+    actions.close(pk)
     return redirect(reverse("conversations", query={"deleted": str(pk)}))
 
 
@@ -152,7 +186,7 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Bring a deleted conversation back and show it."""
-    services.restore_conversation(conversation=present_or_deleted(request, pk))
+    conversations.restore_conversation(conversation=present_or_deleted(request, pk))
     return redirect("chat", pk)
 
 
@@ -160,7 +194,7 @@ def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def fork_conversation(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
-    copy = services.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
+    copy = forks.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
     address = reverse("chat", args=[copy.pk])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 

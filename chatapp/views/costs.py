@@ -12,12 +12,11 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.models import Conversation, ModelCall, Rewind
+from chatapp.models.budgets import spending_of
 from chatapp.models.calls import ModelCallQuerySet
-from chatapp.models.spending import spending_of
-from chatapp.views.common import Request, own_conversation, signed_in
-from chatapp.views.days import zone_of
+from chatapp.views.common import Request, own_conversation, signed_in, zone_of
 
 DAYS = 30
 CONVERSATIONS = TURNS = 50
@@ -55,7 +54,7 @@ def show_conversation_costs(request: Request, pk: uuid.UUID) -> HttpResponse:
     begun = {"started": F("turn__started_at"), "seq": F("turn__question_seq")}
     turns = calls.exclude(turn=None).annotate(**begun).costs_by("turn", *begun)
     branches = _branches(conversation, calls)
-    monthly = services.preferences_of(request.user).month_budget
+    monthly = accounts.preferences_of(request.user).month_budget
     context = {
         "conversation": conversation,
         "turns": turns.order_by("-started", "turn")[:TURNS],

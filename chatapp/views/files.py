@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp import services
 from chatapp.agent.errors import ToolError
-from chatapp.context.toolboxes import is_own, outputs_of, workspace_of
-from chatapp.rendering.numbers import number
-from chatapp.tools.outputs import find_output
+from chatapp.files import folder_transfer
+from chatapp.formats import number
+from chatapp.toolbox.toolbox import is_own, outputs_of, workspace_of
+from chatapp.tools.long_outputs import find_output
 from chatapp.tools.workspace import Workspace
 from chatapp.views.common import (
     Request,
@@ -32,18 +32,18 @@ NAMED = 5
 
 
 @require_http_methods(["GET", "POST"])
-@limited_upload(lambda: (services.MAX_BYTES, str(services.too_much())))
+@limited_upload(lambda: (folder_transfer.MAX_BYTES, str(folder_transfer.too_much())))
 @signed_in
 def show_files(request: Request, pk: uuid.UUID) -> HttpResponse:
     """List the files, or put in what was sent."""
     if request.method == "POST":
         return put_files(request, pk)
     conversation = own_conversation(request, pk)
-    files = services.list_workspace(workspace_of(conversation))
+    files = folder_transfer.list_workspace(workspace_of(conversation))
     context = {
         "conversation": conversation,
         "files": files,
-        "more": len(files) >= services.MAX_LISTED,
+        "more": len(files) >= folder_transfer.MAX_LISTED,
     }
     return render(request, "chat/files.html", context)
 
@@ -56,7 +56,7 @@ def put_files(request: Request, pk: uuid.UUID) -> HttpResponse:
     sent = list(sent_files(request))
     if not sent:
         return refuse(request, _("Choose files first."))
-    done = services.import_files(folder=workspace_of(conversation), files=sent)
+    done = folder_transfer.import_files(folder=workspace_of(conversation), files=sent)
     words = ngettext("%s file was put in.", "%s files were put in.", done.count)
     messages.success(request, words % number(done.count))
     for path, why in done.left_out[:NAMED]:
@@ -90,7 +90,7 @@ def download_file(request: Request, pk: uuid.UUID) -> HttpResponse:
 def download_files(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Return all files as an archive."""
     conversation = own_conversation(request, pk)
-    return attached(services.pack_workspace(workspace_of(conversation)), "workspace.zip")
+    return attached(folder_transfer.pack_workspace(workspace_of(conversation)), "workspace.zip")
 
 
 @require_GET

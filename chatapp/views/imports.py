@@ -14,11 +14,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from chatapp import importers, services, transcript
-from chatapp.exchange.files import digest_of
-from chatapp.exchange.jobs import Job, find_import, make_folder, remove, start_import
+from chatapp import errors, importers
+from chatapp.composer import file_types
+from chatapp.formats import number
 from chatapp.models import Source
-from chatapp.rendering.numbers import number
+from chatapp.transcript import pinned
+from chatapp.transfer.import_jobs import Job, find_import, make_folder, remove, start_import
+from chatapp.transfer.transcript_files import digest_of
 from chatapp.views.common import Request, limited_upload, own_conversation, signed_in
 
 # Files of a task's folder, and bytes of all that is sent.
@@ -47,19 +49,19 @@ def import_conversation(request: Request) -> HttpResponse:
 def _begin(request: Request) -> Job:
     sent = request.FILES.getlist("files")
     if not sent:
-        raise services.Refused(_("Choose a file first."))
+        raise errors.Refused(_("Choose a file first."))
     if len(sent) > MOST_FILES or sum(file.size or 0 for file in sent) > MOST_BYTES:
-        raise services.Refused(_too_much())
+        raise errors.Refused(_too_much())
     path = _keep(sent)
     try:
         form = importers.recognise(path)
         if form is None:
-            raise services.Refused(_unknown(path))
-        name = services.clean_name(sent[0].name or "")
+            raise errors.Refused(_unknown(path))
+        name = file_types.clean_name(sent[0].name or "")
         source = Source(form=form, name=name, digest=digest_of(path))
         read = importers.load_importer(form).read_transcript
         return start_import(owner=request.user, path=path, source=source, read=read)
-    except services.Refused:
+    except errors.Refused:
         remove(path)
         raise
 
@@ -76,7 +78,7 @@ def _keep(sent: "Sequence[UploadedFile[Any]]") -> Path:
     """Write what was sent to a folder of its own, and return that, or the one file in it."""
     folder = make_folder()
     for place, file in enumerate(sent):
-        name = services.clean_name(file.name or "").lstrip(".") or "file"
+        name = file_types.clean_name(file.name or "").lstrip(".") or "file"
         # Two of the same name are no files of one folder, and both are kept apart to say so.
         name = f"{place}-{name}" if (folder / name).exists() else name
         with (folder / name).open("wb") as kept:
@@ -110,6 +112,6 @@ def show_source(request: Request, pk: uuid.UUID) -> HttpResponse:
         "conversation": conversation,
         "source": source,
         "label": importers.load_importer(source.form).LABEL,
-        "claimed": transcript.claimed_rules(conversation),
+        "claimed": pinned.claimed_rules(conversation),
     }
     return render(request, "imports/source.html", context)

@@ -6,7 +6,8 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp import services, transcript
+from chatapp.conversations import pins
+from chatapp.transcript import pinned
 from chatapp.views.chat import announce
 from chatapp.views.common import Request, own_conversation, resting_conversation, signed_in
 
@@ -18,10 +19,10 @@ def show_pins(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation = own_conversation(request, pk)
     context = {
         "conversation": conversation,
-        "pins": transcript.pin_lines(conversation),
-        "longest": services.LONGEST_RULE,
-        "take": services.what_pins_take(conversation),
-        "claimed": transcript.claimed_rules(conversation),
+        "pins": pinned.pin_lines(conversation),
+        "longest": pins.LONGEST_RULE,
+        "take": pins.what_pins_take(conversation),
+        "claimed": pinned.claimed_rules(conversation),
     }
     return render(request, "chat/_pins_dialog.html", context)
 
@@ -31,7 +32,7 @@ def show_pins(request: Request, pk: uuid.UUID) -> HttpResponse:
 def pin_rule(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Have the model keep a rule of the user's own."""
     conversation = resting_conversation(request, pk)
-    services.pin_rule(conversation=conversation, text=request.POST.get("rule", ""))
+    pins.pin_rule(conversation=conversation, text=request.POST.get("rule", ""))
     return announce(request, conversation)
 
 
@@ -40,7 +41,7 @@ def pin_rule(request: Request, pk: uuid.UUID) -> HttpResponse:
 def adopt_rules(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Have the model told the rules of an imported file as the user's own."""
     conversation = resting_conversation(request, pk)
-    services.adopt_rules(conversation=conversation)
+    pins.adopt_rules(conversation=conversation)
     return announce(request, conversation)
 
 
@@ -51,9 +52,9 @@ def pin_message(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
     conversation = resting_conversation(request, pk)
     if "selected" in request.POST:
         selected = request.POST["selected"]
-        services.pin_selection(conversation=conversation, seq=seq, selected=selected)
+        pins.pin_selection(conversation=conversation, seq=seq, selected=selected)
     else:
-        services.pin_message(conversation=conversation, seq=seq)
+        pins.pin_message(conversation=conversation, seq=seq)
     return announce(request, conversation)
 
 
@@ -62,5 +63,5 @@ def pin_message(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
 def unpin_message(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
     """Let a message be summarised like any other again."""
     conversation = resting_conversation(request, pk)
-    services.unpin_message(conversation=conversation, seq=seq)
+    pins.unpin_message(conversation=conversation, seq=seq)
     return announce(request, conversation)

@@ -8,15 +8,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.context.budgets import budget_for
-from chatapp.context.condensing_point import CondensingPoint
-from chatapp.context.toolboxes import specs_for
+from chatapp.condensation.threshold import CondensingPoint
+from chatapp.context.sizes import budget_for
 from chatapp.forms.conversations import PoliciesForm
 from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
-from chatapp.live import turns
 from chatapp.models import Preferences, Profile
+from chatapp.toolbox.toolbox import specs_for
+from chatapp.turns import actions
 from chatapp.views.common import Request, signed_in
 
 
@@ -24,7 +24,7 @@ from chatapp.views.common import Request, signed_in
 @signed_in
 def list_profiles(request: Request) -> HttpResponse:
     """List the user's profiles with where condensing starts in each."""
-    preferences = services.preferences_of(request.user)
+    preferences = accounts.preferences_of(request.user)
     automatic = preferences.auto_condense
     profiles = [
         (profile, CondensingPoint.of_budget(budget_for(profile, preferences), automatic=automatic))
@@ -53,7 +53,7 @@ def edit_profile(request: Request, pk: int) -> HttpResponse:
 def choose_default(request: Request, pk: int) -> HttpResponse:
     """Let new conversations start with this profile."""
     profile = get_object_or_404(request.user.profiles, pk=pk)
-    services.preferences_of(request.user)
+    accounts.preferences_of(request.user)
     Preferences.objects.filter(owner=request.user).update(default_profile=profile)
     messages.success(request, _("New conversations use “%s”.") % profile)
     return redirect("profiles")
@@ -66,7 +66,7 @@ def delete_profile(request: Request, pk: int) -> HttpResponse:
     profile = get_object_or_404(request.user.profiles, pk=pk)
     if request.method == "POST":
         profile.delete()
-        turns.announce_changes(request.user.pk)
+        actions.announce_changes(request.user.pk)
         messages.success(request, _("“%s” was removed.") % profile)
         return redirect("profiles")
     return render(request, "profiles/delete.html", {"profile": profile})
@@ -81,14 +81,14 @@ def edit(request: Request, profile: Profile) -> HttpResponse:
     if sent is not None and form.is_valid() and tools.is_valid():
         profile.tool_policies = tools.policies()
         form.save()
-        turns.announce_changes(request.user.pk)
+        actions.announce_changes(request.user.pk)
         messages.success(request, _("“%s” was saved.") % profile)
         return redirect("profiles")
     context: dict[str, Any] = {
         "form": form,
         "tools": tools,
         "profile": profile,
-        "preferences": services.preferences_of(request.user),
+        "preferences": accounts.preferences_of(request.user),
         "default_prompt": SYSTEM_PROMPT,
         "model_defaults": model_defaults(),
         "provider_traits": provider_traits(),

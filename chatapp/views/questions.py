@@ -9,13 +9,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatapp import services
+from chatapp import approvals
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.context.instructions import PROJECT_FILE, system_of
-from chatapp.context.toolboxes import specs_for
+from chatapp.context.system_prompt import PROJECT_FILE, system_of
+from chatapp.conversations import conversations
 from chatapp.forms.conversations import BudgetForm, PoliciesForm, SystemPromptForm
-from chatapp.live import turns
 from chatapp.models import McpServer, Question
+from chatapp.toolbox.toolbox import specs_for
+from chatapp.turns import actions
 from chatapp.views.common import Request, done, own_conversation, refuse, signed_in
 
 ANSWERED = "question-answered"
@@ -30,12 +31,12 @@ def answer_question(request: Request, pk: uuid.UUID, question_pk: int) -> HttpRe
         Question.objects.select_related("turn"), pk=question_pk, turn__conversation=conversation
     )
     suggestion = request.POST.get("suggestion", "")
-    services.answer_question(
+    approvals.answer_question(
         question=question,
-        decision=services.ANSWER if suggestion else request.POST.get("decision", ""),
+        decision=approvals.ANSWER if suggestion else request.POST.get("decision", ""),
         words=suggestion or request.POST.get("words", ""),
     )
-    turns.announce_answer(pk)
+    actions.announce_answer(pk)
     return done(request, event=ANSWERED, to=reverse("chat", args=[pk]))
 
 
@@ -72,12 +73,12 @@ def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
         return refuse(request, _("This system prompt is too long."))
     if not budget.is_valid():
         return refuse(request, _("A budget is an amount of at least $0.01, or empty."))
-    services.decide(
+    conversations.decide(
         conversation=conversation,
         policies=form.policies(),
         system=prompt.prompt(),
         budget=budget.cleaned_data["budget"],
     )
-    turns.announce_change(pk)
+    actions.announce_change(pk)
     messages.success(request, _("What you chose holds from the next turn on."))
     return redirect("chat", pk)

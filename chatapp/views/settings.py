@@ -9,20 +9,20 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from chatapp import services
-from chatapp.context.prediction import cost_of_draft
-from chatapp.forms.access import TokenForm
-from chatapp.forms.commands import CommandFormSet, command_forms
-from chatapp.forms.preferences import PreferencesForm, default_prompt
-from chatapp.forms.thresholds import ThresholdChoice
-from chatapp.live import turns
+from chatapp.accounts import accounts, api_tokens
+from chatapp.condensation.cost_forecast import cost_of_draft
+from chatapp.forms.preferences import PreferencesForm, ThresholdChoice, default_prompt
+from chatapp.forms.sign_in import TokenForm
+from chatapp.forms.slash_commands import CommandFormSet, command_forms
 from chatapp.models import Preferences, Profile
 from chatapp.tools.shell import bubblewrap
-from chatapp.views.common import Request, signed_in
+from chatapp.turns import actions
+from chatapp.views.common import Request, refuse, signed_in
 
 CHOICE = re.compile(r"profile-\d+-mode")
 
@@ -31,7 +31,7 @@ CHOICE = re.compile(r"profile-\d+-mode")
 @signed_in
 def show_settings(request: Request) -> HttpResponse:
     """Show every setting with its effect, and save them all at once."""
-    preferences = services.preferences_of(request.user)
+    preferences = accounts.preferences_of(request.user)
     sent = request.POST if request.method == "POST" else None
     form = PreferencesForm(sent, instance=preferences)
     thresholds = [make_choice(profile, sent) for profile in request.user.profiles.all()]
@@ -43,7 +43,7 @@ def show_settings(request: Request) -> HttpResponse:
     if sent is not None and all(valid):
         save(request, form, chosen, kept)
         # Before the commit, what is told would find all as it was.
-        turns.announce_changes(request.user.pk)
+        actions.announce_changes(request.user.pk)
         return redirect("settings")
     context = {
         "form": form,
@@ -106,3 +106,24 @@ def save(
     if {*filter(CHOICE.fullmatch, request.POST)} - {one.add_prefix("mode") for one in chosen}:
         text = _("A profile was removed in another tab. There was no threshold of its own to save.")
         messages.info(request, text)
+
+
+@require_POST
+@signed_in
+def create_token(request: Request) -> HttpResponse:
+    """Make a token and show it, this once."""
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, _("A token needs a name of at most 60 characters."))
+    token = api_tokens.create_api_token(owner=request.user, **form.cleaned_data)
+    return render(request, "settings/token.html", {"token": token, "form": form})
+
+
+@require_POST
+@signed_in
+def revoke_token(request: Request, pk: int) -> HttpResponse:
+    """End a token; whoever uses it is not let in any more."""
+    token = get_object_or_404(request.user.api_tokens, pk=pk)
+    token.delete()
+    messages.success(request, _("“%s” was revoked.") % token)
+    return redirect(f"{reverse('settings')}#tokens")

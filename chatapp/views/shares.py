@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp import services
-from chatapp.backends import count_up
-from chatapp.exchange.copies import policy, write_html, write_notice
+from chatapp.accounts.passwords import count_up
+from chatapp.conversations import shares
 from chatapp.models import Share
+from chatapp.transfer.readable_copy import policy, write_html, write_notice
 from chatapp.views.common import Request, own_conversation, signed_in
 
 # How often one link is opened within a minute, by everybody.
@@ -36,9 +36,7 @@ def share_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation = own_conversation(request, pk)
     link = ""
     if request.method == "POST":
-        token = services.share_conversation(
-            conversation=conversation, tools="tools" in request.POST
-        )
+        token = shares.share_conversation(conversation=conversation, tools="tools" in request.POST)
         link = request.build_absolute_uri(reverse("shared", args=[token]))
     share = Share.objects.filter(conversation=conversation).first()
     later = conversation.last_seq - share.until if share else 0
@@ -50,7 +48,7 @@ def share_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def stop_sharing(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the link back."""
-    services.stop_sharing(conversation=own_conversation(request, pk))
+    shares.stop_sharing(conversation=own_conversation(request, pk))
     messages.success(request, _("The link opens nothing any more."))
     return redirect("share", pk)
 
@@ -66,7 +64,7 @@ def stop_sharing(request: Request, pk: uuid.UUID) -> HttpResponse:
 )
 def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
-    share = services.find_shared(token)
+    share = shares.find_shared(token)
     if share is None:
         answer = HttpResponse(write_notice(_("There is nothing at this address.")), status=404)
     elif _is_worn(share):

@@ -1,21 +1,37 @@
 """The list of conversations beside every page, page by page."""
 
 import functools
+import uuid
 from typing import Any
 
 from django.db.models import Count, Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
 
-from chatapp import transcript
+from chatapp.conversations.folders import move_conversation, place_conversation, rename_folder
+from chatapp.formats import number
 from chatapp.models import Conversation, Folder, message_index
 from chatapp.models.conversations import ConversationQuerySet
-from chatapp.models.paging import behind, read_cursor, write_cursor
-from chatapp.rendering.numbers import number
+from chatapp.models.pagination import behind, read_cursor, write_cursor
 from chatapp.search.queries import LONGEST
-from chatapp.views.common import Request, read_number
-from chatapp.views.days import Day, group_by_day, name_day, zone_of
+from chatapp.transcript import search_hits
+from chatapp.turns import actions
+from chatapp.views.common import (
+    Day,
+    Request,
+    done,
+    group_by_day,
+    name_day,
+    own_conversation,
+    read_number,
+    signed_in,
+    zone_of,
+)
 
 PAGE = 40
 ARCHIVE = "archive"
@@ -65,7 +81,7 @@ def search_conversations(
     if not text.strip():
         return listed | _shelves(request) | {"open_folder": current and current.folder_id}
     try:
-        found = transcript.find_hits(request.user, text)
+        found = search_hits.find_hits(request.user, text)
     except message_index.IndexDamaged as problem:
         return listed | {"problem": str(problem), "summary": str(problem)}
     return listed | {"found": found, "summary": _summary(listed, found)}
@@ -84,7 +100,7 @@ def _shelves(request: Request) -> dict[str, Any]:
     }
 
 
-def _summary(listed: dict[str, Any], found: list[transcript.Found]) -> str:
+def _summary(listed: dict[str, Any], found: list[search_hits.Found]) -> str:
     """Say how much was found."""
     titles = sum(len(day.items) for day in listed["days"])
     hits = sum(group.count for group in found)
@@ -93,7 +109,7 @@ def _summary(listed: dict[str, Any], found: list[transcript.Found]) -> str:
     return ", ".join(
         (
             title_words % {"count": count_words(titles, more=bool(listed["more"]))},
-            hit_words % {"count": count_words(hits, more=hits == transcript.BEST)},
+            hit_words % {"count": count_words(hits, more=hits == search_hits.BEST)},
         )
     )
 
@@ -101,3 +117,46 @@ def _summary(listed: dict[str, Any], found: list[transcript.Found]) -> str:
 def count_words(count: int, *, more: bool) -> str:
     """Return a count, with a plus where there are more."""
     return f"{number(count)}+" if more else number(count)
+
+
+CHANGED = "list-changed"
+MOVE = "move"
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def shelve_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+    """Show where a conversation is and can be put, or put it there."""
+    conversation = own_conversation(request, pk)
+    folders = Folder.objects.owned_by(request.user)
+    if request.method == "GET":
+        context = {"conversation": conversation, "folders": folders}
+        return render(request, "conversations/_shelve.html", context)
+    action = request.POST.get("action", "")
+    if action == MOVE:
+        chosen, named = request.POST.get("folder", ""), request.POST.get("named", "")
+        folder = get_object_or_404(folders, pk=read_number(chosen)) if chosen else None
+        move_conversation(conversation=conversation, folder=folder, named=named)
+    else:
+        place_conversation(conversation=conversation, action=action)
+    return announce(request, reverse("chat", args=[pk]))
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def change_folder(request: Request, pk: int) -> HttpResponse:
+    """Show what can be done with a folder, or rename or remove it; its conversations stay."""
+    folder = get_object_or_404(Folder.objects.owned_by(request.user), pk=pk)
+    if request.method == "GET":
+        return render(request, "conversations/_folder.html", {"folder": folder})
+    if "remove" in request.POST:
+        folder.delete()
+    else:
+        rename_folder(folder=folder, name=request.POST.get("name", ""))
+    return announce(request, reverse("conversations"))
+
+
+def announce(request: Request, to: str) -> HttpResponse:
+    """Have all open pages of the user's show the list as it is now."""
+    actions.announce_list(request.user.pk)
+    return done(request, event=CHANGED, to=to)

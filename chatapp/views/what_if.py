@@ -10,13 +10,14 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp import services, what_if
-from chatapp.context.runs import Terms
-from chatapp.context.variants import Variant
+from chatapp import errors, what_if
+from chatapp.context import trial_settings
+from chatapp.context.trial_settings import Variant
+from chatapp.context.turn_context import Terms
+from chatapp.formats import money
 from chatapp.forms.what_if import WhatIfForm
-from chatapp.live import turns
-from chatapp.models.crypto import DecryptionFailed
-from chatapp.rendering.numbers import money
+from chatapp.models.fields import DecryptionFailed
+from chatapp.turns import actions
 from chatapp.views.common import (
     Request,
     own_conversation,
@@ -67,13 +68,13 @@ def _chosen(form: WhatIfForm, strategy: str, threshold: str = "", *entered: str)
     """Return what a button stands for: a strategy, a threshold, and whose prompt it has."""
     variant = form.chosen(strategy, read_number(threshold), entered=any(entered))
     if variant is None:
-        raise services.Refused(_("This was not compared. Compare again."))
+        raise errors.Refused(_("This was not compared. Compare again."))
     return variant
 
 
 def _use(request: Request, terms: Terms, variant: Variant) -> HttpResponse:
-    services.use_variant(terms=terms, variant=variant)
-    turns.announce_changes(request.user.pk)
+    trial_settings.use_variant(terms=terms, variant=variant)
+    actions.announce_changes(request.user.pk)
     messages.success(request, _("Your settings are these from now on. Nothing was condensed."))
     return redirect("what_if", pk=terms.conversation.pk)
 
@@ -96,7 +97,7 @@ def _ask(request: Request, form: WhatIfForm, variant: Variant) -> HttpResponse:
 def _require_confirmed(cost: Decimal | None, confirmed: str) -> None:
     """Raise services.Refused unless somebody was told about so much, or that nobody knows."""
     if cost is None and confirmed != UNKNOWN:
-        raise services.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
+        raise errors.Refused(_("Nobody knows what it may cost. Compare again to confirm that."))
     if cost is not None and cost > LEEWAY * Decimal(read_float(confirmed) or 0):
         said = _("It may cost %s now. Compare again to confirm that.")
-        raise services.Refused(said % money(cost))
+        raise errors.Refused(said % money(cost))

@@ -7,12 +7,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp import services
-from chatapp.context import toolboxes
-from chatapp.context.pins import with_unpinned
-from chatapp.context.runs import Terms
+from chatapp import errors
+from chatapp.accounts import accounts
 from chatapp.context.sizes import Scale
-from chatapp.models import Conversation, store
+from chatapp.context.turn_context import Terms
+from chatapp.conversations.locks import with_unpinned
+from chatapp.models import Conversation, message_store
+from chatapp.toolbox import toolbox as toolboxes
 
 # Messages that are gone through to see how often it would have condensed; the newest ones.
 MOST = 2_000
@@ -48,17 +49,17 @@ class Baseline:
 
 def terms_of(conversation: Conversation) -> Terms:
     """Return what a conversation's next turn would work with; raise services.Refused without."""
-    fresh = store.read_conversation(conversation.pk)
+    fresh = message_store.read_conversation(conversation.pk)
     if fresh.profile is None:
-        raise services.Refused(_("This conversation has no profile. Choose one in its header."))
-    preferences = services.preferences_of(fresh.owner)
+        raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
+    preferences = accounts.preferences_of(fresh.owner)
     return Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)
 
 
 def read_baseline(terms: Terms) -> Baseline:
     """Return the conversation of these terms as it is now."""
     conversation, profile = terms.conversation, terms.profile
-    effective = store.read_effective(conversation.pk)
+    effective = message_store.read_effective(conversation.pk)
     scale = Scale.read(conversation, profile, terms.system)
     folder = toolboxes.folder_of(conversation)
     return Baseline(
@@ -74,7 +75,7 @@ def read_baseline(terms: Terms) -> Baseline:
 def read_written(conversation: Conversation) -> Sequence[condense.Message]:
     """Return the newest messages that were not taken back, as if nothing had been condensed."""
     rows = conversation.messages.written().in_force().order_by("-seq")[:MOST]
-    messages = map(store.to_engine, reversed(rows))
+    messages = map(message_store.to_engine, reversed(rows))
     return [
         replace(one, position=None, tags=condense.Tags(pinned=one.tags.pinned)) for one in messages
     ]

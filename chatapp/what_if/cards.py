@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import condense
-from chatapp import transcript
-from chatapp.models import store
-from chatapp.rendering import render_markdown
-from chatapp.services import Preview
+from chatapp.conversations.rewind import Preview
+from chatapp.markdown import render_markdown
+from chatapp.models import message_store
+from chatapp.transcript import labels, receipts
 from chatapp.what_if.baseline import Baseline
 from chatapp.what_if.trials import Trial
 
@@ -46,12 +46,12 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
     variant, now = tried.variant, baseline.terms.preferences.condensing_prompt
     return Card(
         tried=tried,
-        name=transcript.strategy_name(variant.strategy),
+        name=labels.strategy_name(variant.strategy),
         entered=variant.prompt != now,
         hidden_text=_hidden_text(baseline, made) if made else "",
         saved_percent=_saved(made) if made else None,
         summary_html=render_markdown(made.summary) if made else "",
-        facts_kept=transcript.facts_kept(tried.receipt),
+        facts_kept=receipts.facts_kept(tried.receipt),
         lost=[probe.text for probe in tried.receipt.of("missing")][:MOST],
         grounds=_grounds(tried.grounded),
     )
@@ -59,9 +59,9 @@ def card_of(baseline: Baseline, tried: Trial) -> Card:
 
 def _hidden_text(baseline: Baseline, made: condense.Reduction) -> str:
     if made.kind == "cleared":
-        return transcript.cleared_words(made.count)
-    counted = store.count_seen(made.hidden_among(baseline.effective))
-    return transcript.seen_words(Preview(**counted))
+        return labels.cleared_words(made.count)
+    counted = message_store.count_seen(made.hidden_among(baseline.effective))
+    return labels.seen_words(Preview(**counted))
 
 
 def _saved(made: condense.Reduction) -> int:

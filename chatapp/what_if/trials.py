@@ -9,14 +9,14 @@ from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 import condense
-from chatapp.bootstrap import configuration_for
-from chatapp.context.budgets import COUNTER
-from chatapp.context.prediction import bill, predict
-from chatapp.context.runs import Terms
-from chatapp.context.toolboxes import folder_of
-from chatapp.context.variants import Variant
+from chatapp.condensation.cost_forecast import bill, predict
+from chatapp.context.sizes import COUNTER
+from chatapp.context.trial_settings import Variant
+from chatapp.context.turn_context import Terms
+from chatapp.toolbox.toolbox import folder_of
+from chatapp.turns.assembly import configuration_for
 from chatapp.what_if.baseline import Baseline, read_written
-from chatapp.what_if.writers import Unasked, ask_for
+from chatapp.what_if.summary_writers import Unasked, ask_for
 
 
 @dataclass(frozen=True, slots=True)

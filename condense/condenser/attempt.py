@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from condense.budget import Addition, Reduction, Situation
 from condense.condenser.hooks import After, HookRun
 from condense.condenser.ladder import Ladder
 from condense.condenser.log import (
@@ -18,18 +19,17 @@ from condense.condenser.log import (
 )
 from condense.condenser.review import Accept, Proposal, Reviewer
 from condense.errors import CondenseError, DidNotShrink, Discarded, SummaryRejected, Vetoed
-from condense.facts import parse_ledger
 from condense.history.signed_blocks import behind, count_thinking
 from condense.messages import Block, Message, TextBlock
+from condense.notes import parse_ledger
+from condense.prices import Usage
 from condense.prompts.parsed import parse_summary
-from condense.reducing import Kit, Strategy, asks_model
-from condense.reducing.carryover import carry_answered
-from condense.reducing.strategy import expected_usage
-from condense.situation import Addition, Reduction, Situation
+from condense.reduction import Kit, Strategy, asks_model
+from condense.reduction.carryover import carry_answered
+from condense.reduction.strategy import expected_usage
+from condense.summaries.summarizer import Bill, Summarizer
+from condense.summaries.summary_failures import describe
 from condense.tokens import TokenCounter
-from condense.usage import Usage
-from condense.writing.failures import describe
-from condense.writing.summarizer import Bill, Summarizer
 
 CUSTOM = "custom"
 NOT_WRITTEN = "It was to be written again, which failed: {error}"

@@ -6,6 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from condense.budget import (
+    Budget,
+    Decision,
+    Environment,
+    Gauge,
+    Policy,
+    Reduction,
+    Situation,
+    Trigger,
+)
 from condense.condenser.attempt import AttemptRunner
 from condense.condenser.hooks import HookRun, Hooks, Plan, PromptChoice, Veto
 from condense.condenser.ladder import Ladder, ladder_from
@@ -21,19 +31,9 @@ from condense.errors import (
 )
 from condense.history import effective_history, hide_behind
 from condense.messages import Json, Message
-from condense.situation import (
-    Budget,
-    Decision,
-    Environment,
-    Gauge,
-    Policy,
-    Reduction,
-    Situation,
-    Trigger,
-)
 from condense.strategies import Strategy, load_strategy
+from condense.summaries.summarizer import Summarizer
 from condense.tokens import TiktokenCounter, TokenCount, TokenCounter
-from condense.writing.summarizer import Summarizer
 
 LADDER = ladder_from("fresh_start")
 DECIDED = "%s: %d tokens, threshold %s %% (%s) of %d: %s"

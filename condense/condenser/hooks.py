@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
+from condense.budget import Addition, Reduction, Situation, Verdict
 from condense.condenser.log import Event
 from condense.errors import CondenseError
 from condense.messages import Block
 from condense.prompts import BESIDE_LEDGER, CONDENSE, load_prompt
-from condense.situation import Addition, Reduction, Situation, Verdict
-from condense.writing.attachments import attach_ledger
+from condense.summaries.attachments import attach_ledger
 
 log = logging.getLogger(__name__)
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from condense.budget import Decision, Gauge, Policy, Reduction, Situation, Trigger
 from condense.errors import CondenseError, DidNotShrink, Floor, SummaryRejected, Vetoed
 from condense.history import replace_hidden
-from condense.reducing import asks_model
-from condense.reducing.carryover import carried_pins, loses_pins
-from condense.reducing.chosen import ChosenMessages, ChosenResult, FromOriginals
-from condense.situation import Decision, Gauge, Policy, Reduction, Situation, Trigger
+from condense.reduction import asks_model
+from condense.reduction.carryover import carried_pins, loses_pins
+from condense.reduction.chosen_part import ChosenMessages, ChosenResult, FromOriginals
 from condense.strategies import Strategy, load_strategy
 from condense.tokens import TokenCounter, count_message, count_tools
 

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol, Self
 
+from condense.budget import Reduction, Verdict
 from condense.condenser.log import Attempt
-from condense.folding.folded import FoldingRecord
+from condense.folded_files.results import FoldingRecord
 from condense.history.signed_blocks import is_compaction
 from condense.messages import Message, Tags, TextBlock, content_from_api, content_to_api
-from condense.situation import Reduction, Verdict
 from condense.tokens import TokenCount, TokenCounter
 
 _PLAIN = ("kind", "strategy", "summary", "analysis", "prompt")

@@ -10,10 +10,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from condense.facts import parse_ledger, plain_text, render
+from condense.budget import Reduction, Situation, Verdict
 from condense.messages import Message, TextBlock
+from condense.notes import parse_ledger, plain_text, render
 from condense.receipts import receipt
-from condense.situation import Reduction, Situation, Verdict
 from condense.tokens import CharacterCounter
 
 # Twice what the prompt takes that asks for the sections: what is shorter needs none.

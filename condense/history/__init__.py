@@ -10,7 +10,8 @@ from condense.history.effective import (
     effective_history,
     messages_since_last_summary,
 )
-from condense.history.hiding import (
+from condense.history.rewind import rewind, undo_rewind
+from condense.history.tags import (
     TRUNCATION_TEXT,
     Truncation,
     hide_behind,
@@ -20,7 +21,6 @@ from condense.history.hiding import (
     truncate,
     undo,
 )
-from condense.history.rewinding import rewind, undo_rewind
 
 __all__ = [
     "TRUNCATION_TEXT",

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from condense.history.pairs import pair_calls
+from condense.history.answered_calls import pair_calls
 from condense.messages import Message
 
 

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any, Self
 
 from condense.messages import Message
-from condense.receipts.judging import FactState, Finding, Judge
-from condense.receipts.probe import KINDS, FactKind, Probe
-from condense.receipts.probes import probes_of
+from condense.receipts.judgement import FactState, Finding, Judge
+from condense.receipts.probes import KINDS, FactKind, Probe, probes_of
 
 _CLUE = re.compile(r"[^\W\d_]{4,}")
 

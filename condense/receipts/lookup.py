@@ -1,6 +1,8 @@
 """Many strings looked up in one text, which is read once however many they are."""
 
+import html
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 # Scripts without spaces part no words: each of their signs stands for itself.
@@ -83,3 +85,31 @@ def _is_word(character: str) -> bool:
         or "\uac00" <= character <= "\ud7ff"
         or "\uf900" <= character <= "\ufaff"
     )
+
+
+_ESCAPED = re.compile(r"(?<!\\)\\++[nrt]")
+_APART = re.compile(r"(?<=\d) (?=[%\u2030\u20ac$\u00a3\u00b0])")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Quotes and marks of emphasis part nothing, and neither do signs that nobody sees; there are
+# several dashes.
+_QUOTES = "\"'`*\\\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00ad\u200b"
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
+_WRITTEN_SIGNS = str.maketrans(_DASHES, "-" * len(_DASHES), _QUOTES)
+
+
+def plain(text: str) -> str:
+    """Return the text without what does not count as a difference.
+
+    That is upper and lower case, forms of the same letter, escapes, quotes, emphasis, kinds of
+    dashes, commas between thousands, and what white space there is, if any before a unit's sign.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if "\\" in text:
+        text = _ESCAPED.sub(" ", text)
+    if "&" in text:
+        text = html.unescape(text)
+    text = text.casefold().translate(_WRITTEN_SIGNS).strip()
+    if not text.isalnum():
+        text = _APART.sub("", " ".join(text.split()))
+    return _THOUSANDS.sub("", text) if "," in text else text

@@ -4,14 +4,154 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
-from condense.facts import Call, ledger_of, names_in, read_calls, said, words_in
 from condense.messages import Message, TextBlock
-from condense.receipts.calls import file_probe, probes_of_calls
-from condense.receipts.probe import KINDS, FactKind, Probe
-from condense.receipts.results import UNITS, around, results_in
-from condense.receipts.wording import own_words, rules_in
+from condense.notes import (
+    Call,
+    command_of,
+    error_line,
+    is_edit,
+    is_lookup,
+    ledger_of,
+    names_in,
+    read_calls,
+    said,
+    touched_paths,
+    words_in,
+)
+from condense.receipts.rules import own_words, rules_in
+
+FactKind = Literal[
+    "edited_files", "read_files", "commands", "errors", "constraints", "names", "results"
+]
+KINDS: tuple[FactKind, ...] = get_args(FactKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One fact: ``text`` for people, ``needle`` to search for, ``source`` the message's id.
+
+    ``folder`` has to stand right before a file's name where another file has the same name.
+    ``context`` is what was said with a name: where only the needle stands, the fact is only named.
+    """
+
+    kind: FactKind
+    text: str
+    needle: str
+    source: str = ""
+    folder: str = ""
+    context: str = ""
+
+
+HEAD = 60  # characters of a command's first line, as the field compares them
+SHORT = 8  # characters; a shorter command is a word that may stand anywhere
+MOVED = 5  # lines at the beginning of a command, of which the first may only go to a folder
+WORDS = 3  # of a command, by which people name it
+# Calls after which an error that nobody came back to is taken for settled in another way.
+STALE = 50
+_PARTS = re.compile(r"&&|\|\||[;|\n]")
+_MOVES = {"cd", "pushd", "export", "set", "source", "sleep", "echo", "sudo", "time", "env", "nice"}
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9@./][\w@./:+-]*")
+
+
+def probes_of_calls(calls: Iterable[tuple[Message, Call]]) -> Iterator[Probe]:
+    """Yield what each call did, and then the errors that nothing has settled.
+
+    A command that only looks something up is no fact: what it found matters, not that it ran.
+    """
+    standing: dict[str, tuple[int, Probe]] = {}
+    count = 0
+    for count, (message, call) in enumerate(calls):
+        paths = touched_paths(call)
+        command = "" if paths else command_of(call).strip("\\\n\t ")
+        if paths and call.outcome == "ok":
+            edited = is_edit(call)
+            yield from (file_probe(path, edited=edited, source=message.id) for path in paths)
+        if len(command) >= SHORT and not is_lookup(command):
+            yield _command(command, message.id)
+        for subject in (*paths, *_kinds(command)) or (call.name,):
+            if call.outcome == "ok":
+                standing.pop(subject, None)
+            elif call.outcome == "failed" and not (command and is_lookup(command)):
+                standing[subject] = count, _error(call, message.id)
+    yield from (probe for at, probe in standing.values() if count - at < STALE)
+
+
+def file_probe(path: str, *, edited: bool, source: str) -> Probe:
+    """Return the probe for a file; its name is told apart from others later."""
+    return Probe("edited_files" if edited else "read_files", path, path, source)
+
+
+def _command(command: str, source: str) -> Probe:
+    lines = command.split("\n", MOVED)[:MOVED]
+    head = next((line for line in lines if any(_kinds(line))), lines[0])[:HEAD]
+    named = next(_kinds(command), "")
+    return Probe("commands", head, named if " " in named else head, source, context=head)
+
+
+def _kinds(command: str) -> Iterator[str]:
+    """Yield what each part of a line runs, in its first words, as ``git push origin``."""
+    for part in _PARTS.split(command[: 4 * HEAD]):
+        words = part.split()[:WORDS]
+        plain = list(itertools.takewhile(_PLAIN_WORD.fullmatch, words))
+        if plain and plain[0] not in _MOVES:
+            yield " ".join(plain if len(plain) > 1 else words).removeprefix("./")
+
+
+def _error(call: Call, source: str) -> Probe:
+    line = error_line(call.answer).removesuffix("…")
+    return Probe("errors", line, line, source)
+
+
+AROUND = 40  # characters on each side with which a figure was said
+UNITS = (
+    "ms|s|sec|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|kb|mb|gb|tb|kib|mib|gib|kg|g"
+    "|km|m|cm|mm|°c|hz|mhz|ghz|kw|kwh|rows?|tokens?|users?|people|persons?|votes?|requests?|usd|eur"
+    "|euros?|dollars?|stunden?|tage?|tagen|wochen?|monate?|stimmen|zeilen|jours|heures|días|horas"
+)
+_MONTHS = (
+    "jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli"
+    "|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|de[cz](?:ember)?"
+)
+_FIGURES = re.compile(
+    # An amount, a percentage, a number with its unit.
+    r"[€$£¥]\s?\d[\d.,]{0,20}"
+    rf"|\d(?<![\w.,/-]\d)(?:[\d.,]{{0,20}}\d)?\s?(?:[%€$£¥‰](?! sure)|(?:{UNITS})\b)"
+    r"|\d(?:[\d.,]{0,20}\d)?\s?(?:万|亿|元|円|年|月\d{1,2}日|月|日間?|时|小时|时间"
+    r"|時間?|分钟|分|秒|个\w{1,2}|人|台|دينار\w?)"
+    # A date, and a code of capital letters and digits.
+    r"|(?<![\w/-])\d{4}-\d\d-\d\d(?![\w-])"
+    rf"|\b\d{{1,2}}\.? (?:{_MONTHS})\b|\b(?:{_MONTHS}) \d{{1,2}}\b"
+    r"|(?<![\w/.-])(?=[\w-]{0,12}\d)(?=[\w-]{0,12}[A-Z])[A-Z0-9]{1,8}(?:-[A-Z0-9]{1,8}){1,3}\b"
+    r"|(?<![\w/&])#\d{3,}\b",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(r"\d")
+_ASKS = re.compile(r"[^.!?\u3002\uff1f\u061f]{0,200}+[?\uff1f\u061f]")
+_CODE = re.compile(r"[A-Z0-9]{1,8}(?:-[A-Z0-9]{1,8})+")
+
+
+def results_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each figure of a reply with the words around it; what a sentence asks is no result."""
+    if not _DIGIT.search(text):
+        return
+    for line in filter(_DIGIT.search, own_words(text).split("\n")):
+        for match in _FIGURES.finditer(line):
+            figure = match.group().strip(" .,")
+            is_code = "-" in figure and any(map(str.isalpha, figure))
+            asks = _ASKS.match(line, match.end())
+            if not asks and (not is_code or _CODE.fullmatch(figure)):
+                yield figure, around(line, match.start(), match.end())
+
+
+def around(text: str, start: int, end: int) -> str:
+    """Return what stands at a place of a text, with the words beside it in its line."""
+    first = max(start - AROUND, text.rfind("\n", 0, start) + 1)
+    last = text.find("\n", end, end + AROUND)
+    return text[first : last if last >= 0 else end + AROUND].strip()
+
 
 MOST = 1_000  # facts of each kind; nobody reads more, and each is looked up
 PART = 60  # characters of a word that a number may be a part of

@@ -13,9 +13,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, ClassVar, Protocol, cast
 
-from condense.reducing import Kit, Strategy
+from condense.budget import Kind
+from condense.reduction import Kit, Strategy
 from condense.registry import Entry, Registry
-from condense.situation import Kind
 
 __all__ = [
     "Described",

@@ -1,8 +1,8 @@
 """Summarise all that the model has read, and start afresh from the summary."""
 
-from condense.reducing import ByModel, Kit
-from condense.reducing.recap import Recap, split_at
-from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
+from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
+from condense.reduction import ByModel, Kit
+from condense.reduction.recap import Recap, split_at
 
 
 class FreshStart(ByModel):

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
 from condense.errors import DidNotShrink
 from condense.history import replace_hidden
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
-from condense.reducing import ByModel, Kit
-from condense.reducing.recap import Recap, split_at
-from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
+from condense.reduction import ByModel, Kit
+from condense.reduction.recap import Recap, split_at
 
 # As many as Roo Code kept before it started afresh.
 MESSAGES = 3

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from condense.budget import Situation
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
-from condense.reducing.truncation import ByTruncation
-from condense.situation import Situation
+from condense.reduction.truncation import ByTruncation
 
 # As many as LangChain's middleware keeps, and the guides of several agents advise.
 MESSAGES = 20

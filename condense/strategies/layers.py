@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
 from condense.errors import SummaryFailed
 from condense.prompts import layer_instruction, repair_instruction
-from condense.reducing import ByModel, Kit
-from condense.reducing.composition import Layer, layers_in, lowest_pair
-from condense.reducing.recap import Recap, split_at
-from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
-from condense.writing.writer import Writer
+from condense.reduction import ByModel, Kit
+from condense.reduction.composition import Layer, layers_in, lowest_pair
+from condense.reduction.recap import Recap, split_at
+from condense.summaries.writer import Writer
 
 # With as many, and each as long as summaries measured on real sessions, they take a fifth of what a
 # full window hides; and words of the first hour are written again three times in 32 condensations.

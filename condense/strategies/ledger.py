@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from condense.reducing import ByRule, Kit
-from condense.reducing.recap import Recap, split_at
-from condense.situation import Gauge, Kind, Reduction, Situation, require_enough
-from condense.writing.attachments import facts_of
+from condense.budget import Gauge, Kind, Reduction, Situation, require_enough
+from condense.reduction import ByRule, Kit
+from condense.reduction.recap import Recap, split_at
+from condense.summaries.attachments import facts_of
 
 NO_FACTS = "The hidden messages held no request, file or command."
 

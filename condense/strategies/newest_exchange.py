@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from condense.budget import Situation
 from condense.history.boundaries import safe_cuts
 from condense.messages import Message
-from condense.reducing.carryover import newest_request
-from condense.reducing.truncation import ByTruncation
-from condense.situation import Situation
+from condense.reduction.carryover import newest_request
+from condense.reduction.truncation import ByTruncation
 
 
 class NewestExchange(ByTruncation):

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from condense.budget import Situation
 from condense.history import plan_truncation
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Message
-from condense.reducing.truncation import ByTruncation
-from condense.situation import Situation
+from condense.reduction.truncation import ByTruncation
 
 
 class SlidingWindow(ByTruncation):

@@ -12,9 +12,9 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.tokens.counting import compact
+from condense.tokens.counter import compact
 from condense.tokens.images import UNKNOWN_IMAGE
-from condense.tokens.vocabulary import EncodingName, count_text
+from condense.tokens.tokenizer import EncodingName, count_text
 
 
 class CharacterCounter:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, Message, Profile
 from tests.bench.conversations import BATCH, WORDS
 from tests.bench.server import serving
@@ -53,8 +53,8 @@ WHERE t.owner_id = %s GROUP BY 1, 2, 3
 def measure_attempts() -> Iterator[Row]:
     """Yield the rows of the list of condensations, by each filter and in each order."""
     with serving(DATA_DIR=str(settings.DATA_DIR)) as server:
-        owner = services.prepare_owner()
-        profile = services.preferences_of(owner).default_profile
+        owner = accounts.prepare_owner()
+        profile = accounts.preferences_of(owner).default_profile
         assert profile
         talk = make_attempts(owner, profile)
         since = timezone.now() - timedelta(days=200)

@@ -11,7 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from chatapp import services
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation
 from tests.bench.long import LONG, preferring
 from tests.bench.server import Page, Server, open_page, serving
@@ -50,7 +51,7 @@ class Slow(Standin):
 def measure_drafts() -> Iterator[Row]:
     """Yield what lies between a message and its request while a draft is written, and after it."""
     with serving(DATA_DIR=str(settings.DATA_DIR)) as server, Slow(window=ROOMY) as standin:
-        owner = services.prepare_owner()
+        owner = accounts.prepare_owner()
         narrow, roomy = (_make(owner, standin.url, window) for window in (WINDOW, ROOMY))
         with preferring(owner, threshold=50, draft_ahead="always"):
             waits = asyncio.run(Talk(server, standin, narrow, roomy).go_on())
@@ -64,7 +65,7 @@ def measure_drafts() -> Iterator[Row]:
 def _make(owner: User, url: str, window: int) -> Conversation:
     """Return a conversation in such a window."""
     profile = answered_by(owner, "anthropic", "claude-opus-5", url, context_window=window)
-    return services.start_conversation(owner=owner, profile=profile, title="Drafts")
+    return conversations.start_conversation(owner=owner, profile=profile, title="Drafts")
 
 
 class Talk:

@@ -10,7 +10,7 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, Preferences
 from tests.bench.server import Server, open_page
 from tests.chatapp.claude import answered_by
@@ -26,7 +26,7 @@ LONG = " ".join(map(str, [*range(100, 725)] * 3))
 
 def make_long(server: Server) -> Conversation:
     """Return it, made over the data of a server: its file is imported, and a stand-in answers."""
-    owner = services.prepare_owner()
+    owner = accounts.prepare_owner()
     with Standin(window=WINDOW) as standin:
         profile = answered_by(
             owner, "anthropic", "claude-opus-5", standin.url, context_window=WINDOW
@@ -41,7 +41,7 @@ def make_long(server: Server) -> Conversation:
 def preferring(owner: User, **columns: object) -> Iterator[None]:
     """Change somebody's preferences for a while."""
     mine = Preferences.objects.filter(owner=owner)
-    before = services.preferences_of(owner)
+    before = accounts.preferences_of(owner)
     mine.update(**columns)
     yield
     mine.update(**{name: getattr(before, name) for name in columns})

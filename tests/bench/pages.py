@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from django.conf import settings
 
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.models import Condensation, Conversation, ModelCall
 from tests.bench.conversations import make_conversation
 from tests.bench.long import CONDENSATIONS, TURNS, make_long
@@ -41,8 +41,8 @@ COMPARING = {"strategies": ("clear", "ledger", "sliding_window"), "thresholds": 
 def measure_pages() -> Iterator[Row]:
     """Yield the rows of opening pages, beside the server's smallest answer."""
     with serving(DATA_DIR=str(settings.DATA_DIR)) as server:
-        owner = services.prepare_owner()
-        profile = services.preferences_of(owner).default_profile
+        owner = accounts.prepare_owner()
+        profile = accounts.preferences_of(owner).default_profile
         assert profile
         conversation = str(make_conversation(owner, profile, STORED, visible=SEEN).pk)
         work = f"open one of {STORED:,} messages, until the page is up to date"

@@ -10,8 +10,17 @@ from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 
 import condense
-from chatapp.context import budgets, sizes
-from chatapp.models import Conversation, Message, Preferences, Profile, Rewind, hiding, store
+from chatapp.context import sizes
+from chatapp.context import sizes as budgets
+from chatapp.models import (
+    Conversation,
+    Message,
+    Preferences,
+    Profile,
+    Rewind,
+    hidden_messages,
+    message_store,
+)
 from tests.bench.conversations import WORDS, make_conversation, make_owner
 from tests.bench.table import Row
 from tests.bench.timing import beside, many
@@ -38,7 +47,7 @@ def append(conversation: Conversation, text: str = WORDS) -> Message:
     """Append a message as the agent does: count it, insert it, commit."""
     message = condense.Message("user", (condense.TextBlock(text),))
     tokens = condense.count_message(message, budgets.COUNTER)
-    return store.append_message(conversation.pk, message, tokens=tokens)
+    return message_store.append_message(conversation.pk, message, tokens=tokens)
 
 
 def measure_appending(long: Conversation, longest: Conversation) -> Iterator[Row]:
@@ -62,7 +71,7 @@ def measure_reading(short: Conversation, longest: Conversation) -> Iterator[Row]
     """Read what the model sees and shape it into a request."""
 
     def shape(conversation: Conversation) -> object:
-        return condense.shape_request(store.read_effective(conversation.pk))
+        return condense.shape_request(message_store.read_effective(conversation.pk))
 
     def read() -> None:
         for content in _select(longest, hidden=False):
@@ -102,10 +111,12 @@ def measure_rewinding(conversation: Conversation) -> Row:
     """Go back to the middle; it is undone before the next run."""
 
     def undo() -> None:
-        hiding.undo_rewind(Rewind.objects.filter(conversation=conversation).latest("created_at"))
+        hidden_messages.undo_rewind(
+            Rewind.objects.filter(conversation=conversation).latest("created_at")
+        )
 
     here, bare = beside(
-        partial(hiding.rewind, conversation.pk, to_seq=LONGEST // 2),
+        partial(hidden_messages.rewind, conversation.pk, to_seq=LONGEST // 2),
         _update(conversation, "rewind_parent", since=LONGEST // 2),
         times=3,
         after=undo,
@@ -132,17 +143,19 @@ class Committing(condense.NullLog):
 
     async def succeeded(self, _attempt: condense.Attempt, reduction: condense.Reduction) -> None:
         """Insert the summary, hide what it stands for, commit."""
-        self.made = await sync_to_async(hiding.apply_reduction)(self.conversation.pk, reduction)
+        self.made = await sync_to_async(hidden_messages.apply_reduction)(
+            self.conversation.pk, reduction
+        )
 
     def undo(self) -> None:
         """Show the history again, without the summary, so that each run does the same."""
-        hiding.undo_reduction(self.made)
+        hidden_messages.undo_reduction(self.made)
         self.made.delete()
 
 
 def measure_condensing(conversation: Conversation, profile: Profile) -> Iterator[Row]:
     """Condense all of a history: plan it, write the request, apply the result, commit."""
-    history = store.read_effective(conversation.pk)
+    history = message_store.read_effective(conversation.pk)
     log = Committing(conversation)
     condenser = condense.Condenser(InstantModel(), budgets.COUNTER, log=log)
     situation = condense.Situation(

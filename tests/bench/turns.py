@@ -9,12 +9,12 @@ from statistics import median, quantiles
 
 from django.conf import settings
 
-from chatapp import services
-from chatapp.agent import pace
+from chatapp.accounts import accounts
+from chatapp.agent import throttle
 from chatapp.agent.ports import Draft
-from chatapp.context import drafts
 from chatapp.models import ModelCall
-from chatapp.models.prepared import insert
+from chatapp.models.prepared_queries import insert
+from chatapp.storage import partial_replies
 from tests.bench.conversations import make_conversation, make_owner
 from tests.bench.server import Server, model, open_page, printed, serving
 from tests.bench.storage import LONGEST
@@ -55,7 +55,7 @@ def measure_streaming() -> Iterator[Row]:
             yield Row(work, 1_000 * here.cpu / WORDS, "ms", bound, BARE, least["cpu"])
             first = "… until the first word, all sent at once"
             yield Row(first, here.first, "ms", 25, BARE, least["first"])
-            beat = 1_000 * max(pace.SHORTEST, sessions / pace.ALL_PIECES)
+            beat = 1_000 * max(throttle.SHORTEST, sessions / throttle.ALL_PIECES)
             late = "… until 99 of 100 later words are shown"
             # Wide, as a crowded machine delays either by chance.
             yield Row(late, here.late, "ms", 8, "a beat, and the same", beat + least["late"])
@@ -100,8 +100,8 @@ async def _stream(server: Server, text: str, pages: int) -> Streamed:
 
 def _stored(stored: int) -> str:
     """Return the id of a conversation of the server's owner, over whose data this process works."""
-    owner = services.prepare_owner()
-    profile = services.preferences_of(owner).default_profile
+    owner = accounts.prepare_owner()
+    profile = accounts.preferences_of(owner).default_profile
     assert profile
     return str(make_conversation(owner, profile, stored, visible=SEEN).pk)
 
@@ -127,13 +127,13 @@ def _measure_drafts(turn: float) -> Row:
     draft = Draft([{"type": "text", "text": "word " * (WORDS // 2)}])
 
     async def store() -> None:
-        writer = drafts.DraftWriter()
+        writer = partial_replies.DraftWriter()
         for number in numbers:
             writer.keep(number, lambda: draft, at_once=True)
         assert writer.task
         await writer.task
 
     seconds = min(once(lambda: asyncio.run(store())) for _ in range(5)) / len(numbers)
-    times = WORDS * EVERY / (drafts.PAUSE + drafts.SHORTEST_PAUSE)
+    times = WORDS * EVERY / (partial_replies.PAUSE + partial_replies.SHORTEST_PAUSE)
     here = 1_000 * times * seconds
     return Row("… drafts of a turn", here, "ms", 0.05, "all that the turn takes", turn)

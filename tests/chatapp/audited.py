@@ -6,9 +6,20 @@ from typing import Any
 from django.db import models
 
 import condense
-from chatapp import services
-from chatapp.models import AuditEntry, Condensation, Conversation, Question, Review, Turn, store
-from chatapp.upkeep import audit
+from chatapp import approvals
+from chatapp.condensation import undo
+from chatapp.conversations import rewind
+from chatapp.maintenance import audit_check
+from chatapp.models import (
+    AuditEntry,
+    Condensation,
+    Conversation,
+    Question,
+    Review,
+    Turn,
+    message_store,
+)
+from chatapp.turns import lifecycle
 from tests.chatapp.conftest import summarise
 from tests.chatapp.context.test_receipts import finding
 from tests.records import put_on_record
@@ -19,7 +30,7 @@ def talk(conversation: Conversation, *texts: str) -> None:
     for number, text in enumerate(texts):
         role: condense.Role = "assistant" if number % 2 else "user"
         message = condense.Message(role=role, content=(condense.TextBlock(text),))
-        store.append_message(conversation.pk, message, tokens=10)
+        message_store.append_message(conversation.pk, message, tokens=10)
 
 
 def condense_on_record(conversation: Conversation, **columns: Any) -> Condensation:
@@ -50,30 +61,30 @@ def live_through(conversation: Conversation) -> None:
     seventh = Conversation.objects.get(pk=conversation.pk).last_seq + 7
     talk(conversation, "Where is north?", "Up.", "And south?", "Down.")
     attempt = condense_on_record(conversation)
-    services.put_back(condensation=attempt, index=0)
+    undo.put_back(condensation=attempt, index=0)
     talk(conversation, "East?", "Right.")
-    services.undo_condensation(condensation=attempt)
-    rewound = services.rewind_conversation(conversation=conversation, to_seq=seventh)
-    services.undo_rewind(rewind=rewound)
+    undo.undo_condensation(condensation=attempt)
+    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=seventh)
+    rewind.undo_rewind(rewind=rewound)
     nonce = uuid.uuid4()
-    started = services.start_turn(
+    started = lifecycle.start_turn(
         conversation=conversation, text="And West?", tokens=5, nonce=nonce, replaces=seventh
     )
     assert started
     turn = started[0]
     for place, decision in enumerate(("once", "deny")):
-        services.answer_question(question=ask(turn, place), decision=decision, words="since")
+        approvals.answer_question(question=ask(turn, place), decision=decision, words="since")
     wanted = ask(turn, 2, kind="answer", text="Which way?", shown="", suggestions=["left"])
-    services.answer_question(question=wanted, decision="answer", words="Left.")
+    approvals.answer_question(question=wanted, decision="answer", words="Left.")
     ask(turn, 3)
-    services.finish_turn(turn=turn, status=Turn.Status.STOPPED)
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.STOPPED)
     talk(conversation, "Thanks.", "Any time.")
     review(condense_on_record(conversation, cost=None))
 
 
 def problems(conversation: Conversation) -> list[str]:
     """Return what is wrong with the record of a conversation, as it is stored now."""
-    return audit.verify(Conversation.objects.get(pk=conversation.pk)).problems
+    return audit_check.verify(Conversation.objects.get(pk=conversation.pk)).problems
 
 
 def raw(model: type[models.Model]) -> "models.QuerySet[Any]":

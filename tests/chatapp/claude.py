@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 
-from chatapp import services
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile
 from tests.standin.server import Standin
 
@@ -10,7 +10,7 @@ from tests.standin.server import Standin
 def converse(owner: User, standin: Standin, **limits: int) -> Conversation:
     """Return a conversation that the stand-in answers, in a window of 200,000 unless told."""
     profile = answered_by(owner, "anthropic", "claude-opus-5", standin.url, **limits)
-    return services.start_conversation(owner=owner, profile=profile)
+    return conversations.start_conversation(owner=owner, profile=profile)
 
 
 def answered_by(owner: User, provider: str, model: str, url: str, **limits: int) -> Profile:

@@ -10,10 +10,18 @@ from django.db.models import F, Q, QuerySet
 from django.test import Client
 
 import condense
-from chatapp import services
-from chatapp.context.requests.reader import RequestReader, find_changed
-from chatapp.models import Conversation, Manifest, Message, Preferences, Turn, hiding, store
-from chatapp.upkeep.audit import verify_all
+from chatapp.conversations import conversations
+from chatapp.maintenance.audit_check import verify_all
+from chatapp.models import (
+    Conversation,
+    Manifest,
+    Message,
+    Preferences,
+    Turn,
+    hidden_messages,
+    message_store,
+)
+from chatapp.storage.request_reader import RequestReader, find_changed
 from tests.standin.server import Standin
 
 
@@ -72,7 +80,7 @@ def browser(alice: User) -> Client:
 @pytest.fixture
 def conversation(alice: User) -> Conversation:
     """An empty conversation of Alice's, answered by the Offline profile."""
-    return services.start_conversation(owner=alice)
+    return conversations.start_conversation(owner=alice)
 
 
 Say = Callable[..., Message]
@@ -84,7 +92,7 @@ def say(conversation: Conversation) -> Say:
 
     def append(role: condense.Role, text: str, *, tokens: int = 10) -> Message:
         message = condense.Message(role=role, content=(condense.TextBlock(text),))
-        return store.append_message(conversation.pk, message, tokens=tokens)
+        return message_store.append_message(conversation.pk, message, tokens=tokens)
 
     return append
 
@@ -98,15 +106,15 @@ def use_tools(
     calls = [condense.ToolUseBlock(name, "read_file", {"path": "a.txt"}) for name in names]
     said = (condense.TextBlock(text),) if text else ()
     reply = condense.Message(role="assistant", content=(*said, *calls))
-    store.append_message(conversation.pk, reply, tokens=10, turn=turn)
+    message_store.append_message(conversation.pk, reply, tokens=10, turn=turn)
     results = tuple(condense.ToolResultBlock(name, "its text") for name in names)
     answer = condense.Message(role="user", content=results)
-    return store.append_message(conversation.pk, answer, tokens=10, turn=turn)
+    return message_store.append_message(conversation.pk, answer, tokens=10, turn=turn)
 
 
 def summarise(conversation: Conversation, *, keep: int = 0, tokens: int = 5) -> Message:
     """Condense all but the last ``keep`` visible messages behind a summary, and return it."""
-    effective = store.read_effective(conversation.pk)
+    effective = message_store.read_effective(conversation.pk)
     hidden = tuple(message.id for message in effective[: len(effective) - keep])
     summary = condense.Message(
         role="user",
@@ -114,7 +122,7 @@ def summarise(conversation: Conversation, *, keep: int = 0, tokens: int = 5) -> 
         tags=condense.Tags(condense_id=uuid.uuid4().hex),
         tokens=tokens,
     )
-    return hiding.apply_reduction(conversation.pk, reduction_of(summary, hidden))
+    return hidden_messages.apply_reduction(conversation.pk, reduction_of(summary, hidden))
 
 
 def reduction_of(message: condense.Message, hidden: tuple[str, ...]) -> condense.Reduction:

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
 
 from chatapp.models import Conversation
-from chatapp.routing import websocket_urlpatterns
+from chatapp.websocket_routes import websocket_urlpatterns
 
 # Seconds: generous, as the machine may be busy; a test that waits this long has failed.
 PATIENCE = 120

@@ -12,7 +12,7 @@ from django.conf import LazySettings
 
 from chatapp.asgi import SECOND, application
 from chatapp.environment import BadEnvironment, only_server_in
-from chatapp.live.hub import hub
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.sockets import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -5,12 +5,12 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
+from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.forms.conversations import NewConversationForm, RewindForm
 from chatapp.forms.preferences import PreferencesForm, default_prompt
 from chatapp.forms.profiles import ProfileForm, model_defaults
 from chatapp.models import Profile
-from chatapp.services import preferences_of
 from condense import INHERIT
 
 PROFILE = {

@@ -7,7 +7,7 @@ from channels.testing import WebsocketCommunicator
 from django.conf import LazySettings
 
 from chatapp.asgi import application
-from chatapp.live import protocol
+from chatapp.live import incoming_frames
 from chatapp.models import Conversation
 from tests.chatapp.sockets import PATIENCE
 
@@ -29,7 +29,7 @@ async def is_let_in(conversation: Conversation, origin: str | None, **headers: s
     accepted, _ = await socket.connect(PATIENCE)
     if accepted:
         closed = await socket.receive_output(PATIENCE)
-        assert closed["code"] == protocol.SIGN_IN_REQUIRED
+        assert closed["code"] == incoming_frames.SIGN_IN_REQUIRED
     return accepted
 
 

@@ -12,8 +12,8 @@ from django.test import Client, override_settings
 from pytest_django import Settings
 from rcssmin import cssmin
 
-from chatapp import staticfiles
-from chatapp.staticfiles import HashedStorage
+from chatapp import static_files
+from chatapp.static_files import HashedStorage
 
 STATIC = Path(__file__).parents[2] / "static"
 SHEETS, MODULES = STATIC / "css", STATIC / "js"
@@ -24,7 +24,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a server collects, which takes it two seconds."""
     folder = tmp_path_factory.mktemp("collected") / "static"
     with override_settings(STATIC_ROOT=folder):
-        staticfiles.collect()
+        static_files.collect()
     return folder
 
 
@@ -129,7 +129,7 @@ def test_nothing_is_collected_twice(collected: LazySettings) -> None:
     """A start with nothing new writes nothing."""
     manifest = Path(collected.STATIC_ROOT) / "staticfiles.json"
     manifest.unlink()
-    staticfiles.collect()
+    static_files.collect()
     assert not manifest.exists()
 
 

@@ -3,8 +3,8 @@
 import uuid
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, Turn, store
+from chatapp.models import Conversation, Turn, message_store
+from chatapp.turns import lifecycle, turn_retries
 
 DONE, FAILED, STOPPED = Turn.Status.SUCCEEDED, Turn.Status.FAILED, Turn.Status.STOPPED
 INTERRUPTED = Turn.Status.INTERRUPTED
@@ -12,7 +12,7 @@ INTERRUPTED = Turn.Status.INTERRUPTED
 
 def ask(conversation: Conversation, text: str = "Why?", *, replaces: int | None = None) -> Turn:
     """Send a message; its turn runs from now on."""
-    started = services.start_turn(
+    started = lifecycle.start_turn(
         conversation=conversation, text=text, tokens=1, nonce=uuid.uuid4(), replaces=replaces
     )
     assert started
@@ -25,34 +25,34 @@ def end(
     """Answer, where there is a text, and end the turn."""
     if text:
         message = condense.Message(role="assistant", content=(condense.TextBlock(text),))
-        store.append_message(
+        message_store.append_message(
             turn.conversation_id, message, tokens=1, turn=turn, stop_reason=stop_reason
         )
-    services.finish_turn(turn=turn, status=status, error="No luck." if status == FAILED else "")
+    lifecycle.finish_turn(turn=turn, status=status, error="No luck." if status == FAILED else "")
     return turn
 
 
 def regenerate(conversation: Conversation, seq: int) -> Turn:
     """Ask for another answer."""
-    turn = services.regenerate_answer(conversation=conversation, seq=seq, nonce=uuid.uuid4())
+    turn = turn_retries.regenerate_answer(conversation=conversation, seq=seq, nonce=uuid.uuid4())
     assert turn
     return turn
 
 
 def retry(conversation: Conversation) -> Turn:
     """Try the last turn again."""
-    turn = services.retry_turn(conversation=conversation, nonce=uuid.uuid4())
+    turn = turn_retries.retry_turn(conversation=conversation, nonce=uuid.uuid4())
     assert turn
     return turn
 
 
 def go_on(conversation: Conversation) -> Turn:
     """Continue an answer that was cut."""
-    turn = services.continue_turn(conversation=conversation, nonce=uuid.uuid4())
+    turn = turn_retries.continue_turn(conversation=conversation, nonce=uuid.uuid4())
     assert turn
     return turn
 
 
 def seen(conversation: Conversation) -> list[str]:
     """Return the texts that the model sees."""
-    return [message.text for message in store.read_effective(conversation.pk)]
+    return [message.text for message in message_store.read_effective(conversation.pk)]

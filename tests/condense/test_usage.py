@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from condense.usage import Prices, Surcharge, Usage
+from condense.prices import Prices, Surcharge, Usage
 
 
 def test_a_prompt_includes_what_came_from_the_cache() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from condense.folding import files_read
-from condense.folding.folded import Unfoldable, units
-from condense.folding.parser_process import Span
-from condense.folding.sections import LIMIT, Sections
-from condense.folding.signatures import MARKDOWN, language_of, render
+from condense.folded_files import files_read
+from condense.folded_files.parser_process import Span
+from condense.folded_files.results import Unfoldable, units
+from condense.folded_files.sections import LIMIT, Sections
+from condense.folded_files.signatures import MARKDOWN, language_of, render
 from condense.messages import Message, ToolUseBlock
 from tests.condense.folding.definitions import definitions
 from tests.condense.roo import Case, cases, each

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from condense.budget.budget import Budget, PerProfile, output_limit, with_threshold
 from condense.messages import content_from_api
-from condense.situation.budget import Budget, PerProfile, output_limit, with_threshold
+from condense.prices import Prices, Surcharge, Usage
 from condense.tokens import TiktokenCounter
-from condense.usage import Prices, Surcharge, Usage
 from tests.condense.roo import Case, Deviation, assert_same, cases, each
 
 

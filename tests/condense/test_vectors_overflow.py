@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from condense.writing.failures import is_context_overflow
+from condense.summaries.summary_failures import is_context_overflow
 from tests.condense.roo import Case, cases, each
 
 

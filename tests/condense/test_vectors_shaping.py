@@ -3,9 +3,9 @@
 from typing import Any
 
 from condense.history import effective_history, messages_since_last_summary
-from condense.history.commands import extract_command_blocks
+from condense.history.command_blocks import extract_command_blocks
 from condense.messages import block_from_api, content_from_api
-from condense.shaping import (
+from condense.requests import (
     inject_synthetic_results,
     merge_consecutive,
     replace_images,

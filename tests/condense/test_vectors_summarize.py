@@ -28,10 +28,10 @@ from condense import (
     unread_tail,
     update_instruction,
 )
+from condense.budget.decision import NOT_ENOUGH, RECENTLY
 from condense.history.signed_blocks import is_thinking
-from condense.shaping import INTERRUPTED
-from condense.situation.decision import NOT_ENOUGH, RECENTLY
-from condense.writing.requests import without_old_images
+from condense.requests import INTERRUPTED
+from condense.summaries.summary_request import without_old_images
 from tests.condense.roo import Case, Deviation, assert_same, cases, each, hides_some, messages, said
 from tests.condense.roo_model import (
     RecordedCounter,

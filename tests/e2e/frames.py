@@ -9,9 +9,10 @@ from types import SimpleNamespace
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, WebSocketRoute
 
-from chatapp.live import fitting, frames
+from chatapp.live import outgoing_frames
 from chatapp.live.streamed_text import Streaming
-from chatapp.transcript import MessageRow, Part, ToolCard
+from chatapp.transcript.message_parts import Part, ToolCard
+from chatapp.transcript.rows import MessageRow
 
 LINE_OF_FILE = "One line of the file.\n"
 
@@ -27,22 +28,22 @@ class Line:
     def _connect(self, socket: WebSocketRoute) -> None:
         self.socket = socket
 
-    def show(self, *shown: frames.Frame) -> None:
+    def show(self, *shown: outgoing_frames.Frame) -> None:
         """Send frames as the server would."""
         assert self.socket
         for frame in shown:
-            for part in fitting.parts(frame):
-                self.socket.send(frames.encode(part))
+            for part in outgoing_frames.parts(frame):
+                self.socket.send(outgoing_frames.encode(part))
 
 
-def begin(page: Page, streaming: Streaming) -> frames.Frame:
+def begin(page: Page, streaming: Streaming) -> outgoing_frames.Frame:
     """Return what a page is sent when an answer begins."""
     revision = page.evaluate("Number(document.getElementById('transcript').dataset.revision)")
     article = (streaming.id, streaming.render())
     bar = render_to_string("chat/_context_bar.html", {"context": None})
-    panel = frames.panel(bar=bar, due="", condensing="", written="", notice="", now=0)
-    return frames.snapshot(
-        frames.Place("one", 0),
+    panel = outgoing_frames.panel(bar=bar, due="", condensing="", written="", notice="", now=0)
+    return outgoing_frames.snapshot(
+        outgoing_frames.Place("one", 0),
         revision=revision,
         turn=str(uuid.uuid4()),
         status="Writing…",
@@ -52,7 +53,7 @@ def begin(page: Page, streaming: Streaming) -> frames.Frame:
     )
 
 
-def message(*parts: Part, seq: int = 900, **facts: object) -> frames.Frame:
+def message(*parts: Part, seq: int = 900, **facts: object) -> outgoing_frames.Frame:
     """Return what a page is sent when a message of the agent is stored."""
     row = MessageRow(
         id=f"message-{seq}",
@@ -64,7 +65,7 @@ def message(*parts: Part, seq: int = 900, **facts: object) -> frames.Frame:
         rewindable=True,
     )
     context = {"row": replace(row, **facts), "conversation": SimpleNamespace(pk=uuid.uuid4())}
-    return frames.article_upserted(row.id, render_to_string(row.template, context))
+    return outgoing_frames.article_upserted(row.id, render_to_string(row.template, context))
 
 
 def card(path: str, lines: int = 1, *, name: str = "read_file", state: str = "done") -> ToolCard:

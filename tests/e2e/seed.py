@@ -7,8 +7,16 @@ from decimal import Decimal
 from django.utils import timezone
 
 import condense
-from chatapp import services
-from chatapp.models import Condensation, Conversation, Message, ModelCall, hiding, store
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations, rewind
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    hidden_messages,
+    message_store,
+)
 
 ANSWER = """The lexer copies each token **twice**:
 
@@ -24,14 +32,14 @@ def tokenize(text: str) -> Iterator[Token]:
 > The copy in `Token.__init__` can go.
 """
 
-owner = services.prepare_owner()
-conversation = services.start_conversation(owner=owner, title="Every kind of row")
+owner = accounts.prepare_owner()
+conversation = conversations.start_conversation(owner=owner, title="Every kind of row")
 
 
 def say(role: condense.Role, *blocks: condense.Block) -> Message:
     """Append a message, with what the agent's call cost."""
     message = condense.Message(role=role, content=blocks)
-    row = store.append_message(conversation.pk, message, tokens=120)
+    row = message_store.append_message(conversation.pk, message, tokens=120)
     if role == "assistant":
         ModelCall.objects.create(
             conversation=conversation,
@@ -75,12 +83,12 @@ def record(**fields: object) -> Condensation:
 
 def shrink(kind: str) -> Message:
     """Hide everything that is visible behind a summary or a marker."""
-    hidden = tuple(message.id for message in store.read_effective(conversation.pk))
+    hidden = tuple(message.id for message in message_store.read_effective(conversation.pk))
     name = uuid.uuid4().hex
     condensed = kind == "condensed"
     tags = condense.Tags(condense_id=name) if condensed else condense.Tags(truncation_id=name)
     text = condense.TextBlock("What was said.")
-    return hiding.apply_reduction(
+    return hidden_messages.apply_reduction(
         conversation.pk,
         condense.Reduction(
             kind="condensed" if condensed else "truncated",
@@ -135,7 +143,7 @@ record(
 )
 say("user", condense.TextBlock("Try another way."))
 say("assistant", condense.TextBlock("A memory view would do."))
-services.rewind_conversation(
+rewind.rewind_conversation(
     conversation=conversation, to_seq=Conversation.objects.get(pk=conversation.pk).last_seq - 1
 )
 say("user", condense.TextBlock("Go on with a `memoryview`."))

@@ -9,21 +9,24 @@ from datetime import timedelta
 from django.utils import timezone
 
 import condense
-from chatapp import services
-from chatapp.models import hiding, store
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations
+from chatapp.models import hidden_messages, message_store
 from tests.records import put_on_record
 
 QUESTION = "Question {number}: what is on page {number} of the logbook?"
 ANSWER = "Page {number} tells of the {number}th day at sea, of the wind, the sails and the crew."
 SECRET = "The captain hid the heliotrope compass under the third plank. 船长把罗盘藏起来了。"
 
-owner = services.prepare_owner()
-conversation = services.start_conversation(owner=owner, title="The logbook")
+owner = accounts.prepare_owner()
+conversation = conversations.start_conversation(owner=owner, title="The logbook")
 
 
 def say(role: condense.Role, *blocks: condense.Block) -> None:
     """Append a message."""
-    store.append_message(conversation.pk, condense.Message(role=role, content=blocks), tokens=20)
+    message_store.append_message(
+        conversation.pk, condense.Message(role=role, content=blocks), tokens=20
+    )
 
 
 def read(number: int) -> None:
@@ -42,12 +45,12 @@ for number in range(1, 61):
     words = SECRET if number == 8 else ANSWER.format(number=number)
     say("assistant", condense.TextBlock(words))
 
-hidden = tuple(message.id for message in store.read_effective(conversation.pk)[:150])
+hidden = tuple(message.id for message in message_store.read_effective(conversation.pk)[:150])
 tags = condense.Tags(condense_id=uuid.uuid4().hex)
 summary = condense.Message(
     "user", (condense.TextBlock("## Summary\nSomething was hidden on board."),), tags=tags
 )
-made = hiding.apply_reduction(
+made = hidden_messages.apply_reduction(
     conversation.pk,
     condense.Reduction(
         kind="condensed",
@@ -71,7 +74,7 @@ put_on_record(
 )
 say("user", condense.TextBlock("Forget the compass."))
 say("assistant", condense.TextBlock("Nobody speaks of the astrolabe any more."))
-hiding.rewind(conversation.pk, to_seq=362)
+hidden_messages.rewind(conversation.pk, to_seq=362)
 say("user", condense.TextBlock("What was the last entry?"))
 say("assistant", condense.TextBlock("It says: land in sight."))
 print(conversation.pk)

@@ -7,28 +7,30 @@ from decimal import Decimal
 from django.utils import timezone
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, Rewind, Turn, store
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations, rewind
+from chatapp.models import Conversation, Rewind, Turn, message_store
+from chatapp.turns import lifecycle, turn_retries
 from tests.records import put_on_record
 
 WORDS = "The lexer copies each token **twice**, once in `tokenize` and once in `Token.__init__`. "
 
-owner = services.prepare_owner()
-conversation = services.start_conversation(owner=owner, title="How turns end")
+owner = accounts.prepare_owner()
+conversation = conversations.start_conversation(owner=owner, title="How turns end")
 
 
 def say(turn: Turn, *blocks: condense.Block, stop_reason: str = "end_turn") -> int:
     """Append a message of the agent, or results, to a turn; return its number."""
     role: condense.Role = "user" if isinstance(blocks[0], condense.ToolResultBlock) else "assistant"
     message = condense.Message(role=role, content=blocks)
-    return store.append_message(
+    return message_store.append_message(
         conversation.pk, message, tokens=120, turn=turn, stop_reason=stop_reason
     ).seq
 
 
 def ask(text: str, *, replaces: int | None = None) -> Turn:
     """Send a message."""
-    started = services.start_turn(
+    started = lifecycle.start_turn(
         conversation=conversation, text=text, tokens=9, nonce=uuid.uuid4(), replaces=replaces
     )
     assert started
@@ -38,7 +40,7 @@ def ask(text: str, *, replaces: int | None = None) -> Turn:
 def end(turn: Turn | None, status: Turn.Status = Turn.Status.SUCCEEDED, **fields: object) -> None:
     """End a turn."""
     assert turn
-    services.finish_turn(turn=turn, status=status, **fields)
+    lifecycle.finish_turn(turn=turn, status=status, **fields)
 
 
 def attempt(status: str, **fields: object) -> None:
@@ -58,7 +60,7 @@ def attempt(status: str, **fields: object) -> None:
 
 def again(how: str, seq: int = 0) -> Turn:
     """Take a turn up again."""
-    turn = services.take_up(conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq)
+    turn = turn_retries.take_up(conversation=conversation, how=how, nonce=uuid.uuid4(), seq=seq)
     assert turn
     return turn
 
@@ -90,8 +92,8 @@ end(turn)
 turn = ask("Thanks.")
 say(turn, condense.TextBlock("You are welcome."))
 end(turn)
-services.undo_rewind(
-    rewind=services.rewind_conversation(conversation=conversation, to_seq=turn.question_seq)
+rewind.undo_rewind(
+    rewind=rewind.rewind_conversation(conversation=conversation, to_seq=turn.question_seq)
 )
 turn = ask("Write it down.")
 say(turn, condense.TextBlock(WORDS), stop_reason="stopped")

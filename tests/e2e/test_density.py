@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from chatapp.transcript import CallCost, TextPart, TurnCost
+from chatapp.transcript.message_parts import TextPart
+from chatapp.transcript.rows import CallCost, TurnCost
 from tests.e2e.conftest import OpenPage
 from tests.e2e.frames import LINE_OF_FILE, Line, card, message
 

@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chatapp.live import frames
+from chatapp.live import outgoing_frames
 from chatapp.live.streamed_text import Streaming
-from chatapp.rendering import render_markdown
-from chatapp.transcript import TextPart
+from chatapp.markdown import render_markdown
+from chatapp.transcript.message_parts import TextPart
 from tests.e2e.conftest import OpenPage
 from tests.e2e.frames import Line, begin, card, message
 from tests.e2e.wheel import scroll
@@ -94,7 +94,7 @@ def write(page: Page, line: Line) -> None:
     line.show(streaming.news())
     place = page.evaluate("scroller.scrollTop")
     stored = message(TextPart(html=render_markdown(ANSWER)))
-    line.show(frames.article_removed(Streaming.id), stored)
+    line.show(outgoing_frames.article_removed(Streaming.id), stored)
     page.locator("#message-900").wait_for(state="attached")
     page.locator("#streaming, [data-finished]").wait_for(state="detached")
     # Two frames, so that the last one was painted.

@@ -1,6 +1,6 @@
 """Contents of messages: actions, people's words and texts, read for the figures alone.
 
-Nothing here is taken from :mod:`condense.facts`: what the ledger cannot see would otherwise be
+Nothing here is taken from :mod:`condense.notes`: what the ledger cannot see would otherwise be
 missing from the figures too.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from condense.history.pairs import pair_calls
+from condense.history.answered_calls import pair_calls
 from condense.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 HEAD = 60  # characters of a command's first line, by which the field compares commands

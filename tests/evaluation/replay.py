@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, override
 
+from condense.budget import Budget, Policy, Reduction, Situation, Trigger
 from condense.condenser import Condenser, Hooks
 from condense.errors import CondenseError
-from condense.folding import Folded, fold_files
+from condense.folded_files import Folded, fold_files
 from condense.history import replace_hidden
-from condense.history.pairs import pair_calls
+from condense.history.answered_calls import pair_calls
 from condense.messages import Message
 from condense.replay import ExcerptSummarizer
-from condense.situation import Budget, Policy, Reduction, Situation, Trigger
 from condense.strategies import Strategy, built_in_strategies, load_strategy
+from condense.summaries.attachments import AttachFoldedFiles, attach_ledger
+from condense.summaries.summarizer import Chunk, SummaryRequest, TextChunk
 from condense.tokens import TokenCount, TokenCounter
-from condense.writing.attachments import AttachFoldedFiles, attach_ledger
-from condense.writing.summarizer import Chunk, SummaryRequest, TextChunk
 from tests.evaluation.contents import result_text
 from tests.evaluation.recordings import Cut, Recording
 

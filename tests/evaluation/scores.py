@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from condense.prices import Prices, Usage
 from condense.tokens import CharacterCounter, count_messages
-from condense.usage import Prices, Usage
 from tests.evaluation.contents import text_of
 from tests.evaluation.figures import Share, figures, needs_at
 from tests.evaluation.recordings import Cut, Recording

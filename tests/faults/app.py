@@ -15,7 +15,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
-from chatapp.agent.toolbox import NO_LINE, Line, ToolOutcome
+from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox
 
 FILE = "fault.json"
@@ -43,7 +43,7 @@ _read_at: deque[float] = deque(maxlen=1)
 def _note_reading() -> None:
     """Have the writer of drafts note when it reads what it is about to store."""
     # It needs the models.
-    from chatapp.context.drafts import writer  # noqa: PLC0415
+    from chatapp.storage.partial_replies import writer  # noqa: PLC0415
 
     write = writer._write
 

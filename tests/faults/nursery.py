@@ -43,12 +43,12 @@ def grow_up() -> None:
     from django.urls import get_resolver  # noqa: PLC0415
 
     from chatapp import consumers  # noqa: F401, PLC0415
-    from chatapp.context import budgets  # noqa: PLC0415
+    from chatapp.context import sizes  # noqa: PLC0415
     from chatapp.providers.anthropic import provider  # noqa: F401, PLC0415
 
     MigrationLoader(None)
     get_resolver().check()
-    budgets.COUNTER.count("")
+    sizes.COUNTER.count("")
     assert "twisted.internet.reactor" not in sys.modules
     gc.freeze()
 

@@ -10,9 +10,9 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp import services
-from chatapp.bootstrap import probe_profile
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, store
+from chatapp.conversations import conversations
+from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, message_store
+from chatapp.turns.assembly import probe_profile
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
 from tests.real.conftest import WINDOW
@@ -36,13 +36,13 @@ async def start(profile: Profile, *, about: int = 0, **changes: Any) -> Conversa
     for name, value in changes.items():
         setattr(profile, name, value)
     await profile.asave()
-    conversation = await sync_to_async(services.start_conversation)(
+    conversation = await sync_to_async(conversations.start_conversation)(
         owner=profile.owner, profile=profile
     )
     for number in range(about // 500):
         for role in ("user", "assistant"):
             message = condense.Message(role, f"{number}. {FACT * 12}")  # type: ignore[arg-type]
-            await sync_to_async(store.append_message)(conversation.pk, message, tokens=250)
+            await sync_to_async(message_store.append_message)(conversation.pk, message, tokens=250)
     return conversation
 
 

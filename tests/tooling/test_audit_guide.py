@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from chatapp import services
+from chatapp.conversations import conversations
+from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import Conversation
-from chatapp.upkeep import audit, seals
 from tests.chatapp.audited import live_through
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
@@ -53,15 +53,15 @@ def test_the_example_of_a_seal_fits_the_example_of_a_chain(folder: Path) -> None
 def test_a_real_chain_and_a_real_seal_are_checked_the_same_way(folder: Path) -> None:
     """And a change of one letter is found."""
     alice = User.objects.create_user("alice")
-    conversation = services.start_conversation(owner=alice)
+    conversation = conversations.start_conversation(owner=alice)
     live_through(conversation)
-    (folder / "seal.json").write_text(seals.make_seal())
-    assert run(folder, "check_seal.py", "seal.json", seals.public_key()).returncode == 0
+    (folder / "seal.json").write_text(audit_seals.make_seal())
+    assert run(folder, "check_seal.py", "seal.json", audit_seals.public_key()).returncode == 0
     changed = (folder / "seal.json").read_text().replace('"number": 12', '"number": 10')
     (folder / "seal.json").write_text(changed)
-    done = run(folder, "check_seal.py", "seal.json", seals.public_key())
+    done = run(folder, "check_seal.py", "seal.json", audit_seals.public_key())
     assert "InvalidSignature" in done.stderr
-    text = json.dumps(audit.export(Conversation.objects.get()), ensure_ascii=False)
+    text = json.dumps(audit_check.export(Conversation.objects.get()), ensure_ascii=False)
     for right, wrong, said in (
         ("", "", "12 entries hold"),
         ("Where is north?", "Where is South?", "message 1"),

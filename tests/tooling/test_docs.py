@@ -9,10 +9,10 @@ import pytest
 from django.core.management import get_commands
 
 import condense
-from chatapp.context import drafts
-from chatapp.live import pulse
-from chatapp.models import owners
+from chatapp.models import turns
 from chatapp.providers import provider_specs
+from chatapp.storage import partial_replies
+from chatapp.turns import heartbeat
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
@@ -48,10 +48,10 @@ def test_the_architecture_names_every_folder_and_module(package: str) -> None:
 def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
     """Signs of life, silence, drafts: as the architecture tells them."""
     text = " ".join(read("docs/architecture.md").split())
-    assert (pulse.INTERVAL, owners.SILENCE.total_seconds()) == (2, 8)
+    assert (heartbeat.INTERVAL, turns.SILENCE.total_seconds()) == (2, 8)
     assert "gives a sign of life every two seconds" in text
     assert "silent for 8 seconds" in text
-    assert drafts.PAUSE < 0.5
+    assert partial_replies.PAUSE < 0.5
     assert "at most half a second old" in text
 
 

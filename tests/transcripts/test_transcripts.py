@@ -14,10 +14,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services, transcript
-from chatapp.live import protocol, turns
-from chatapp.live.hub import hub
-from chatapp.models import Condensation, Conversation, Message, Profile, Turn, store
+from chatapp.condensation import undo
+from chatapp.conversations import rewind
+from chatapp.live import incoming_frames
+from chatapp.models import Condensation, Conversation, Message, Profile, Turn, message_store
+from chatapp.transcript import row_pages
+from chatapp.turns import actions
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.queries import statements
 from tests.standin.server import Standin
 
@@ -31,7 +34,7 @@ def imported(transcript: Path, alice: User) -> Conversation:
 
 def digest(conversation: Conversation) -> str:
     """Return a hash of what the model sees."""
-    seen = [message.to_api() for message in store.read_effective(conversation.pk)]
+    seen = [message.to_api() for message in message_store.read_effective(conversation.pk)]
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
 
 
@@ -62,7 +65,7 @@ async def ended(conversation: Conversation) -> None:
 
 async def condense_now(conversation: Conversation) -> Condensation:
     """Press "Condense context", wait until it has ended, and return the record."""
-    await turns.condense_now(conversation, protocol.StartCondensing(uuid.uuid4()))
+    await actions.condense_now(conversation, incoming_frames.StartCondensing(uuid.uuid4()))
     await ended(conversation)
     # A summary that was found no good is on record before what stands in its place.
     attempts = Condensation.objects.select_related("message", "conversation")
@@ -84,10 +87,10 @@ def test_every_message_of_a_recorded_session_is_reached_page_by_page(
     imported: Conversation,
 ) -> None:
     """From the newest to the first; what has no row of its own stands in the row of its calls."""
-    page = transcript.page(imported)
+    page = row_pages(imported)
     rows = list(page.rows)
     while page.older:
-        page = transcript.page(imported, before=page.older)
+        page = row_pages(imported, before=page.older)
         rows = [*page.rows, *rows]
     messages = Message.objects.filter(conversation=imported).in_reading_order()
     assert [row.seq for row in rows] == [one.seq for one in messages if not one.holds_results]
@@ -103,7 +106,7 @@ def test_a_recorded_session_condenses_offline_and_comes_back_as_it_was(
     assert attempt.status == Condensation.Status.SUCCEEDED, attempt.error
     assert attempt.tokens_after is not None
     assert attempt.tokens_after < attempt.tokens_before
-    services.undo_condensation(condensation=attempt)
+    undo.undo_condensation(condensation=attempt)
     assert digest(imported) == before
 
 
@@ -121,15 +124,15 @@ def test_a_recorded_session_is_condensed_and_continued_by_a_strict_server(
     assert any(one.cost > 0 for one in Condensation.objects.filter(conversation=imported))
     assert async_to_sync(continue_with)(imported, "And after that?") == "succeeded"
     assert anthropic_standin.problems == []
-    services.undo_condensation(condensation=attempt)
-    services.rewind_conversation(conversation=imported, to_seq=first_new(imported))
+    undo.undo_condensation(condensation=attempt)
+    rewind.rewind_conversation(conversation=imported, to_seq=first_new(imported))
     assert digest(imported) == before
 
 
 async def continue_with(conversation: Conversation, text: str) -> str:
     """Send a message and return how its turn ended."""
-    command = protocol.SendMessage(text, uuid.uuid4())
-    await turns.send_message(conversation, command)
+    command = incoming_frames.SendMessage(text, uuid.uuid4())
+    await actions.send_message(conversation, command)
     await ended(conversation)
     return (await Turn.objects.aget(conversation=conversation, nonce=command.nonce)).status
 

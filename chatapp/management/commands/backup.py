@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chatapp.upkeep import archives, places
+from chatapp.maintenance import backups, data_folder
 
 
 class Command(BaseCommand):
@@ -31,8 +31,8 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *, file: Path | None, with_key: bool, **_options: Any) -> None:
-        source = places.stored(with_key=with_key)
-        if source.key and not places.holds_key(source.key):
+        source = data_folder.stored(with_key=with_key)
+        if source.key and not data_folder.holds_key(source.key):
             raise CommandError(
                 "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
                 "that, and leave --with-key out."
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         if path.exists():
             raise CommandError(f"{path} is there already.")
         try:
-            backup = archives.write_backup(source, path)
+            backup = backups.write_backup(source, path)
         except (OSError, sqlite3.Error) as error:
             raise CommandError(f"The backup could not be written: {error}.") from error
         for sentence in backup.left_out:

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from chatapp.environment import database_problem
-from chatapp.upkeep import integrity
+from chatapp.maintenance import integrity
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from chatapp.context.requests.reader import find_changed
 from chatapp.models import Manifest
+from chatapp.storage.request_reader import find_changed
 
 MOST_NAMED = 10
 

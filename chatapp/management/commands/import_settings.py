@@ -11,9 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 import condense
-from chatapp import services
-from chatapp.forms.preferences import PreferencesForm
-from chatapp.forms.thresholds import INHERITED, OWN, ThresholdChoice
+from chatapp.accounts import accounts
+from chatapp.forms.preferences import INHERITED, OWN, PreferencesForm, ThresholdChoice
 from chatapp.models import Preferences, Profile
 
 
@@ -31,7 +30,7 @@ class Command(BaseCommand):
     @transaction.atomic
     def handle(self, *, file: Path, user: str | None, **_options: Any) -> None:
         found = _read(file)
-        preferences = services.preferences_of(_user(user))
+        preferences = accounts.preferences_of(_user(user))
         said = [*self._preferences(preferences, found), *self._profiles(preferences, found)]
         for note in found.notes:
             self.stderr.write(note)
@@ -90,7 +89,7 @@ def _read(file: Path) -> condense.RooSettings:
 
 def _user(name: str | None) -> Any:
     if name is None:
-        return services.prepare_owner()
+        return accounts.prepare_owner()
     user = get_user_model().objects.filter(username=name).first()
     if user is None:
         raise CommandError(f"There is no user {name!r}.")

@@ -7,11 +7,13 @@ from typing import Any, override
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp import services, transcript
-from chatapp.exchange import load_conversation
-from chatapp.exchange.files import digest_of
+from chatapp import errors
+from chatapp.accounts import accounts
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
 from chatapp.models import Conversation, Source
+from chatapp.transcript import pinned
+from chatapp.transfer import load_conversation
+from chatapp.transfer.transcript_files import digest_of
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.
 PROBLEMS_SHOWN = 20
@@ -54,7 +56,7 @@ class Command(BaseCommand):
                 source=source,
                 title=title or "",
             )
-        except services.Refused as reason:
+        except errors.Refused as reason:
             self._report(source)
             raise CommandError(str(reason)) from reason
         self._report(source)
@@ -68,12 +70,12 @@ class Command(BaseCommand):
         """Say what the file would have the model told with authority."""
         if conversation.system_prompt:
             self.stdout.write(f"Its system prompt: {conversation.system_prompt}")
-        for rule in transcript.claimed_rules(conversation):
+        for rule in pinned.claimed_rules(conversation):
             self.stdout.write(f"A rule that its owner has not made theirs: {rule}")
 
     def _owner(self, name: str | None) -> Any:
         if name is None:
-            return services.prepare_owner()
+            return accounts.prepare_owner()
         user = get_user_model().objects.filter(username=name).first()
         if user is None:
             raise CommandError(f"There is no user {name!r}.")

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from chatapp.environment import only_server_in
-from chatapp.upkeep import archives, places
+from chatapp.maintenance import backups, data_folder
 
 
 class Command(BaseCommand):
@@ -31,23 +31,23 @@ class Command(BaseCommand):
     @override
     def handle(self, *, file: Path, replace: bool, **_options: Any) -> None:
         with only_server_in("DATA_DIR", settings.DATA_DIR):
-            target = places.stored(with_key=True)
+            target = data_folder.stored(with_key=True)
             if target.database.exists() and not replace:
                 raise CommandError(
                     f"{target.database} is there already. Say --replace to move it aside."
                 )
             try:
                 self._restore(file, target)
-            except (archives.BadArchive, OSError) as error:
+            except (backups.BadArchive, OSError) as error:
                 raise CommandError(f"Nothing was changed: {error}") from error
 
-    def _restore(self, file: Path, target: archives.Source) -> None:
+    def _restore(self, file: Path, target: backups.Source) -> None:
         folder = Path(settings.DATA_DIR)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".restore-") as unpacked:
-            backup = archives.unpack(file, Path(unpacked))
-            places.check_database(Path(unpacked) / archives.DATABASE)
+            backup = backups.unpack(file, Path(unpacked))
+            data_folder.check_database(Path(unpacked) / backups.DATABASE)
             aside = folder / f"before-restore-{timezone.now():%Y-%m-%d-%H%M%S}"
-            archives.put_in_place(Path(unpacked), target, aside)
+            backups.put_in_place(Path(unpacked), target, aside)
         for sentence in backup.left_out:
             self.stderr.write(f"Left out: {sentence}")
         self.stdout.write(f"Restored {len(backup.files):,} files. What was there is in {aside}.")

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chatapp.upkeep import seals
+from chatapp.maintenance import audit_seals
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
     @override
     def handle(self, *, file: Path | None, **_options: Any) -> None:
         path = file or _new_file()
-        seal = seals.make_seal()
+        seal = audit_seals.make_seal()
         try:
             with path.open("x", encoding="utf-8") as written:
                 written.write(seal)
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"The seal could not be written: {error}.") from error
         self.stdout.write(f"Wrote {path}. Keep a copy where nobody on this server can change it.")
-        self.stdout.write(f"Public key: {seals.public_key()}")
+        self.stdout.write(f"Public key: {audit_seals.public_key()}")
 
 
 def _new_file() -> Path:

@@ -15,13 +15,16 @@ from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 from twisted.internet.defer import Deferred
 
-from chatapp import services, staticfiles
-from chatapp.context import budgets
+from chatapp import static_files
+from chatapp.accounts import accounts
+from chatapp.context import sizes
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, only_server_in
-from chatapp.live import protocol
-from chatapp.live.hub import hub
-from chatapp.loops import install_fastest
+from chatapp.event_loop import install_fastest
+from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
+from chatapp.transfer.import_jobs import start_clearing
+from chatapp.turns import crash_recovery, lifecycle
+from chatapp.turns.active_conversations import hub
 
 install_fastest()
 
@@ -78,7 +81,7 @@ class Command(BaseCommand):
             raise CommandError(problem)
         with only_server_in("DATA_DIR", settings.DATA_DIR):
             if not settings.DEBUG:
-                staticfiles.collect()
+                static_files.collect()
             self.serve()
 
     def serve(self) -> None:
@@ -107,13 +110,14 @@ class Command(BaseCommand):
         """Bring the database up to date and print a link that signs its owner in."""
         try:
             migrate_if_needed()
-            services.close_interrupted()
-            services.close_left()
-            budgets.warm_up()
+            lifecycle.close_interrupted()
+            crash_recovery.close_left()
+            sizes.warm_up()
             # It needs the loop, which runs only after this.
             asyncio.get_event_loop().call_soon(hub.open)
-            user = services.prepare_owner()
-            token = services.create_sign_in_token(user=user)
+            start_clearing()
+            user = accounts.prepare_owner()
+            token = accounts.create_sign_in_token(user=user)
         except DatabaseError as error:
             name = settings.DATABASES["default"]["NAME"]
             raise CommandError(f"The database {name} cannot be used: {error}.") from error

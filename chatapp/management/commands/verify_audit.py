@@ -9,8 +9,8 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
+from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import Conversation
-from chatapp.upkeep import audit, seals
 
 
 class Command(BaseCommand):
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         chosen = [head for head in heads if conversation in {None, head.conversation}]
         try:
             sound = self._report(_verdicts(conversation, chosen))
-            for problem in filter(None, map(seals.compare, chosen)):
+            for problem in filter(None, map(audit_seals.compare, chosen)):
                 sound = False
                 self.stderr.write(problem)
         except DatabaseError as error:
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         if against:
             self.stdout.write(f"Since {against} was made, {len(chosen):,} chains only grew.")
 
-    def _report(self, verdicts: Iterable[audit.Verdict]) -> bool:
+    def _report(self, verdicts: Iterable[audit_check.Verdict]) -> bool:
         """Say what was found, and return whether all is sound."""
         chains = entries = erased = waiting = broken = 0
         for verdict in verdicts:
@@ -71,21 +71,23 @@ class Command(BaseCommand):
         return not broken
 
 
-def _verdicts(pk: uuid.UUID | None, sealed: Iterable[seals.Head]) -> Iterator[audit.Verdict]:
+def _verdicts(
+    pk: uuid.UUID | None, sealed: Iterable[audit_seals.Head]
+) -> Iterator[audit_check.Verdict]:
     if pk is None:
-        yield from audit.verify_all()
+        yield from audit_check.verify_all()
         return
     found = Conversation.objects.filter(pk=pk).first()
     if found:
-        yield audit.verify(found)
+        yield audit_check.verify(found)
     elif not sealed:
         raise CommandError(f"There is no conversation {pk}.")
 
 
-def _read_heads(path: Path, key: str | None) -> list[seals.Head]:
-    if not (key or seals.has_key()):
+def _read_heads(path: Path, key: str | None) -> list[audit_seals.Head]:
+    if not (key or audit_seals.has_key()):
         raise CommandError("This server has no key of its own: say --public-key.")
     try:
-        return seals.read_seal(path.read_text("utf-8"), key or seals.public_key())
-    except (OSError, UnicodeDecodeError, seals.BadSeal) as error:
+        return audit_seals.read_seal(path.read_text("utf-8"), key or audit_seals.public_key())
+    except (OSError, UnicodeDecodeError, audit_seals.BadSeal) as error:
         raise CommandError(f"{path} can't be used: {error}") from error

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import condense
-from chatapp.agent.provider import ModelRequest
+from chatapp.agent.provider_port import ModelRequest
 
 BETA = "compact-2026-09-04"
 

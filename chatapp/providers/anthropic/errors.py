@@ -5,7 +5,7 @@ import re
 import anthropic
 import httpx2
 
-from chatapp.providers.failures import BAD_REQUEST, SERVER_ERROR, Refusal
+from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
 
 # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
 FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)

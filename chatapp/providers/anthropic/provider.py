@@ -7,17 +7,17 @@ from typing import Any, ClassVar, override
 
 import anthropic
 
-from chatapp.agent.provider import Model, ModelRequest, SentRequest
-from chatapp.network.addresses import AddressRefused, Guard
-from chatapp.providers import wire
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.network.address_guard import AddressRefused, Guard
+from chatapp.providers import request_bytes
 from chatapp.providers.anthropic import compaction
 from chatapp.providers.anthropic.errors import FAILURES, part_refused, refusal
 from chatapp.providers.anthropic.reply import Reply
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.anthropic.spec import SPEC
 from chatapp.providers.anthropic.thinking import beta_headers, can_do_without
-from chatapp.providers.failures import Refusal
-from chatapp.providers.sdk import LONGEST_NAME, SdkProvider, as_tokens
+from chatapp.providers.call_errors import Refusal
+from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
 
 # While the model thinks, the vendor sends pings: silence on the line means that it is gone …
@@ -77,7 +77,7 @@ class AnthropicProvider(SdkProvider):
 
     def read(self, response: Any) -> AsyncIterator[list[object]]:
         """Yield the events of a response."""
-        return wire.read_events(response.aiter_bytes())
+        return request_bytes.read_events(response.aiter_bytes())
 
     def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
         """Whether the next request leaves out what this one was refused for."""

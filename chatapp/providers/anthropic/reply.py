@@ -8,9 +8,9 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider import UNOBSERVED
-from chatapp.providers import wire
-from chatapp.providers.sdk import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.agent.provider_port import UNOBSERVED
+from chatapp.providers import request_bytes
+from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
 # Blocks whose text, kept under the same name, grows piece by piece.
 _TEXTS = ("text", "thinking")
@@ -188,7 +188,7 @@ class Reply(StreamedReply):
         if (kind := block["type"]) in _TEXTS:
             block = {**block, kind: pieces}
         elif pieces:
-            block = {**block, "input": wire.decode_input(pieces)}
+            block = {**block, "input": request_bytes.decode_input(pieces)}
         if kind in {"text", "tool_use"}:
             block = {key: value for key, value in block.items() if value is not None}
         return condense.block_from_api(block)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import condense
-from chatapp.agent.beside import RULE, is_claimed, stands_for
-from chatapp.agent.provider import Model, ModelRequest, SentRequest
-from chatapp.agent.toolbox import ToolSpec
-from chatapp.providers import wire
+from chatapp.agent.annotated_blocks import RULE, is_claimed, stands_for
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.tool_port import ToolSpec
+from chatapp.providers import request_bytes
 from chatapp.providers.anthropic import compaction
 from chatapp.providers.anthropic import thinking as thoughts
 from chatapp.providers.anthropic.blocks import fit
@@ -45,13 +45,13 @@ class RequestWriter:
         self.diagnoses = True
         self.unsigned: set[tuple[str, ...]] = set()
         self.late_system = model.name in LATE_SYSTEM
-        self._fitted = wire.Kept(self._fit)
-        self._bytes = wire.Kept(_encode)
+        self._fitted = request_bytes.Kept(self._fit)
+        self._bytes = request_bytes.Kept(_encode)
 
     def do_without_late_system(self) -> None:
         """Leave rules in the user's messages from now on."""
         self.late_system = False
-        self._fitted = wire.Kept(self._fit)
+        self._fitted = request_bytes.Kept(self._fit)
 
     def _fit(self, message: condense.Message) -> condense.Message:
         message, rules = _split_rules(message) if self.late_system else (message, ())
@@ -101,12 +101,14 @@ class RequestWriter:
         users = [index for index, message in enumerate(messages) if message.role == "user"]
         for index in users[-CACHED_MESSAGES:]:
             fragments[index] = _encode(messages[index], marked=True)
-        return wire.join(wire.opening(head), messages, fragments, wire.ending(after))
+        return request_bytes.join(
+            request_bytes.opening(head), messages, fragments, request_bytes.ending(after)
+        )
 
 
 def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
     said, *rules = _written_out(_without_marks(message.to_api()))
-    return b",".join(map(wire.encode, (_marked(said) if marked else said, *rules)))
+    return b",".join(map(request_bytes.encode, (_marked(said) if marked else said, *rules)))
 
 
 def _system(request: ModelRequest) -> dict[str, Any]:

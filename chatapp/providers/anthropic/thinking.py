@@ -3,7 +3,7 @@
 from typing import Any
 
 import condense
-from chatapp.agent.provider import Model, ModelRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.providers.anthropic.blocks import is_thinking
 from chatapp.providers.anthropic.spec import ADAPTIVE_THINKING, BINDING_THINKING
 

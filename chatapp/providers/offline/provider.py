@@ -10,8 +10,8 @@ from dataclasses import replace
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
-from chatapp.agent.provider import Model, ModelRequest, Purpose, SentRequest
-from chatapp.providers import wire
+from chatapp.agent.provider_port import Model, ModelRequest, Purpose, SentRequest
+from chatapp.providers import request_bytes
 from chatapp.providers.offline.answer import answer
 from chatapp.providers.offline.summary import summarise
 
@@ -41,7 +41,7 @@ class OfflineProvider:
         self.model = model
         self._delay = delay
         self._sleep = sleep
-        self._fragments = wire.Kept(lambda message: wire.encode(message.to_api()))
+        self._fragments = request_bytes.Kept(lambda message: request_bytes.encode(message.to_api()))
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return the prompt's size, which is also what a call reports as used."""
@@ -79,7 +79,9 @@ class OfflineProvider:
             "tools": [spec.to_api() for spec in request.tools],
         }
         fragments = self._fragments.of(request.messages)
-        return wire.join(wire.opening(head), request.messages, fragments, wire.ending({}))
+        return request_bytes.join(
+            request_bytes.opening(head), request.messages, fragments, request_bytes.ending({})
+        )
 
 
 def _count_prompt(request: ModelRequest) -> int:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import condense
-from chatapp.providers import wire
+from chatapp.providers import request_bytes
 from chatapp.providers.formats import Frame, MessagesFormat, listed
-from chatapp.providers.openai.traits import Traits
+from chatapp.providers.openai.server_limits import Traits
 
 Json = dict[str, Any]
 
@@ -173,7 +173,7 @@ class ChatFormat(MessagesFormat):
 
 def _call_block(call: Mapping[str, Any]) -> condense.ToolUseBlock:
     function = _mapping(call.get("function"))
-    arguments = wire.decode_input(str(function.get("arguments") or ""))
+    arguments = request_bytes.decode_input(str(function.get("arguments") or ""))
     return condense.ToolUseBlock(str(call.get("id")), str(function.get("name")), arguments)
 
 

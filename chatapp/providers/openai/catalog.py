@@ -8,7 +8,7 @@ from typing import Any
 
 import condense
 from chatapp.providers.openai.errors import FAILURES
-from chatapp.providers.sdk import LONGEST_NAME, as_tokens
+from chatapp.providers.sdk_provider import LONGEST_NAME, as_tokens
 from chatapp.providers.specs import ListedModel
 
 # What servers call the window of a model in their list, nested as a path.

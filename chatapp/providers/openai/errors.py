@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import httpx2
 import openai
 
-from chatapp.providers.failures import SERVER_ERROR, Refusal
+from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 
 # What the SDK lets out: its own errors, its transport's, and data that is no JSON.
 FAILURES = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)

@@ -6,16 +6,16 @@ from typing import Any, ClassVar, override
 
 import openai
 
-from chatapp.agent.provider import Model, ModelRequest, SentRequest
-from chatapp.network.addresses import Guard
-from chatapp.providers import wire
-from chatapp.providers.failures import Refusal
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.network.address_guard import Guard
+from chatapp.providers import request_bytes
+from chatapp.providers.call_errors import Refusal
 from chatapp.providers.openai import catalog
 from chatapp.providers.openai.errors import FAILURES, is_about_the_request, refusal
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
-from chatapp.providers.sdk import SdkProvider
+from chatapp.providers.sdk_provider import SdkProvider
 from chatapp.providers.specs import ListedModel
 
 # A local server says nothing while it reads a long prompt, which may take minutes.
@@ -73,9 +73,9 @@ class OpenAIProvider(SdkProvider):
     async def read(self, response: Any) -> AsyncIterator[list[object]]:
         """Yield the chunks of a response; a server that does not stream has all in one."""
         if response.headers.get("content-type", "").startswith("application/json"):
-            yield [wire.decode_chunk(await response.aread())]
+            yield [request_bytes.decode_chunk(await response.aread())]
             return
-        async for said in wire.read_chunks(response.aiter_bytes()):
+        async for said in request_bytes.read_chunks(response.aiter_bytes()):
             yield said
 
     @override

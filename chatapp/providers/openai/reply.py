@@ -8,9 +8,9 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider import UNOBSERVED
-from chatapp.providers import wire
-from chatapp.providers.sdk import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
+from chatapp.agent.provider_port import UNOBSERVED
+from chatapp.providers import request_bytes
+from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
 Data = Mapping[Any, Any]
 
@@ -61,12 +61,14 @@ class _Call:
         if name != self.name or not self.pieces:
             return name == self.name
         ends = self.pieces[-1].rstrip().endswith("}")
-        return not ends or wire.UNPARSED in wire.decode_input("".join(self.pieces))
+        return not ends or request_bytes.UNPARSED in request_bytes.decode_input(
+            "".join(self.pieces)
+        )
 
     def block(self) -> condense.Block | None:
         if not self.name:
             return None
-        input_ = wire.decode_input("".join(self.pieces))
+        input_ = request_bytes.decode_input("".join(self.pieces))
         return condense.ToolUseBlock(self.id, self.name, input_, self.extra)
 
 
@@ -83,7 +85,7 @@ class Reply(StreamedReply):
     def take(self, chunk: object) -> Iterator[events.StreamEvent]:
         """Take one chunk in and yield what there is to tell of it; anything odd says nothing."""
         if not isinstance(chunk, Mapping):
-            self.finished = self.finished or (self.started and chunk == wire.DONE)
+            self.finished = self.finished or (self.started and chunk == request_bytes.DONE)
             return
         if isinstance(chunk.get("choices"), list):
             if not self.started and isinstance(name := chunk.get("id"), str):

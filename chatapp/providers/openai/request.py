@@ -3,11 +3,11 @@
 from typing import Any
 
 import condense
-from chatapp.agent.provider import Model, ModelRequest, SentRequest
-from chatapp.agent.toolbox import ToolSpec
-from chatapp.providers import wire
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.tool_port import ToolSpec
+from chatapp.providers import request_bytes
 from chatapp.providers.openai.blocks import fit_name, to_chat
-from chatapp.providers.openai.traits import Traits, adapted
+from chatapp.providers.openai.server_limits import Traits, adapted
 
 _EFFORTS = {"off": "none"}
 
@@ -22,8 +22,8 @@ class RequestWriter:
 
     def _use(self, traits: Traits) -> None:
         self.traits = traits
-        self._plain = wire.Kept(condense.tools_to_text)
-        self._bytes = wire.Kept(self._encode)
+        self._plain = request_bytes.Kept(condense.tools_to_text)
+        self._bytes = request_bytes.Kept(self._encode)
 
     def adapt(self, said: str) -> bool:
         """Leave out from now on what a refusal is about; False where it is about nothing such."""
@@ -40,15 +40,17 @@ class RequestWriter:
             messages = self._plain.of(messages)
         fragments = self._bytes.of(messages)
         system = request.system if request.system.strip() else ""
-        head = wire.opening({"model": self.model.name})
+        head = request_bytes.opening({"model": self.model.name})
         if system and self.traits.system_role:
-            head += wire.encode({"role": "system", "content": system}) + b","
+            head += request_bytes.encode({"role": "system", "content": system}) + b","
         elif system:
             fragments[0] = self._encode(_with_system(messages[0], system))
-        return wire.join(head, messages, fragments, wire.ending(self._after(request.tools)))
+        return request_bytes.join(
+            head, messages, fragments, request_bytes.ending(self._after(request.tools))
+        )
 
     def _encode(self, message: condense.Message) -> bytes:
-        return b",".join(map(wire.encode, to_chat(message, self.traits)))
+        return b",".join(map(request_bytes.encode, to_chat(message, self.traits)))
 
     def _after(self, tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
         """Return what stands behind the messages."""

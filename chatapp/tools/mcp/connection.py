@@ -14,13 +14,13 @@ import mcp_types as types
 from mcp import Client, MCPError
 from pydantic import TypeAdapter, ValidationError
 
-from chatapp.network.addresses import Guard
-from chatapp.network.failures import why_unreached
-from chatapp.tools.mcp.commands import CommandTransport
-from chatapp.tools.mcp.definitions import MAX_TOOLS, Listed, Listing, listing_of
+from chatapp.network.address_guard import Guard
+from chatapp.network.network_errors import why_unreached
+from chatapp.tools.long_outputs import plain
+from chatapp.tools.mcp.http_transport import WebTransport
+from chatapp.tools.mcp.remote_tools import MAX_TOOLS, Listed, Listing, listing_of
 from chatapp.tools.mcp.servers import Server, ServerFailed, Way
-from chatapp.tools.mcp.web import WebTransport
-from chatapp.tools.outputs import plain
+from chatapp.tools.mcp.stdio_transport import CommandTransport
 
 __all__ = ["Connection", "connect"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from chatapp.network.addresses import Guard
+from chatapp.network.address_guard import Guard
 from chatapp.tools.mcp.servers import Server, ServerFailed, Way
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import mcp_types as types
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import ToolOutcome
+from chatapp.agent.tool_port import ToolOutcome
+from chatapp.tools.documents import image_of
+from chatapp.tools.long_outputs import HEAD, TAIL, cut_in_the_middle, plain
 from chatapp.tools.mcp.servers import Server
-from chatapp.tools.media import image_of
-from chatapp.tools.outputs import HEAD, TAIL, cut_in_the_middle, plain
 from chatapp.tools.shell import make_room
 from chatapp.tools.workspace import show_size
 

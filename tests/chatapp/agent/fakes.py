@@ -11,8 +11,8 @@ from typing import Any
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import CallOpening, CallRecord, Draft
-from chatapp.agent.provider import Model, ModelRequest, SentRequest
-from chatapp.agent.toolbox import NO_LINE, Line, ToolOutcome, ToolSpec
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome, ToolSpec
 
 PRICES = condense.Prices(input=Decimal(1), output=Decimal(5))
 MODEL = Model(name="scripted", context_window=1_000, max_output=100, prices=PRICES)

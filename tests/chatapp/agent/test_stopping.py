@@ -12,8 +12,8 @@ from chatapp.agent import events
 from chatapp.agent.errors import LeftEarly
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import CallOpening, CallRecord
-from chatapp.agent.provider import ModelRequest
-from chatapp.agent.toolbox import NO_LINE, Line, ToolOutcome
+from chatapp.agent.provider_port import ModelRequest
+from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
 from tests.chatapp.agent.fakes import (
     EchoToolbox,
     ListJournal,

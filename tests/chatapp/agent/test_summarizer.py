@@ -10,9 +10,9 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow
 from chatapp.agent.ports import CallRecord
-from chatapp.agent.provider import Model, ModelRequest, Purpose
+from chatapp.agent.provider_port import Model, ModelRequest, Purpose
 from chatapp.agent.summarizer import ProviderSummarizer
-from chatapp.providers import wire
+from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
 from tests.chatapp.agent.fakes import (
     PRICES,
@@ -57,7 +57,7 @@ async def listen(provider: Any, journal: ListJournal, request: Any) -> list[cond
 
 def write_request(asked: ModelRequest, model: Model) -> Any:
     """Return the JSON of a request as it is sent."""
-    return wire.decode(RequestWriter(model).write(asked).body)
+    return request_bytes.decode(RequestWriter(model).write(asked).body)
 
 
 def unmarked(value: Any) -> Any:

@@ -12,9 +12,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connections
 from django.test import AsyncClient, Client
 
-from chatapp import services
-from chatapp.live.hub import hub
+from chatapp.accounts import accounts
 from chatapp.models import Attachment, Condensation, Conversation, Preferences, Profile, Turn
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.api.test_sending import Sender, bearer, read
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
@@ -244,8 +244,8 @@ def test_a_profile_is_changed_but_for_its_key_and_where_it_leads(
     manager: Manager, alice: User, bob: User
 ) -> None:
     """A key never goes to another address than its owner has given."""
-    services.preferences_of(alice)
-    services.preferences_of(bob)
+    accounts.preferences_of(alice)
+    accounts.preferences_of(bob)
     profile = Profile.objects.get(owner=alice)
     profile.set_key("sk-very-secret")
     profile.save()

@@ -13,8 +13,11 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import inspector, services
+from chatapp import inspector
+from chatapp.accounts import api_tokens
 from chatapp.api.urls import describe
+from chatapp.composer import attachments
+from chatapp.conversations import conversations, forks
 from chatapp.models import (
     ApiToken,
     Condensation,
@@ -53,7 +56,7 @@ class Program:
     """A program that asks with a token, and has no cookies."""
 
     def __init__(self, owner: User, scope: str = "read") -> None:
-        self.token = services.create_api_token(owner=owner, name="script", scope=scope)
+        self.token = api_tokens.create_api_token(owner=owner, name="script", scope=scope)
         self.client = Client(headers={"Authorization": f"Bearer {self.token}"})
 
     def get(self, path: str, **asked: Any) -> Any:
@@ -128,7 +131,7 @@ def addresses(call: ModelCall, attempt: Condensation) -> list[tuple[str, str]]:
         "seq": 1,
         "rewind_pk": Rewind.objects.create(conversation=conversation, to_seq=9, last_seq=9).pk,
         "profile_pk": Profile.objects.get(owner=conversation.owner).pk,
-        "attachment_pk": services.attach_file(
+        "attachment_pk": attachments.attach_file(
             owner=conversation.owner, name="Begin.txt", data=b"Begin"
         ).pk,
     }
@@ -143,7 +146,7 @@ def test_conversations_and_messages_come_in_pages(
     program: Program, alice: User, conversation: Conversation, say: Say
 ) -> None:
     """The latest conversation first, messages as they were written, each of them once."""
-    others = [services.start_conversation(owner=alice, title=f"No. {n}") for n in range(4)]
+    others = [conversations.start_conversation(owner=alice, title=f"No. {n}") for n in range(4)]
     listed = program.pages("conversations", limit=2)
     wanted = [*reversed(others), conversation]
     assert [one["id"] for one in listed] == [str(one.pk) for one in wanted]
@@ -160,7 +163,7 @@ def test_the_messages_of_a_fork_come_in_their_order(
 ) -> None:
     """A summary stands among them where it was written, whenever its copy was stored."""
     say("user", "And now?")
-    fork = services.fork_conversation(conversation=attempt.conversation, seq=6)
+    fork = forks.fork_conversation(conversation=attempt.conversation, seq=6)
     messages = program.pages(f"conversations/{fork.pk}/messages", limit=2)
     assert [one["seq"] for one in messages] == [1, 2, 3, 4, 5, 6]
 
@@ -235,7 +238,7 @@ def test_nobody_else_gets_anything(
 
 def test_what_was_deleted_is_gone(program: Program, conversation: Conversation) -> None:
     """Also from the list of all condensations."""
-    services.delete_conversation(conversation=conversation)
+    conversations.delete_conversation(conversation=conversation)
     assert program.get("conversations") == {"items": [], "next": None}
     answer = program.client.get(f"/api/conversations/{conversation.pk}/messages")
     assert answer.status_code == 404
@@ -279,7 +282,7 @@ def test_a_failure_of_the_server_tells_nothing_of_it(
     def fail(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("chatapp.models.store.read_effective", fail)
+    monkeypatch.setattr("chatapp.models.message_store.read_effective", fail)
     answer = program.client.get(f"/api/conversations/{conversation.pk}/effective")
     assert answer.status_code == 500
     assert answer.json() == {"detail": "The server failed to answer this. Its log says why."}
@@ -290,7 +293,7 @@ def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: 
     row = ApiToken.objects.get()
     assert program.token not in str(vars(row))
     assert row.used_at is None
-    unused = services.create_api_token(owner=alice, name="other", scope="read")
+    unused = api_tokens.create_api_token(owner=alice, name="other", scope="read")
     program.get("settings")
     assert ApiToken.objects.exclude(used_at=None).exists()
     assert ApiToken.objects.get(digest=ApiToken.digest_of(unused)).used_at is None

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import AsyncClient, Client
 
-from chatapp import services
+from chatapp.accounts import accounts, api_tokens
 from chatapp.models import Conversation, Message, Profile, Turn
 from tests.chatapp.claude import converse
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
@@ -32,7 +32,7 @@ def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
 
 def bearer(owner: User, scope: str = "write") -> dict[str, str]:
     """Return the header that lets a program of somebody's in."""
-    token = services.create_api_token(owner=owner, name="script", scope=scope)
+    token = api_tokens.create_api_token(owner=owner, name="script", scope=scope)
     return {"Authorization": f"Bearer {token}"}
 
 
@@ -153,8 +153,8 @@ async def test_a_token_that_may_only_read_writes_nothing(
 def test_a_program_begins_a_conversation(alice: User, bob: User) -> None:
     """With a title and a profile of its user's, and of nobody else's."""
     client = Client(headers=bearer(alice))
-    profile = services.preferences_of(alice).default_profile
-    foreign = services.preferences_of(bob).default_profile
+    profile = accounts.preferences_of(alice).default_profile
+    foreign = accounts.preferences_of(bob).default_profile
     assert profile
     assert foreign
 

@@ -3,8 +3,7 @@
 import pytest
 
 import condense
-from chatapp.composing import LONGEST_TEXT, Command, called_in, commands_in, read_command
-from chatapp.composing.commands import MOST
+from chatapp.command_syntax import LONGEST_TEXT, MOST, Command, called_in, commands_in, read_command
 from chatapp.tools.workspace import Workspace
 from tests.growth import assert_linear
 from tests.hostile import Hostile

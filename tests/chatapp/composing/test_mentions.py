@@ -7,8 +7,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.composing import added_by, missing_in
-from chatapp.composing.mentions import MOST, MOST_TEXT
+from chatapp.composer.mentions import MOST, MOST_TEXT, added_by, missing_in
 from chatapp.tools.workspace import Workspace
 from tests.chatapp.pictures import make_png
 

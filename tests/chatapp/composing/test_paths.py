@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.composing import find_paths
+from chatapp.composer.mentions import find_paths
 from chatapp.tools.workspace import Workspace
 from tests.growth import LINEAR, assert_cheap
 

@@ -10,13 +10,14 @@ from django.urls import reverse
 
 import condense
 from chatapp.agent.ports import CallOpening, CallRecord, Draft
-from chatapp.agent.provider import Purpose
-from chatapp.context import budgets, sizes
-from chatapp.context.journal import StoredJournal
-from chatapp.context.requests.reader import find_changed
-from chatapp.context.saving import Saver
+from chatapp.agent.provider_port import Purpose
+from chatapp.context import sizes
+from chatapp.context import sizes as budgets
 from chatapp.models import Condensation, Conversation, Manifest, ModelCall, Profile
-from chatapp.providers import wire
+from chatapp.providers import request_bytes
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.request_reader import find_changed
+from chatapp.storage.retried_writes import Saver
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
@@ -170,7 +171,7 @@ async def test_the_record_of_what_was_sent_never_builds_on_a_call_that_was_withd
     """Its own record is gone with it, and the turn may go on, as after a cancelled condensation."""
     journal = await journal_of(conversation)
     asked = condense.Message("user", (condense.TextBlock("Begin"),), seq=1)
-    request = wire.join(b'{"messages":[', [asked], [b'{"role":"user"}'], b"]}")
+    request = request_bytes.join(b'{"messages":[', [asked], [b'{"role":"user"}'], b"]}")
     for is_made in (True, False, True, True):
         number = await journal.open_call(CallOpening(Purpose.CHAT, request=request))
         if not is_made:

@@ -13,12 +13,12 @@ from pytest_django import Settings
 
 import condense
 from chatapp.agent.ports import Nobody
-from chatapp.context import budgets
-from chatapp.context.attempts import StoredLog
-from chatapp.context.draft_log import DraftLog
-from chatapp.context.saving import Saver
+from chatapp.condensation.attempt_log import StoredLog
+from chatapp.condensation.draft_log import DraftLog
+from chatapp.context import sizes
 from chatapp.context.sizes import Scale
-from chatapp.models import Condensation, Conversation, store
+from chatapp.models import Condensation, Conversation, message_store
+from chatapp.storage.retried_writes import Saver
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.conftest import Say
 from tests.chatapp.runs import run_in
@@ -53,12 +53,12 @@ async def condense_with(
     hooks: condense.Hooks | None = None,
 ) -> condense.Situation:
     """Condense the conversation, which is measured at 20,000 tokens, as the replies say."""
-    history = await sync_to_async(store.read_effective)(log.run.conversation.pk)
+    history = await sync_to_async(message_store.read_effective)(log.run.conversation.pk)
     budget = condense.Budget(window=30_000, max_output=1_000, threshold=50)
     tokens = condense.TokenCount(20_000, measured=True)
     situation = condense.Situation(effective=history, tokens=tokens, budget=budget, trigger=trigger)
     model = ScriptedSummarizer(*replies)
-    condenser = condense.Condenser(model, budgets.COUNTER, strategies, hooks=hooks, log=log)
+    condenser = condense.Condenser(model, sizes.COUNTER, strategies, hooks=hooks, log=log)
     await condenser.fit(situation)
     return situation
 

@@ -11,10 +11,10 @@ from django.urls import reverse
 from pytest_django import Settings
 
 import condense
-from chatapp import services
-from chatapp.context import budgets
-from chatapp.context.condensing_point import CondensingPoint
-from chatapp.context.runs import Terms
+from chatapp.accounts import accounts
+from chatapp.condensation.threshold import CondensingPoint
+from chatapp.context import sizes
+from chatapp.context.turn_context import Terms
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
 from chatapp.models import Condensation, Conversation
@@ -92,7 +92,7 @@ def test_the_bar_the_profiles_and_scripts_say_the_same(
 
 def test_a_threshold_out_of_range_is_refused_once(browser: Client, alice: User) -> None:
     """One mistake, one sentence."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     answer = browser.post(reverse("settings"), {"threshold": "200"})
     assert answer.status_code == 422
     assert answer.content.decode().count("Enter a number from 5 to 100.") == 1
@@ -104,9 +104,9 @@ def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
     """In what a request may hold, and in what the settings page calculates with."""
     settings.CONDENSE_BUFFER = 25
     client.force_login(alice)
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     profile = alice.profiles.get()
-    budget = budgets.budget_for(profile, preferences)
+    budget = sizes.budget_for(profile, preferences)
     assert budget.allowed == 0.75 * profile.context_window - profile.output_limit
     page = client.get(reverse("settings")).content.decode()
     assert f'data-allowed="{int(budget.allowed)}"' in page
@@ -117,16 +117,16 @@ def test_the_threshold_adapts_to_the_conversation_where_the_user_wants_it(
 ) -> None:
     """Until a turn is complete the percentage holds, and a profile's own value always."""
     assert "Adapt the threshold to the conversation" in browser.get(reverse("settings")).text
-    preferences, profile = services.preferences_of(alice), alice.profiles.get()
+    preferences, profile = accounts.preferences_of(alice), alice.profiles.get()
     wishes = {"threshold": 60, "adaptive": "on", "step_limit": 9}
     PreferencesForm(wishes, instance=preferences).save()
     turn = [condense.Message("user", "Go on."), condense.Message("assistant", "Done.")]
-    found = budgets.budget_for(profile, preferences, (*turn, turn[0]))
+    found = sizes.budget_for(profile, preferences, (*turn, turn[0]))
     assert (found.threshold > 60, found.threshold_source) == (True, "adaptive")
-    before = budgets.budget_for(profile, preferences)
+    before = sizes.budget_for(profile, preferences)
     assert (before.threshold, before.threshold_source) == (60, "global")
     profile.threshold = 70
-    own = budgets.budget_for(profile, preferences, (*turn, turn[0]))
+    own = sizes.budget_for(profile, preferences, (*turn, turn[0]))
     assert (own.threshold, own.threshold_source) == (70, "profile")
 
 
@@ -138,12 +138,12 @@ def grow_with_the_talk(wanted: condense.Configuration) -> condense.Configuration
 def test_the_server_may_have_thresholds_of_its_own(settings: Settings, alice: User) -> None:
     """They see the conversation; where they know nothing the user's hold."""
     settings.CONDENSE_CONFIGURATION = f"{__name__}.grow_with_the_talk"
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     profile = alice.profiles.get()
     turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]
-    found = budgets.budget_for(profile, preferences, (*turn, *turn, turn[0]))
+    found = sizes.budget_for(profile, preferences, (*turn, *turn, turn[0]))
     assert found.threshold_source == "adaptive"
-    assert budgets.budget_for(profile, preferences).threshold == preferences.threshold
+    assert sizes.budget_for(profile, preferences).threshold == preferences.threshold
 
 
 def test_the_bar_shows_the_threshold_that_the_talk_has(
@@ -151,7 +151,7 @@ def test_the_bar_shows_the_threshold_that_the_talk_has(
 ) -> None:
     """Where a turn would condense, the mark is."""
     settings.CONDENSE_CONFIGURATION = f"{__name__}.grow_with_the_talk"
-    preferences, profile = services.preferences_of(conversation.owner), conversation.profile
+    preferences, profile = accounts.preferences_of(conversation.owner), conversation.profile
     assert profile is not None
     terms = Terms(conversation=conversation, profile=profile, preferences=preferences)
     turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]

@@ -13,12 +13,13 @@ from django.db import connection
 
 import condense
 from chatapp.agent.ports import CallOpening, Draft
-from chatapp.agent.provider import Purpose
-from chatapp.context import drafts, sizes
-from chatapp.context.drafts import DraftWriter
-from chatapp.context.journal import StoredJournal
-from chatapp.context.saving import Saver
+from chatapp.agent.provider_port import Purpose
+from chatapp.context import sizes
 from chatapp.models import Conversation, Message, ModelCall, ToolRun, Turn
+from chatapp.storage import partial_replies
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.partial_replies import DraftWriter
+from chatapp.storage.retried_writes import Saver
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_storage import allow_updates, refuse_updates
@@ -88,7 +89,7 @@ async def test_all_drafts_of_a_process_are_one_transaction(conversation: Convers
         statements.append(sql)
         return execute(sql, *rest)
 
-    wrappers = drafts.THREAD.submit(lambda: connection.execute_wrappers).result()
+    wrappers = partial_replies.THREAD.submit(lambda: connection.execute_wrappers).result()
     wrappers.append(note)
     for pen in many:
         writer.keep(pen.number, pen.read, at_once=False)

@@ -16,8 +16,10 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import bootstrap, services
-from chatapp.models import Condensation, Conversation, store
+from chatapp.condensation import undo
+from chatapp.files import workspaces
+from chatapp.models import Condensation, Conversation, message_store
+from chatapp.turns import assembly
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import OVERFLOW, Behaviour, Failure, Reply, ToolCall
@@ -57,7 +59,7 @@ def conversation(alice: User, standin: Standin) -> Conversation:
     (folder / "src" / "lexer.py").write_text(LEXER)
     (folder / "notes.txt").write_text(NOTES)
     made = converse(alice, standin)
-    services.choose_workspace(conversation=made, folder="project")
+    workspaces.choose_workspace(conversation=made, folder="project")
     made.refresh_from_db()
     return made
 
@@ -76,7 +78,7 @@ def sent(standin: Standin) -> list[str]:
 
 def seen(conversation: Conversation) -> str:
     """Return what the model sees."""
-    messages = [message.to_api() for message in store.read_effective(conversation.pk)]
+    messages = [message.to_api() for message in message_store.read_effective(conversation.pk)]
     return json.dumps(messages, sort_keys=True)
 
 
@@ -170,7 +172,7 @@ async def test_undoing_it_shows_the_model_what_it_saw_before(
         await page.until_idle()
     assert await sync_to_async(seen)(conversation) != before
     record = await Condensation.objects.aget()
-    await sync_to_async(services.undo_condensation)(condensation=record)
+    await sync_to_async(undo.undo_condensation)(condensation=record)
     assert await sync_to_async(seen)(conversation) == before
     await record.arefresh_from_db()
     assert record.folded == RECORD
@@ -225,7 +227,7 @@ def test_own_hooks_come_after_the_default_and_may_depend_on_the_workspace(
     """An object, or a function that makes one; what both name is done once."""
     settings.CONDENSE_HOOKS = f"{__name__}.{name}"
     files = condense.AttachFoldedFiles(tmp_path)
-    hooks = bootstrap.hooks_for(tmp_path)
+    hooks = assembly.hooks_for(tmp_path)
     assert hooks.after == (condense.attach_ledger, files, add_nothing)
 
 
@@ -236,4 +238,4 @@ def test_the_default_hooks_are_left_out_where_the_operator_says_so(
     """Only their own are called then."""
     settings.CONDENSE_DEFAULT_HOOKS = False
     settings.CONDENSE_HOOKS = f"{__name__}.{name}" if name else ""
-    assert len(bootstrap.hooks_for(tmp_path).after) == count
+    assert len(assembly.hooks_for(tmp_path).after) == count

@@ -12,17 +12,17 @@ from django.contrib.auth.models import User
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider import ModelRequest
-from chatapp.context import budgets
-from chatapp.context.ahead import Ahead
-from chatapp.context.attempts import StoredLog
-from chatapp.context.journal import StoredJournal
-from chatapp.context.keeper import Keeper
-from chatapp.context.reviews import StoredReviewer
-from chatapp.context.saving import Saver
+from chatapp.agent.provider_port import ModelRequest
+from chatapp.condensation.attempt_log import StoredLog
+from chatapp.condensation.background_drafts import Ahead
+from chatapp.condensation.controller import Keeper
+from chatapp.condensation.summary_reviews import StoredReviewer
+from chatapp.context import sizes
+from chatapp.context.condense_requests import Wish
 from chatapp.context.sizes import Scale
-from chatapp.context.wishes import Wish
 from chatapp.models import Condensation, Conversation, Profile
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.retried_writes import Saver
 from chatapp.tools import WorkspaceToolbox
 from condense.testing import ScriptedSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
@@ -83,7 +83,7 @@ class Keeping:
         log = StoredLog(run, scale=scale, saver=saver, audience=self.audience)
         return Keeper(
             run,
-            condenser=condense.Condenser(summarizer, budgets.COUNTER, log=log),
+            condenser=condense.Condenser(summarizer, sizes.COUNTER, log=log),
             log=log,
             reviewer=StoredReviewer(run, saver=saver, audience=self.audience),
             journal=StoredJournal(run, scale, saver),

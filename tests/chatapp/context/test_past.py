@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 import condense
-from chatapp import services
-from chatapp.context import past
-from chatapp.context.past import LOOKED_AT
-from chatapp.models import Conversation, Message, hiding, message_index, store
-from chatapp.search.questions import Question, stem, words_of
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Message, hidden_messages, message_index, message_store
+from chatapp.search.question_ranking import Question, stem, words_of
+from chatapp.toolbox import history_search
+from chatapp.toolbox.history_search import LOOKED_AT
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.growth import LINEAR, assert_cheap
 from tests.records import append_many
@@ -94,10 +94,12 @@ def test_the_message_that_holds_an_answer_is_among_the_first_five(alice: User) -
     """For at least 95 % of questions, where plain BM25 gets no more than 92 %."""
     plain, ours = [], []
     for seed in range(4):
-        conversation = services.start_conversation(owner=alice)
+        conversation = conversations.start_conversation(owner=alice)
         for question, seq in plant(conversation, 600, 100, seed):
             plain.append(seq in plain_bm25(conversation, question))
-            ours.append(seq in [one.seq for one in past.search(conversation.pk, question, 5)])
+            ours.append(
+                seq in [one.seq for one in history_search.search(conversation.pk, question, 5)]
+            )
     assert share(plain) <= 0.92
     assert share(ours) >= 0.95
 
@@ -108,7 +110,10 @@ def test_what_is_found_is_told_with_who_said_it(conversation: Conversation, say:
     say("assistant", "I noted the barrels in the cellar.")
     use_tools(conversation, 1, "Which barrels?")
     conversation.messages.update(hidden=True)
-    who = {one.seq: one.who for one in past.search(conversation.pk, "barrels cellar its text", 9)}
+    who = {
+        one.seq: one.who
+        for one in history_search.search(conversation.pk, "barrels cellar its text", 9)
+    }
     assert who == {1: "the user", 2: "you", 3: "you", 4: "a tool's result"}
 
 
@@ -117,7 +122,7 @@ def test_a_hundred_thousand_messages_are_searched_in_linear_time(alice: User) ->
     """Two hundred questions take at most ten times what they take of an eighth as many."""
     asked = []
     for messages in (12_500, 100_000):
-        conversation = services.start_conversation(owner=alice)
+        conversation = conversations.start_conversation(owner=alice)
         planted = plant(conversation, messages, 200, 1)
         asked.append((conversation.pk, [Question.read(question) for question, _seq in planted]))
 
@@ -135,17 +140,20 @@ def test_only_what_is_hidden_here_is_found(conversation: Conversation, say: Say,
     say("assistant", "Heliotrope, noted.")
     summarise(conversation)
     say("user", "Heliotrope again, in sight.")
-    other = services.start_conversation(owner=bob)
+    other = conversations.start_conversation(owner=bob)
     message = condense.Message("user", (condense.TextBlock("Bob's heliotrope."),))
-    store.append_message(other.pk, message, tokens=10)
+    message_store.append_message(other.pk, message, tokens=10)
     Message.objects.filter(conversation=other).update(hidden=True)
-    assert [one.seq for one in past.search(conversation.pk, "Which heliotrope?", 8)] == [2, 1]
-    assert [one.seq for one in past.search(other.pk, "heliotrope", 8)] == [1]
-    assert past.read(conversation.pk, 2) == "Heliotrope, noted."
-    hiding.rewind(conversation.pk, to_seq=2)
-    assert [one.seq for one in past.search(conversation.pk, "heliotrope", 8)] == []
-    assert past.read(conversation.pk, 2) is None
-    assert past.search(uuid.uuid4(), "heliotrope", 8) == []
+    assert [one.seq for one in history_search.search(conversation.pk, "Which heliotrope?", 8)] == [
+        2,
+        1,
+    ]
+    assert [one.seq for one in history_search.search(other.pk, "heliotrope", 8)] == [1]
+    assert history_search.read(conversation.pk, 2) == "Heliotrope, noted."
+    hidden_messages.rewind(conversation.pk, to_seq=2)
+    assert [one.seq for one in history_search.search(conversation.pk, "heliotrope", 8)] == []
+    assert history_search.read(conversation.pk, 2) is None
+    assert history_search.search(uuid.uuid4(), "heliotrope", 8) == []
 
 
 def test_a_tools_result_is_found_by_what_it_says(conversation: Conversation, say: Say) -> None:
@@ -153,7 +161,7 @@ def test_a_tools_result_is_found_by_what_it_says(conversation: Conversation, say
     say("user", "Read it.")
     use_tools(conversation, 1)
     summarise(conversation)
-    (found,) = past.search(conversation.pk, "its text", 8)
+    (found,) = history_search.search(conversation.pk, "its text", 8)
     assert (found.who, found.excerpt) == ("a tool's result", "its text")
 
 
@@ -164,11 +172,11 @@ def test_no_question_is_an_error(conversation: Conversation, say: Say, words: st
     """There is nothing it can say wrong."""
     say("user", "The vault's word is heliotrope.")
     summarise(conversation)
-    assert past.search(conversation.pk, words, 8) in ([], [*_anything(conversation)])
+    assert history_search.search(conversation.pk, words, 8) in ([], [*_anything(conversation)])
 
 
 def _anything(conversation: Conversation) -> list[object]:
-    return [*past.search(conversation.pk, "the", 8)]
+    return [*history_search.search(conversation.pk, "the", 8)]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense as engine
-from chatapp import services, transcript
-from chatapp.context.prediction import predict
+from chatapp.condensation.cost_forecast import predict
+from chatapp.conversations import conversations, rewind
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile
+from chatapp.transcript import condensation_page
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.runs import run_in
@@ -53,12 +54,14 @@ async def test_what_the_cache_has_is_predicted_to_be_read_from_it(
     profile = await sync_to_async(answered_by)(
         alice, door.name, door.model, door.url(anthropic_standin)
     )
-    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    conversation = await sync_to_async(conversations.start_conversation)(
+        owner=alice, profile=profile
+    )
     attempt = await condense(conversation, alice)
     predicted = attempt.predicted
     assert predicted is not None
     assert attempt.predicted_cost == profile.cost_of(predicted)
-    spent = (await sync_to_async(transcript.read_record)(attempt)).spent
+    spent = (await sync_to_async(condensation_page.read_record)(attempt)).spent
     assert spent[1].predicted == pytest.approx(spent[1].tokens, rel=0.25)
     said = sum(part.predicted or 0 for part in spent[:3])
     assert said == pytest.approx(sum(part.tokens for part in spent[:3]), rel=0.25)
@@ -73,7 +76,7 @@ def test_a_call_without_an_answer_leaves_nothing_in_the_cache(
 ) -> None:
     """Nor does one of another conversation, or one of long ago."""
     conversation, other = (
-        services.start_conversation(owner=alice, profile=profile) for _ in range(2)
+        conversations.start_conversation(owner=alice, profile=profile) for _ in range(2)
     )
     expected = engine.Usage(input=10, output=5, cache_read=1_000)
 
@@ -106,7 +109,7 @@ async def test_nothing_is_read_from_a_cache_that_another_model_filled(
     )
     await Profile.objects.filter(pk=profile.pk).aupdate(summaries_by=writer)
     fresh = await Profile.objects.aget(pk=profile.pk)
-    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=fresh)
+    conversation = await sync_to_async(conversations.start_conversation)(owner=alice, profile=fresh)
     attempt = await condense(conversation, alice)
     predicted = attempt.predicted
     assert predicted is not None
@@ -119,12 +122,14 @@ async def test_nothing_is_read_from_a_cache_of_what_has_changed(
     alice: User, profile: Profile
 ) -> None:
     """After a rewind, no call has sent what the next one begins with, as far as is known."""
-    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    conversation = await sync_to_async(conversations.start_conversation)(
+        owner=alice, profile=profile
+    )
     async with open_page(conversation, alice) as page:
         for number in range(4):
             await page.say(f"{number} {LONG}")
             await page.until_idle()
-        await sync_to_async(services.rewind_conversation)(conversation=conversation, to_seq=7)
+        await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=7)
         await page.send("condense.start")
         await page.until_idle()
     attempt = await Condensation.objects.aget(conversation=conversation)
@@ -138,7 +143,9 @@ async def test_where_no_model_is_called_nothing_is_predicted(
 ) -> None:
     """The ledger costs nothing, and its page says so."""
     await Preferences.objects.filter(owner=alice).aupdate(strategy="ledger")
-    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    conversation = await sync_to_async(conversations.start_conversation)(
+        owner=alice, profile=profile
+    )
     attempt = await condense(conversation, alice)
     assert attempt.predicted is None
     assert attempt.predicted_cost is None

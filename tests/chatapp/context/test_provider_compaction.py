@@ -8,11 +8,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import services, transcript
-from chatapp.context import budgets
+from chatapp.accounts import accounts
+from chatapp.condensation import undo
+from chatapp.context import sizes
 from chatapp.forms.preferences import PreferencesForm
-from chatapp.models import Condensation, Conversation, Profile, Review, store
-from chatapp.transcript import CondensationRow
+from chatapp.models import Condensation, Conversation, Profile, Review, message_store
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.sockets import open_page
 from tests.standin.rules import blocks_of
@@ -29,7 +31,7 @@ def standin(transactional_db: None) -> Iterator[Standin]:
 @pytest.fixture
 def conversation(alice: User, standin: Standin) -> Conversation:
     """A conversation of Alice's, who has chosen it, with enough to compact."""
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     form = PreferencesForm(
         {"strategy": "provider", "threshold": 80, "step_limit": 9}, instance=preferences
     )
@@ -39,7 +41,7 @@ def conversation(alice: User, standin: Standin) -> Conversation:
     for number in range(8):
         text = f"Message {number} has quite a few words about topic {number}. " * 20
         message = condense.Message("user" if number % 2 == 0 else "assistant", text)
-        store.append_message(found.pk, message, tokens=200)
+        message_store.append_message(found.pk, message, tokens=200)
     return found
 
 
@@ -78,7 +80,7 @@ async def test_the_block_goes_first_and_people_read_its_text(
     assert attempt.summary in opening[0]["content"]
     assert "topic 0" in str(answering.body["messages"][1])
     assert not standin.problems
-    rows = (await sync_to_async(transcript.page)(conversation)).rows
+    rows = (await sync_to_async(row_pages)(conversation)).rows
     assert [row.attempt.pk for row in rows if isinstance(row, CondensationRow)] == [attempt.pk]
 
 
@@ -86,7 +88,7 @@ async def test_the_receipt_tells_what_of_the_hidden_messages_can_be_read(
     conversation: Conversation, alice: User
 ) -> None:
     """What the compaction says counts, and what the ledger beside it says."""
-    append = sync_to_async(store.append_message)
+    append = sync_to_async(message_store.append_message)
     said = condense.Message("user", "Never touch port 8080. Deploy to host-17.")
     await append(conversation.pk, said, tokens=20)
     await append(conversation.pk, condense.Message("assistant", "Done."), tokens=2)
@@ -116,19 +118,19 @@ async def test_undo_shows_the_model_the_originals_again(
     conversation: Conversation, alice: User
 ) -> None:
     """They were never gone."""
-    before = await sync_to_async(store.read_effective)(conversation.pk)
+    before = await sync_to_async(message_store.read_effective)(conversation.pk)
     attempt = await compact(conversation, alice)
-    assert await sync_to_async(store.read_effective)(conversation.pk) != before
-    await sync_to_async(services.undo_condensation)(condensation=attempt)
-    back = await sync_to_async(store.read_effective)(conversation.pk)
+    assert await sync_to_async(message_store.read_effective)(conversation.pk) != before
+    await sync_to_async(undo.undo_condensation)(condensation=attempt)
+    back = await sync_to_async(message_store.read_effective)(conversation.pk)
     assert [one.text for one in back] == [one.text for one in before]
 
 
 def test_a_summary_follows_where_the_model_has_none(alice: User) -> None:
     """And simpler things after that."""
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     preferences.strategy = "provider"
-    rungs = budgets.configuration_for(Profile(), preferences).strategies
+    rungs = sizes.configuration_for(Profile(), preferences).strategies
     assert [*rungs] == ["provider", "fresh_start", "ledger", "sliding_window"]
 
 

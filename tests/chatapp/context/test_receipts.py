@@ -10,12 +10,13 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services, transcript
-from chatapp.context.attempts import StoredLog
-from chatapp.context.saving import Saver
+from chatapp.condensation import undo
+from chatapp.condensation.attempt_log import StoredLog
 from chatapp.context.sizes import Scale
-from chatapp.models import Condensation, Conversation, store
-from chatapp.transcript import CondensationRow
+from chatapp.models import Condensation, Conversation, message_store
+from chatapp.storage.retried_writes import Saver
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import CondensationRow
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of, summarise, use_tools
 from tests.chatapp.live.test_consumers import fill
@@ -45,7 +46,7 @@ def attempt(conversation: Conversation, say: Say) -> Condensation:
 
 def row_of(conversation: Conversation) -> CondensationRow:
     """Return the condensation's row."""
-    return next(r for r in transcript.page(conversation).rows if isinstance(r, CondensationRow))
+    return next(r for r in row_pages(conversation).rows if isinstance(r, CondensationRow))
 
 
 def test_the_row_says_how_many_facts_were_kept(
@@ -94,14 +95,14 @@ def test_a_missing_fact_is_put_back_with_one_click(
     assert page.count("Put back: ") == 1
     address = reverse("put_back", args=[conversation.pk, attempt.pk])
     client.post(address, {"fact": "1"})
-    newest = store.read_effective(conversation.pk)[-1]
+    newest = message_store.read_effective(conversation.pk)[-1]
     assert newest.role == "user"
     assert newest.text.endswith("make deploy")
     assert row_of(conversation).facts_kept == "Kept 2 of 3 facts"
     attempt.refresh_from_db()
-    count = len(store.read_effective(conversation.pk))
-    services.put_back(condensation=attempt, index=1)
-    assert len(store.read_effective(conversation.pk)) == count
+    count = len(message_store.read_effective(conversation.pk))
+    undo.put_back(condensation=attempt, index=1)
+    assert len(message_store.read_effective(conversation.pk)) == count
 
 
 def test_somebody_elses_facts_are_not_found(
@@ -122,7 +123,7 @@ def test_a_fact_that_is_not_there_is_refused(
     address = reverse("put_back", args=[conversation.pk, attempt.pk])
     answer = client.post(address, {"fact": fact}, headers={"HX-Request": "true"})
     assert answer.status_code == 422
-    assert len(store.read_effective(conversation.pk)) == 1
+    assert len(message_store.read_effective(conversation.pk)) == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -145,7 +146,7 @@ async def test_a_condensation_stores_its_receipt(
 async def test_writes_go_on_while_a_receipt_is_made(conversation: Conversation, say: Say) -> None:
     """It looks at many files, in a thread of its own."""
     await sync_to_async(use_tools)(conversation, 1, "Let me look.")
-    history = await sync_to_async(store.read_effective)(conversation.pk)
+    history = await sync_to_async(message_store.read_effective)(conversation.pk)
     run = await sync_to_async(run_in)(conversation)
     threads: list[int] = []
 

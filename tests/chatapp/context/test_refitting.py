@@ -8,10 +8,10 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 import condense
-from chatapp.context.draft_log import DraftLog
-from chatapp.context.saving import Saver
+from chatapp.condensation.draft_log import DraftLog
 from chatapp.context.sizes import Scale
-from chatapp.models import Conversation, store
+from chatapp.models import Conversation, message_store
+from chatapp.storage.retried_writes import Saver
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.conftest import Say, reduction_of
 from tests.chatapp.runs import run_in
@@ -29,7 +29,7 @@ def log(conversation: Conversation, say: Say) -> DraftLog:
     say("assistant", "Up.", tokens=3_000)
     tags = condense.Tags(condense_id=uuid.uuid4().hex)
     summary = condense.Message("user", (condense.TextBlock("North is up."),), tags=tags, tokens=500)
-    effective = store.read_effective(conversation.pk)
+    effective = message_store.read_effective(conversation.pk)
     audience = RecordingAudience()
     log = DraftLog(
         run_in(conversation), scale=Scale(overhead=0), saver=Saver(audience), audience=audience
@@ -40,7 +40,7 @@ def log(conversation: Conversation, say: Say) -> DraftLog:
 
 def now(conversation: Conversation) -> condense.Situation:
     """Return what a turn finds that is about to take the draft over."""
-    effective = store.read_effective(conversation.pk)
+    effective = message_store.read_effective(conversation.pk)
     return condense.Situation(
         effective=effective,
         tokens=condense.TokenCount(sum(one.tokens or 0 for one in effective)),

@@ -12,15 +12,23 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 import condense
-from chatapp.agent.provider import Model, ModelRequest, SentRequest
-from chatapp.agent.toolbox import ToolSpec
-from chatapp.context.requests.items import pack, unpack
-from chatapp.context.requests.log import LONGEST_CHAIN, RequestLog, Written
-from chatapp.context.requests.reader import RequestReader, find_changed
-from chatapp.models import Conversation, Fragment, Manifest, Message, ModelCall, hiding, store
-from chatapp.providers import wire
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.tool_port import ToolSpec
+from chatapp.models import (
+    Conversation,
+    Fragment,
+    Manifest,
+    Message,
+    ModelCall,
+    hidden_messages,
+    message_store,
+)
+from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
+from chatapp.storage.request_fragments import pack, unpack
+from chatapp.storage.request_log import LONGEST_CHAIN, RequestLog, Written
+from chatapp.storage.request_reader import RequestReader, find_changed
 from tests.chatapp.conftest import reduction_of, summarise
 
 MODEL = Model("claude-opus-5-5", 200_000, 1_000)
@@ -44,7 +52,7 @@ class Session:
     def say(self, role: condense.Role, *content: condense.Block) -> None:
         """Store a message."""
         message = condense.Message(role, content)
-        store.append_message(self.conversation.pk, message, tokens=10)
+        message_store.append_message(self.conversation.pk, message, tokens=10)
 
     def use_tool(self, number: int, answer: str) -> None:
         """Store a call of a tool and its result."""
@@ -54,9 +62,9 @@ class Session:
 
     def history(self) -> tuple[condense.Message, ...]:
         """Return what the model sees."""
-        rows = store.effective_rows(conversation=self.conversation.pk)
+        rows = message_store.effective_rows(conversation=self.conversation.pk)
         self.log.learn(rows)
-        return store.as_effective(rows)
+        return message_store.as_effective(rows)
 
     def send(self, messages: Sequence[condense.Message] | None = None) -> SentRequest:
         """Record a request of these messages, or of all the model sees."""
@@ -194,7 +202,7 @@ def test_what_is_cleared_is_shown_as_it_was_sent(
         (condense.TextBlock("Cleared."),),
         tags=condense.Tags(clear_id="0" * 32, cleared={result.id: {"call_1": "[cleared]"}}),
     )
-    hiding.apply_reduction(conversation.pk, reduction_of(marker, (result.id,)))
+    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (result.id,)))
     after = session.send()
     first, second = Manifest.objects.order_by("pk")
     reader = RequestReader(conversation.pk)
@@ -215,11 +223,13 @@ def test_what_is_cleared_is_shown_as_it_was_sent(
 def test_content_of_any_kind_leads_back(session: Session, content: condense.Content) -> None:
     """Large numbers, other alphabets, an order of keys, and marks that were imported."""
     session.say("user", condense.TextBlock("Begin"))
-    store.append_message(session.conversation.pk, condense.Message("assistant", content), tokens=1)
+    message_store.append_message(
+        session.conversation.pk, condense.Message("assistant", content), tokens=1
+    )
     session.say("user", condense.TextBlock("Go on"))
     messages = session.history()
-    fragments = [wire.encode(message.to_api()) for message in messages]
-    session.record(wire.join(b"[", messages, fragments, b"]"))
+    fragments = [request_bytes.encode(message.to_api()) for message in messages]
+    session.record(request_bytes.join(b"[", messages, fragments, b"]"))
     session.send()
     assert not [*find_changed()]
 
@@ -367,8 +377,8 @@ def test_a_reply_that_was_asked_for_twice_is_one_of_two_messages(session: Sessio
         session.say("user", condense.TextBlock("Again"))
         session.say("assistant", condense.TextBlock("Yes"))
     shaped = session.history()
-    fragments = [wire.encode(message.to_api()) for message in shaped]
-    sent = wire.join(b"[", shaped, fragments, b"]")
+    fragments = [request_bytes.encode(message.to_api()) for message in shaped]
+    sent = request_bytes.join(b"[", shaped, fragments, b"]")
     session.record(replace(sent, seqs=sent.seqs))
     assert session.added() == [1, 2, 3, 4]
 

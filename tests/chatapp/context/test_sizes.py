@@ -12,18 +12,21 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import bootstrap, services
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.agent.provider import ModelRequest
-from chatapp.context import budgets, sizes, toolboxes
-from chatapp.context.ahead import Ahead
-from chatapp.context.attempts import StoredLog
-from chatapp.context.journal import StoredJournal
-from chatapp.context.keeper import Keeper
-from chatapp.context.reviews import StoredReviewer
-from chatapp.context.saving import Saver
-from chatapp.models import Conversation, ModelCall, Profile, store
+from chatapp.agent.provider_port import ModelRequest
+from chatapp.condensation.attempt_log import StoredLog
+from chatapp.condensation.background_drafts import Ahead
+from chatapp.condensation.controller import Keeper
+from chatapp.condensation.summary_reviews import StoredReviewer
+from chatapp.context import sizes
+from chatapp.context import sizes as budgets
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, ModelCall, Profile, message_store
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.retried_writes import Saver
+from chatapp.toolbox import toolbox
 from chatapp.tools import WorkspaceToolbox
+from chatapp.turns import assembly
 from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
 from tests.chatapp.conftest import Say, summarise
@@ -35,10 +38,10 @@ from tests.standin.server import Standin
 
 ROOT = Path(__file__).parents[3]
 FILES = (
-    "chatapp/live/turns.py",
+    "chatapp/turns/actions.py",
     "README.md",
     "condense/messages.py",
-    "chatapp/models/store.py",
+    "chatapp/models/message_store.py",
 )
 LAST = "Now compare these with each other, and say what is missing. " * 60
 
@@ -63,7 +66,7 @@ def converse(owner: User, standin: Standin, window: int = 200_000) -> Conversati
     )
     profile.set_key("sk-test")
     profile.save()
-    return services.start_conversation(owner=owner, profile=profile)
+    return conversations.start_conversation(owner=owner, profile=profile)
 
 
 def expected(conversation: Conversation, text: str) -> condense.TokenCount:
@@ -72,7 +75,7 @@ def expected(conversation: Conversation, text: str) -> condense.TokenCount:
     assert fresh.profile is not None
     tokens = budgets.COUNTER.count(text)
     message = condense.Message("user", text, seq=fresh.last_seq + 1, tokens=tokens)
-    history = (*store.read_effective(fresh.pk), message)
+    history = (*message_store.read_effective(fresh.pk), message)
     return sizes.context_size(fresh, fresh.profile, history)
 
 
@@ -87,7 +90,7 @@ async def test_after_three_turns_the_next_prompt_is_estimated_within_5_percent(
 ) -> None:
     """For any tokenizer, in a conversation that reads files, with and without a measured start."""
     conversation = await sync_to_async(converse)(alice, standin)
-    folder = bootstrap.workspace_of(conversation)
+    folder = assembly.workspace_of(conversation)
     for name in FILES:
         (folder / Path(name).name).write_text((ROOT / name).read_text())
     async with open_page(conversation, alice) as page:
@@ -124,7 +127,7 @@ def show(conversation: Conversation, width: int, height: int) -> None:
         condense.Message("assistant", "I see."),
     ):
         tokens = condense.count_message(message, budgets.COUNTER)
-        store.append_message(conversation.pk, message, tokens=tokens)
+        message_store.append_message(conversation.pk, message, tokens=tokens)
 
 
 @pytest.mark.usefixtures("transactional_db")
@@ -215,7 +218,7 @@ def test_another_profile_makes_what_was_measured_void(
 ) -> None:
     """Its tokenizer is another one; choosing the same again changes nothing."""
     say("user", "Hello")
-    store.remember_measurement(conversation.pk, conversation.profile_id or 0, 900, 1)
+    message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 900, 1)
     client.force_login(alice)
     address = f"/c/{conversation.pk}/profile/"
     client.post(address, {"profile": conversation.profile_id})
@@ -256,14 +259,14 @@ def test_a_condensed_conversation_is_estimated_with_what_was_learned(
         )
     summarise(conversation, tokens=3_000)
     conversation.refresh_from_db()
-    size = sizes.context_size(conversation, profile, store.read_effective(conversation.pk))
-    tools = toolboxes.offered(conversation, profile)
+    size = sizes.context_size(conversation, profile, message_store.read_effective(conversation.pk))
+    tools = toolbox.offered(conversation, profile)
     overhead = budgets.overhead_for(profile.provider, tools, SYSTEM_PROMPT).total
     assert size.value == pytest.approx(1.3 * (overhead + 3_000), rel=0.03)
     other = sizes.context_size(
         conversation,
         Profile(provider="offline", model="another"),
-        store.read_effective(conversation.pk),
+        message_store.read_effective(conversation.pk),
     )
     assert other.value == overhead + 3_000
 

@@ -11,11 +11,14 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 import condense
-from chatapp import bootstrap, services, transcript
-from chatapp.context.runs import Terms
+from chatapp.accounts import accounts
+from chatapp.condensation import undo
+from chatapp.context.turn_context import Terms
 from chatapp.forms.preferences import PreferencesForm
-from chatapp.models import Condensation, Conversation, Preferences, Profile, store
-from chatapp.transcript import CondensationRow, FailureRow, MessageRow
+from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow
+from chatapp.turns import assembly
 from condense.strategies.sliding_window import SlidingWindow
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
@@ -30,12 +33,12 @@ def ladder(preferences: Preferences) -> list[condense.Strategy]:
     """Return the strategies of a turn with these preferences."""
     conversation = Conversation(owner=preferences.owner)
     terms = Terms(conversation=conversation, profile=Profile(), preferences=preferences)
-    return bootstrap.load_strategies(terms)
+    return assembly.load_strategies(terms)
 
 
 def rungs(owner: User, **choices: Any) -> list[str]:
     """Return the ladder of a user who chose this."""
-    preferences = services.preferences_of(owner)
+    preferences = accounts.preferences_of(owner)
     form = PreferencesForm({"threshold": 80, "step_limit": 9, **choices}, instance=preferences)
     assert form.is_valid(), form.errors
     return [strategy.name for strategy in ladder(form.save())]
@@ -52,8 +55,8 @@ def read_twice(conversation: Conversation) -> None:
             condense.Message("user", (result,)),
             condense.Message("assistant", "Seen."),
         ):
-            tokens = condense.count_message(message, bootstrap.COUNTER)
-            store.append_message(conversation.pk, message, tokens=tokens)
+            tokens = condense.count_message(message, assembly.COUNTER)
+            message_store.append_message(conversation.pk, message, tokens=tokens)
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def standin(transactional_db: None) -> Iterator[Standin]:
 @pytest.fixture
 def cleared(alice: User, standin: Standin) -> Conversation:
     """A conversation of Alice's, who has superseded output cleared."""
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     preferences.clear_tool_output = True
     preferences.save()
     conversation = converse(alice, standin)
@@ -86,18 +89,18 @@ def test_as_many_messages_are_kept_as_the_user_says(alice: User) -> None:
     """An empty field keeps what was stored."""
     rungs(alice, strategy="keep_recent", messages_kept=7)
     rungs(alice, strategy="keep_recent", messages_kept="")
-    (first, *_) = ladder(services.preferences_of(alice))
+    (first, *_) = ladder(accounts.preferences_of(alice))
     assert getattr(first, "messages") == 7  # noqa: B009 - the protocol does not know it
 
 
 def test_the_guides_windows_can_be_chosen(alice: User) -> None:
     """By name; and the first message is kept where the user says so."""
-    shown = str(PreferencesForm(instance=services.preferences_of(alice))["strategy"])
+    shown = str(PreferencesForm(instance=accounts.preferences_of(alice))["strategy"])
     assert "last 20 messages" in shown
     assert rungs(alice, strategy="last_messages") == ["last_messages", "ledger", "sliding_window"]
     assert rungs(alice, strategy="newest_exchange")[0] == "newest_exchange"
     rungs(alice, strategy="keep_recent", keep_first="on")
-    (first, *_) = ladder(services.preferences_of(alice))
+    (first, *_) = ladder(accounts.preferences_of(alice))
     assert getattr(first, "keep_first")  # noqa: B009 - the protocol does not know it
 
 
@@ -105,7 +108,7 @@ def test_who_chooses_the_servers_strategy_follows_the_server(alice: User) -> Non
     """Also when it changes later."""
     assert rungs(alice, strategy="fresh_start")[0] == "fresh_start"
     with override_settings(CONDENSE_STRATEGY="ledger"):
-        assert ladder(services.preferences_of(alice))[0].name == "ledger"
+        assert ladder(accounts.preferences_of(alice))[0].name == "ledger"
 
 
 def only_truncate(wanted: condense.Configuration) -> condense.Configuration:
@@ -117,7 +120,7 @@ def test_the_strategies_of_the_operators_configuration_hold(alice: User) -> None
     """In place of the user's; one that is named is made with the user's options."""
     rungs(alice, strategy="ledger", messages_kept=7)
     with override_settings(CONDENSE_CONFIGURATION=f"{__name__}.only_truncate"):
-        kept, window = ladder(services.preferences_of(alice))
+        kept, window = ladder(accounts.preferences_of(alice))
     assert (kept.name, getattr(kept, "messages")) == ("keep_recent", 7)  # noqa: B009 - as above
     assert isinstance(window, SlidingWindow)
     assert window.fraction == 0.25
@@ -127,10 +130,10 @@ def test_a_strategy_of_the_servers_own_can_be_chosen(alice: User) -> None:
     """By its dotted path; one that nobody offers is refused."""
     path = "condense.strategies.keep_recent.KeepRecent"
     with override_settings(CONDENSE_STRATEGY=path):
-        form = PreferencesForm(instance=services.preferences_of(alice))
+        form = PreferencesForm(instance=accounts.preferences_of(alice))
         assert path in str(form["strategy"])
         assert rungs(alice, strategy=path)[0] == "keep_recent"
-    form = PreferencesForm({"strategy": "os.system"}, instance=services.preferences_of(alice))
+    form = PreferencesForm({"strategy": "os.system"}, instance=accounts.preferences_of(alice))
     assert "strategy" in form.errors
 
 
@@ -165,19 +168,19 @@ async def test_a_clearing_has_a_row_marks_the_output_and_can_be_undone(
     cleared: Conversation, alice: User
 ) -> None:
     """The output is still there to read."""
-    before = await sync_to_async(store.read_effective)(cleared.pk)
+    before = await sync_to_async(message_store.read_effective)(cleared.pk)
     async with open_page(cleared, alice) as page:
         await page.send("condense.start")
         await page.until_idle()
     await sync_to_async(check_row)(cleared, alice)
     attempt = await Condensation.objects.select_related("conversation", "message").aget()
-    await sync_to_async(services.undo_condensation)(condensation=attempt)
-    assert await sync_to_async(store.read_effective)(cleared.pk) == before
+    await sync_to_async(undo.undo_condensation)(condensation=attempt)
+    assert await sync_to_async(message_store.read_effective)(cleared.pk) == before
 
 
 def check_row(conversation: Conversation, owner: User) -> None:
     """Check what the page shows of a clearing."""
-    rows = transcript.page(conversation).rows
+    rows = row_pages(conversation).rows
     (row,) = [row for row in rows if isinstance(row, CondensationRow)]
     assert (row.words.name, row.hidden_text) == ("Tool output cleared", "1 result cleared")
     cards = [part for one in rows if isinstance(one, MessageRow) for part in one.parts]
@@ -216,14 +219,14 @@ async def test_too_little_to_clear_is_on_record_and_no_row_of_the_chat(
 ) -> None:
     """The summary that follows is what people want to see."""
     long = condense.Message("user", "word " * 9_000)
-    await sync_to_async(store.append_message)(cleared.pk, long, tokens=9_000)
+    await sync_to_async(message_store.append_message)(cleared.pk, long, tokens=9_000)
     reply = condense.Message("assistant", "I see.")
-    await sync_to_async(store.append_message)(cleared.pk, reply, tokens=3)
+    await sync_to_async(message_store.append_message)(cleared.pk, reply, tokens=3)
     async with open_page(cleared, alice) as page:
         await page.send("condense.start")
         await page.until_idle()
     kinds = [one.kind async for one in Condensation.objects.order_by("started_at")]
     assert kinds == ["cleared", "condensed"]
-    rows = (await sync_to_async(transcript.page)(cleared)).rows
+    rows = (await sync_to_async(row_pages)(cleared)).rows
     assert not [row for row in rows if isinstance(row, FailureRow)]
     assert len(standin.requests) == 1

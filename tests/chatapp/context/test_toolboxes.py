@@ -3,10 +3,11 @@
 from django.contrib.auth.models import User
 from pytest_django import Settings
 
-from chatapp import services
-from chatapp.context import servers, toolboxes
+from chatapp.conversations import conversations
+from chatapp.files import samples
 from chatapp.models import Conversation
-from chatapp.tools.mcp.definitions import Definition, Listing
+from chatapp.toolbox import mcp_servers, toolbox
+from chatapp.tools.mcp.remote_tools import Definition, Listing
 
 READING = {
     "ask_user", "list_files", "read_file", "read_message", "search_files", "search_history",
@@ -17,7 +18,7 @@ READING = {
 def offered(conversation: Conversation) -> set[str]:
     """Return the names of the tools that the model is told about."""
     assert conversation.profile
-    return {spec.name for spec in toolboxes.offered(conversation, conversation.profile)}
+    return {spec.name for spec in toolbox.offered(conversation, conversation.profile)}
 
 
 def test_commands_are_there_where_the_operator_allows_them(
@@ -36,10 +37,10 @@ def test_files_that_several_users_see_are_changed_by_none_of_their_agents(
 ) -> None:
     """Whatever is decided about tools; who runs the server may."""
     settings.ALLOW_COMMANDS = True
-    shared = services.start_conversation(owner=alice, workspace=services.SAMPLES)
+    shared = conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
     shared.tool_policies = {"write_file": "allow", "run_command": "allow"}
     assert offered(shared) == READING | {"read_output"}
-    own = services.start_conversation(owner=alice, workspace=f"users/{alice.pk}/project")
+    own = conversations.start_conversation(owner=alice, workspace=f"users/{alice.pk}/project")
     assert offered(own) >= {"write_file", "run_command"}
     alice.is_superuser = True
     assert offered(shared) >= {"write_file", "run_command"}
@@ -58,12 +59,12 @@ def test_servers_that_are_commands_need_the_operator_and_files_of_ones_own(
     for name, way in (("web", "http"), ("local", "command")):
         row = alice.mcp_servers.create(name=name, way=way, address="https://example.org/mcp")
         definition = Definition("go", f"{name}__go", "", {}, read_only=True)
-        servers.keep_listing(row.pk, Listing((definition,)))
+        mcp_servers.keep_listing(row.pk, Listing((definition,)))
     own = READING | {"apply_diff", "write_file", "read_output"}
     assert offered(fresh(conversation)) == own | {"web__go"}
     settings.ALLOW_COMMANDS = True
     assert offered(fresh(conversation)) == own | {"run_command", "web__go", "local__go"}
-    shared = services.start_conversation(owner=alice, workspace=services.SAMPLES)
+    shared = conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
     assert offered(fresh(shared)) == READING | {"read_output", "web__go"}
     denying = fresh(conversation)
     denying.tool_policies = {"web__go": "deny"}

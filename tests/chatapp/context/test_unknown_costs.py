@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
+from chatapp.conversations import conversations
+from chatapp.maintenance.integrity import find_problems
 from chatapp.models import Condensation, ModelCall, Profile
-from chatapp.upkeep.integrity import find_problems
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
 from tests.standin.behaviours import Reply
@@ -52,7 +52,9 @@ async def test_an_unknown_cost_is_shown_as_one(
     profile = await sync_to_async(answered_by)(
         alice, "anthropic", "claude-x", anthropic_standin.url, **FREE
     )
-    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    conversation = await sync_to_async(conversations.start_conversation)(
+        owner=alice, profile=profile
+    )
     async with open_page(conversation, alice) as page:
         for text in (LONG, LONG, LONG):
             await page.say(text)
@@ -73,7 +75,9 @@ async def test_a_prompt_of_which_nothing_was_told_is_estimated(
     """Where a server reports no usage, what went in counts all the same, as an estimate."""
     url = f"{anthropic_standin.url}/v1"
     profile = await sync_to_async(answered_by)(alice, "openai", "m", url)
-    conversation = await sync_to_async(services.start_conversation)(owner=alice, profile=profile)
+    conversation = await sync_to_async(conversations.start_conversation)(
+        owner=alice, profile=profile
+    )
     anthropic_standin.then(Reply("Yes.", usage=False))
     async with open_page(conversation, alice) as page:
         await page.say(LONG)

@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 import condense
-from chatapp import services
-from chatapp.exchange import Imported, load_conversation, write_record
+from chatapp import approvals, errors
+from chatapp.condensation import undo
+from chatapp.conversations import forks, pins
 from chatapp.importers import load_importer
 from chatapp.models import (
     Condensation,
@@ -24,8 +25,10 @@ from chatapp.models import (
     Source,
     ToolRun,
     Turn,
-    hiding,
+    hidden_messages,
 )
+from chatapp.transfer import Imported, load_conversation, write_record
+from chatapp.turns import lifecycle
 from tests.chatapp.context.test_receipts import finding
 from tests.chatapp.models.test_store import Twin
 from tests.records import put_on_record
@@ -40,13 +43,13 @@ class Life(Twin):
 
     def do(self, operation: str, argument: Any) -> None:
         """Do one thing, or have it refused."""
-        with suppress(services.Refused):
+        with suppress(errors.Refused):
             super().do(operation, argument)
 
     def talk(self, place: int) -> None:
         """Take a turn, with its call, from a message to which something is attached."""
         text = TEXTS[place % len(TEXTS)]
-        started = services.start_turn(
+        started = lifecycle.start_turn(
             conversation=self.conversation, text=text, tokens=5, nonce=uuid.uuid4()
         )
         assert started
@@ -58,7 +61,9 @@ class Life(Twin):
         self.append(condense.Message("assistant", (condense.TextBlock(text),)))
         self.call(turn, place)
         status = [*Turn.UNDONE, Turn.Status.SUCCEEDED][place % 4]
-        services.finish_turn(turn=turn, status=Turn.Status(status), error="It broke." * (place % 2))
+        lifecycle.finish_turn(
+            turn=turn, status=Turn.Status(status), error="It broke." * (place % 2)
+        )
 
     def call(self, turn: Turn, place: int) -> None:
         """Put a call on record, a tool, and what a person was asked."""
@@ -82,7 +87,7 @@ class Life(Twin):
         asked = Question.objects.create(
             turn=turn, seq=1, place=0, kind="permission", tool="run_command", suggestions=["a"]
         )
-        services.answer_question(question=asked, decision="deny", words="No.")
+        approvals.answer_question(question=asked, decision="deny", words="No.")
 
     def use_huge(self, _place: int) -> None:
         """Call a tool with a number that is not for every reader of JSON."""
@@ -128,37 +133,37 @@ class Life(Twin):
         """Take the last condensation back."""
         made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
         if last := made.order_by("-started_at").first():
-            with suppress(services.Refused):
-                services.undo_condensation(condensation=last)
+            with suppress(errors.Refused):
+                undo.undo_condensation(condensation=last)
 
     def undo_below(self, place: int) -> None:
         """Take a condensation back with all that stand on it."""
         made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
         if there := list(made.order_by("started_at")):
             chosen = there[place % len(there)]
-            with suppress(services.Refused):
-                later = services.preview_undo(condensation=chosen).later
-                services.undo_condensation(condensation=chosen, later=later)
+            with suppress(errors.Refused):
+                later = undo.preview_undo(condensation=chosen).later
+                undo.undo_condensation(condensation=chosen, later=later)
 
     def redo(self, place: int) -> None:
         """Take an undo back in what is stored: the memory of this life does not have all undos."""
         made = Message.objects.filter(conversation=self.conversation).made_by_engine()
         if there := [*made.filter(undone=True, rewind_parent=None).order_by("seq")]:
-            hiding.redo_reduction(there[-1 - place % len(there)])
+            hidden_messages.redo_reduction(there[-1 - place % len(there)])
 
     def fork(self, _place: int) -> None:
         """Go on in a copy: both sides are on record."""
-        with suppress(services.Refused):
+        with suppress(errors.Refused):
             seq = self.conversation.messages.count()
-            services.fork_conversation(conversation=self.conversation, seq=seq)
+            forks.fork_conversation(conversation=self.conversation, seq=seq)
 
     def pin(self, place: int) -> None:
         """Pin a message, or take its pin off."""
         there = self.conversation.messages.written().filter(rewind_parent=None, hidden=False)
         if rows := list(there):
             row: Message = rows[place % len(rows)]
-            act = services.unpin_message if row.pinned else services.pin_message
-            with suppress(services.Refused):
+            act = pins.unpin_message if row.pinned else pins.pin_message
+            with suppress(errors.Refused):
                 act(conversation=self.conversation, seq=row.seq)
 
 

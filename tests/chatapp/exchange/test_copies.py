@@ -10,10 +10,11 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
-from chatapp.agent.beside import environment_block, file_block
-from chatapp.exchange.copies import read_entries, write_html
-from chatapp.models import Conversation, hiding, store
+from chatapp.agent.annotated_blocks import environment_block, file_block
+from chatapp.condensation import undo
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, hidden_messages, message_store
+from chatapp.transfer.readable_copy import read_entries, write_html
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record
 
@@ -58,7 +59,7 @@ def test_a_copy_has_what_is_part_of_the_conversation(conversation: Conversation,
     put_on_record(conversation, at_seq=3, message=made, summary="They said hello.", tokens_after=9)
     say("user", "Go on.")
     say("assistant", "Gone.")
-    hiding.rewind(conversation.pk, to_seq=6)
+    hidden_messages.rewind(conversation.pk, to_seq=6)
     assert [(label, said[:1]) for label, said in texts(conversation)] == [
         ("You", ["Hello"]),
         ("Agent", ["Let me look."]),
@@ -68,7 +69,7 @@ def test_a_copy_has_what_is_part_of_the_conversation(conversation: Conversation,
     call = read_entries(conversation)[1].parts[1]
     assert (call.name, call.result) == ("read_file a.txt", "its text")
     undone = conversation.condensations.get()
-    services.undo_condensation(condensation=undone)
+    undo.undo_condensation(condensation=undone)
     assert "Context condensed" not in [label for label, _said in texts(conversation)]
 
 
@@ -77,24 +78,26 @@ def test_what_the_server_says_of_itself_is_in_no_copy(conversation: Conversation
     thinking = condense.OpaqueBlock({"type": "thinking", "thinking": "Secret.", "signature": "s"})
     around = environment_block("Linux at /home/alice")
     said = condense.TextBlock("Hello")
-    store.append_message(conversation.pk, condense.Message("user", (around, said)), tokens=1)
+    message_store.append_message(
+        conversation.pk, condense.Message("user", (around, said)), tokens=1
+    )
     reply = condense.Message("assistant", (thinking, condense.TextBlock("Hi")))
-    store.append_message(conversation.pk, reply, tokens=1)
+    message_store.append_message(conversation.pk, reply, tokens=1)
     assert texts(conversation) == [("You", ["Hello"]), ("Agent", ["Hi"])]
 
 
 def test_a_page_runs_nothing_and_loads_nothing(conversation: Conversation, say: Say) -> None:
     """Whatever was said, and whatever files and tools are called."""
-    services.rename_conversation(conversation=conversation, title=HOSTILE[:190])
+    conversations.rename_conversation(conversation=conversation, title=HOSTILE[:190])
     say("user", HOSTILE)
     say("assistant", HOSTILE)
     attached = file_block(HOSTILE, HOSTILE)
     picture = condense.ImageBlock({"type": "base64", "media_type": HOSTILE, "data": HOSTILE})
     elsewhere = condense.ImageBlock({"type": "url", "url": "https://evil.example/x.png"})
     content = (attached, picture, elsewhere)
-    store.append_message(conversation.pk, condense.Message("user", content), tokens=1)
+    message_store.append_message(conversation.pk, condense.Message("user", content), tokens=1)
     call = condense.ToolUseBlock("c", HOSTILE, {"path": HOSTILE})
-    store.append_message(conversation.pk, condense.Message("assistant", (call,)), tokens=1)
+    message_store.append_message(conversation.pk, condense.Message("assistant", (call,)), tokens=1)
     found = read(write_html(conversation))
     assert not {"script", "img", "link", "iframe", "object", "base", "form"} & {*found.tags}
     assert found.tags.count("style") == found.tags.count("title") == 1
@@ -111,9 +114,9 @@ def test_markdown_keeps_what_tools_said_in_fences_that_nothing_ends(
 ) -> None:
     """However many backticks there are in it."""
     call = condense.ToolUseBlock("c", "read_file", {"path": "a.md"})
-    store.append_message(conversation.pk, condense.Message("assistant", (call,)), tokens=1)
+    message_store.append_message(conversation.pk, condense.Message("assistant", (call,)), tokens=1)
     result = condense.ToolResultBlock("c", "```\n# No heading\n````")
-    store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
+    message_store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
     answer = browser.get(reverse("export_markdown", args=[conversation.pk]))
     assert "\n`````\n```\n# No heading\n````\n`````\n" in answer.text
     assert answer["Content-Disposition"] == 'attachment; filename="new-conversation.md"'

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from chatapp.context.requests.reader import RequestReader
 from chatapp.models import Condensation, Conversation, Manifest, ModelCall, Preferences
+from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.sockets import Page, open_page

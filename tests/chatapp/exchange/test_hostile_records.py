@@ -14,9 +14,10 @@ from django.urls import reverse
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chatapp import services
-from chatapp.exchange import FORMAT
+from chatapp import errors
+from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Message, Review
+from chatapp.transfer import FORMAT
 from tests.chatapp.audited import problems
 from tests.chatapp.exchange.lives import Life, read, write
 from tests.chatapp.turns import ask, end
@@ -80,7 +81,7 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
     written = json.dumps(with_value(record, place, value)).encode()
     try:
         made = read(written, alice, tmp_path).conversation
-    except services.Refused:
+    except errors.Refused:
         assert Conversation.objects.count() == before
         return
     for page in PAGES:
@@ -118,7 +119,7 @@ def test_what_does_not_fit_is_named(
     if told is None:
         assert read(written, alice, tmp_path).messages == len(record["messages"])
         return
-    with pytest.raises(services.Refused, match=told):
+    with pytest.raises(errors.Refused, match=told):
         read(written, alice, tmp_path)
     assert not Conversation.objects.exists()
     assert not Message.objects.exists()
@@ -142,7 +143,7 @@ def test_a_clearing_without_a_record_can_be_shown(
 )
 def test_what_is_no_record_is_refused(alice: User, tmp_path: Path, data: bytes) -> None:
     """Cut off, damaged, of another form or of a later one."""
-    with pytest.raises(services.Refused, match=r"^The (compressed )?file .*\.$"):
+    with pytest.raises(errors.Refused, match=r"^The (compressed )?file .*\.$"):
         read(data, alice, tmp_path)
     assert not Conversation.objects.exists()
 
@@ -167,9 +168,9 @@ def test_a_review_that_no_turn_waits_for_is_withdrawn(
 @pytest.mark.django_db
 def test_what_is_named_has_to_be_there(alice: User, tmp_path: Path) -> None:
     """The first row behind the last one of its section is none."""
-    conversation = services.start_conversation(owner=alice)
+    conversation = conversations.start_conversation(owner=alice)
     end(ask(conversation), "Because.")
     record = json.loads(write(conversation))
     record["messages"][1]["turn"] = 2
-    with pytest.raises(services.Refused, match=r"Item 2 of turns is named, and missing\."):
+    with pytest.raises(errors.Refused, match=r"Item 2 of turns is named, and missing\."):
         read(json.dumps(record).encode(), alice, tmp_path)

@@ -17,14 +17,14 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from chatapp import services
-from chatapp.exchange import FORMAT, jobs
-from chatapp.exchange.spool import ITEMS
-from chatapp.models import AuditEntry, Conversation, Message, Source, store
-from chatapp.models.owners import describe, this_process
-from chatapp.upkeep.audit import verify
-from chatapp.upkeep.integrity import find_problems
-from chatapp.upkeep.seals import make_seal
+from chatapp import errors
+from chatapp.maintenance.audit_check import verify
+from chatapp.maintenance.audit_seals import make_seal
+from chatapp.maintenance.integrity import find_problems
+from chatapp.models import AuditEntry, Conversation, Message, Source, message_store
+from chatapp.models.turns import describe, this_process
+from chatapp.transfer import FORMAT, import_jobs
+from chatapp.transfer.import_spool import ITEMS
 from tests.chatapp.exchange.lives import read
 from tests.chatapp.files import database_in
 from tests.chatapp.test_serve import serving
@@ -94,7 +94,7 @@ def test_others_write_between_pieces_and_see_a_conversation_at_the_end(
     assert 0 < max(pieces) <= ITEMS
     assert onlooker.shown == {0, 1}
     assert onlooker.messages[-1] == made.messages.count()
-    assert [one.text for one in store.read_effective(made.pk)] == ["All."]
+    assert [one.text for one in message_store.read_effective(made.pk)] == ["All."]
     assert verify(made).problems == []
     assert [*find_problems()] == []
 
@@ -104,7 +104,7 @@ def test_what_is_refused_at_the_end_leaves_nothing(
     alice: User, tmp_path: Path, onlooker: Onlooker
 ) -> None:
     """Though much of it was stored already, and nobody has seen it."""
-    with pytest.raises(services.Refused, match="pins are not on the messages"):
+    with pytest.raises(errors.Refused, match="pins are not on the messages"):
         read(record(pins=[{"seq": 1, "message": 1, "digest": "0" * 64}]), alice, tmp_path)
     assert max(onlooker.messages) == MESSAGES + 1
     assert onlooker.shown == {0}
@@ -137,12 +137,12 @@ def test_what_a_killed_import_has_left_is_removed(
     Source.objects.filter(conversation=there).update(importer=this_process())
     (left := settings.DATA_DIR / "imports" / "left").mkdir(parents=True)
     (left / "talk.json").write_text("[]")
-    folder = jobs.make_folder()
-    jobs.remove_left()
+    folder = import_jobs.make_folder()
+    import_jobs.remove_left()
     assert Conversation.objects.get() == there
     assert Message.objects.count() == MESSAGES + 1
     assert [*left.parent.iterdir()] == [folder]
-    jobs.remove(folder)
+    import_jobs.remove(folder)
     assert [*left.parent.iterdir()] == []
 
 

@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, store
-from chatapp.models.spending import spending_of
-from chatapp.upkeep import audit
-from chatapp.upkeep.integrity import find_problems
+from chatapp.condensation import undo
+from chatapp.conversations import conversations, forks, pins, rewind
+from chatapp.maintenance import audit_check
+from chatapp.maintenance.integrity import find_problems
+from chatapp.models import Conversation, message_store
+from chatapp.models.budgets import spending_of
 from tests.chatapp.audited import condense_on_record, live_through, problems, talk
 from tests.chatapp.exchange.lives import Life, read, said, write
 from tests.chatapp.models.test_store import seen
@@ -74,7 +75,7 @@ def test_what_is_exported_imported_and_exported_is_equal(
 
 def as_sent(conversation: Conversation) -> list[Any]:
     """Return what the model sees of a conversation; a result that was cleared is a line there."""
-    return seen(store.read_effective(conversation.pk))
+    return seen(message_store.read_effective(conversation.pk))
 
 
 def test_everything_that_goes_on_record_is_there(
@@ -89,7 +90,7 @@ def test_everything_that_goes_on_record_is_there(
     made = read(first, conversation.owner, tmp_path).conversation
     assert said(write(made)) == said(first)
     assert made.pk != conversation.pk
-    verdict = audit.verify(made)
+    verdict = audit_check.verify(made)
     records = ("condensations", "rewinds", "questions", "reviews", "pins")
     assert (verdict.problems, verdict.waiting) == ([], 0)
     assert verdict.entries == 1 + sum(len(told[name]) for name in records)
@@ -104,11 +105,11 @@ def test_what_was_undone_at_once_is_redone_at_once_where_it_is_imported(
     talk(conversation, "And south?", "Down.")
     condense_on_record(conversation)
     before = as_sent(conversation)
-    services.undo_condensation(condensation=first, later=1)
+    undo.undo_condensation(condensation=first, later=1)
     made = read(write(conversation), conversation.owner, tmp_path).conversation
     undone = made.condensations.filter(status="undone").order_by("started_at")
     assert undone.count() == 2
-    services.redo_condensation(condensation=undone[0])
+    undo.redo_condensation(condensation=undone[0])
     assert as_sent(made) == before
     assert problems(made) == [*find_problems()] == []
 
@@ -121,7 +122,7 @@ def test_the_chain_that_a_conversation_came_with_is_kept_as_evidence(
     first = write(conversation)
     made = read(first, conversation.owner, tmp_path).conversation
     chains = json.loads(write(made))["chains"]
-    assert chains[0] == audit.chain_of(conversation)
+    assert chains[0] == audit_check.chain_of(conversation)
     assert chains[1]["conversation"] == str(made.pk)
     beginning = json.loads(chains[1]["entries"][0]["payload"])
     assert beginning["imported"]["chains"] == 1
@@ -132,7 +133,7 @@ def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> N
     assert conversation.profile
     conversation.profile.set_key("sk-secret")
     conversation.profile.save()
-    services.decide(
+    conversations.decide(
         conversation=conversation, policies={"run_command": "always"}, system="Be brief."
     )
     written = write(conversation).decode()
@@ -175,7 +176,7 @@ def test_the_example_of_the_guide_is_a_conversation(alice: User, tmp_path: Path)
     guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
     example = guide.split("```json\n")[1].split("```")[0]
     made = read(example.encode(), alice, tmp_path).conversation
-    assert [one.seq for one in store.read_effective(made.pk)] == [3]
+    assert [one.seq for one in message_store.read_effective(made.pk)] == [3]
     assert said(write(made)) == said(example.encode())
 
 
@@ -191,7 +192,7 @@ def test_what_was_spent_elsewhere_is_not_spent_here(
     conversation: Conversation, tmp_path: Path
 ) -> None:
     """An imported conversation takes nothing of the month's budget."""
-    store.append_message(conversation.pk, condense.Message("user", "Hi"), tokens=1)
+    message_store.append_message(conversation.pk, condense.Message("user", "Hi"), tokens=1)
     conversation.calls.create(purpose="chat", status="succeeded", cost=3)
     made = read(write(conversation), conversation.owner, tmp_path).conversation
     assert made.calls.get().cost == 3
@@ -205,13 +206,13 @@ def test_a_fork_round_trips_without_what_its_original_had_set_aside(
     """Its messages keep their numbers, so some are missing; what is said next has a new one."""
     life = Life(alice)
     life.say(4)
-    services.rewind_conversation(conversation=life.conversation, to_seq=3)
+    rewind.rewind_conversation(conversation=life.conversation, to_seq=3)
     life.say(2)
-    copy = services.fork_conversation(conversation=life.conversation, seq=6)
+    copy = forks.fork_conversation(conversation=life.conversation, seq=6)
     first = write(copy)
     made = read(first, alice, tmp_path).conversation
     assert said(write(made)) == said(first)
     assert [*made.messages.order_by("seq").values_list("seq", flat=True)] == [1, 2, 5, 6]
-    services.pin_rule(conversation=made, text="Tabs.")
+    pins.pin_rule(conversation=made, text="Tabs.")
     assert made.messages.latest("seq").seq == 7
     assert not problems(made)

@@ -2,8 +2,8 @@
 
 from django.apps import apps
 
-from chatapp.exchange.tables import TABLES
 from chatapp.models import Conversation
+from chatapp.transfer.record_tables import TABLES
 
 # Chains, where they came from, and requests have sections of their own; snapshots of files, what
 # waits to be sent, and links to read are this server's.

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp import services
-from chatapp.context.requests.reader import RequestReader
+from chatapp import errors
+from chatapp.conversations import pins
 from chatapp.models import Conversation, Fragment, Manifest
+from chatapp.storage.request_reader import RequestReader
 from tests.chatapp.context.test_requests import Session
 from tests.chatapp.exchange.lives import read, said, write
 from tests.chatapp.services.test_pins import carrying
@@ -24,7 +25,7 @@ def session(conversation: Conversation) -> Session:
     for number in range(4):
         session.use_tool(number, "A long text. " * 50)
         session.send()
-    services.pin_message(conversation=conversation, seq=1)
+    pins.pin_message(conversation=conversation, seq=1)
     carrying(conversation, *conversation.messages.order_by("seq")[:3])
     session.begin()
     session.send()
@@ -89,6 +90,6 @@ def test_a_request_that_was_not_so_is_refused(
     told["pins"] = []
     spoil(told)
     before = Fragment.objects.count()
-    with pytest.raises(services.Refused, match="not what was sent"):
+    with pytest.raises(errors.Refused, match="not what was sent"):
         read(json.dumps(told).encode(), session.conversation.owner, tmp_path)
     assert Fragment.objects.count() == before

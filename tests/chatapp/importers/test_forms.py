@@ -12,11 +12,11 @@ from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatapp import importers, services
-from chatapp.context.scopes import find_chosen
-from chatapp.context.wishes import Scope
-from chatapp.exchange import Imported, load_conversation
-from chatapp.models import Conversation, Source, store
+from chatapp import errors, importers
+from chatapp.condensation import undo
+from chatapp.context.condense_requests import Scope, find_chosen
+from chatapp.models import Conversation, Source, message_store
+from chatapp.transfer import Imported, load_conversation
 
 AT = "2026-01-02T03:04:05.678Z"
 TOOL_CALL = {
@@ -140,7 +140,7 @@ def load(path: Path, owner: User) -> Imported:
 
 def said(conversation: Conversation) -> list[tuple[str, str]]:
     """Return what the model sees."""
-    return [(one.role, one.text) for one in store.read_effective(conversation.pk)]
+    return [(one.role, one.text) for one in message_store.read_effective(conversation.pk)]
 
 
 @pytest.mark.parametrize(
@@ -292,13 +292,13 @@ def test_a_summary_of_another_program_is_undone_redone_and_written_again(
     attempt, before = talk.condensations.get(), said(talk)
     made = attempt.message
     assert made
-    hidden = services.list_hidden(condensation=attempt)
+    hidden = undo.list_hidden(condensation=attempt)
     assert [one.seq for one in hidden] == [*range(1, made.seq)]
-    services.undo_condensation(condensation=attempt)
+    undo.undo_condensation(condensation=attempt)
     assert len(said(talk)) > len(before)
-    services.redo_condensation(condensation=attempt)
+    undo.redo_condensation(condensation=attempt)
     assert said(talk) == before
-    again = find_chosen(talk.pk, store.read_effective(talk.pk), Scope(made.seq, again=True))
+    again = find_chosen(talk.pk, message_store.read_effective(talk.pk), Scope(made.seq, again=True))
     assert len(again.originals) == made.seq - 1
 
 
@@ -333,13 +333,13 @@ def test_each_summary_of_a_task_is_on_record_once_whatever_its_page_says(
         ("truncated", 1),
     ]
     assert found[0].summary == "They said hi."
-    services.undo_condensation(condensation=found[0])
+    undo.undo_condensation(condensation=found[0])
     assert ("assistant", "Hello") in said(talk)
 
 
 def test_a_task_without_what_was_sent_is_refused(alice: User, tmp_path: Path) -> None:
     """What the page showed is not enough."""
-    with pytest.raises(services.Refused, match="api_conversation_history"):
+    with pytest.raises(errors.Refused, match="api_conversation_history"):
         load(write(tmp_path, "ui_messages.json", json.dumps(SHOWN).encode()), alice)
     assert not Conversation.objects.exists()
 
@@ -373,7 +373,7 @@ def test_no_value_anywhere_breaks_an_import(
     pieces = importers.load_importer(form).read_transcript(path)
     try:
         load_conversation(pieces, owner=alice, source=Source(form=form))
-    except services.Refused:
+    except errors.Refused:
         return
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp.exchange import Beside, Problem, files
 from chatapp.importers import recognise
 from chatapp.importers.messages import read_transcript
+from chatapp.transfer import Beside, Problem, transcript_files
 
 HELLO = {"role": "user", "content": "Hello"}
 REPLY = {
@@ -242,7 +242,7 @@ def test_a_file_that_unpacks_without_end_is_given_up(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small file can hold gigabytes of nothing."""
-    monkeypatch.setattr(files, "MAX_GAP", 1 << 20)
+    monkeypatch.setattr(transcript_files, "MAX_GAP", 1 << 20)
     bomb = b"[" + json.dumps(HELLO).encode() + b"," + b" " * (8 << 20) + b"1]"
     first, problem = read_transcript(write(folder, gzip.compress(bomb)))
     assert first == HELLO

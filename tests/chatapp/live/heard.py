@@ -2,7 +2,7 @@
 
 from typing import Any, override
 
-from chatapp.live import frames
+from chatapp.live import outgoing_frames
 from chatapp.live.watchers import Watchers
 
 
@@ -19,5 +19,5 @@ class Heard(Watchers):
         return True
 
     @override
-    def send(self, frame: frames.Frame) -> None:
+    def send(self, frame: outgoing_frames.Frame) -> None:
         self.frames.append(frame)

@@ -10,12 +10,17 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 import condense
-from chatapp import services
-from chatapp.context import budgets
-from chatapp.context.wishes import Scope
-from chatapp.live import protocol, turns
-from chatapp.live.hub import hub
+from chatapp.accounts import accounts
+from chatapp.condensation import undo
+from chatapp.context import sizes
+from chatapp.context.condense_requests import Scope
+from chatapp.conversations import conversations, pins
+from chatapp.conversations import rewind as rewind_
+from chatapp.conversations.rewind import rewind_conversation
+from chatapp.live import incoming_frames
 from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Rewind
+from chatapp.turns import actions
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.claude import converse
 from tests.chatapp.live.witness import Witness
 from tests.records import append_many
@@ -65,10 +70,10 @@ class Person:
 
     async def say(self, text: str, moment: Moment = None, replaces: int | None = None) -> None:
         text = WORDS.get(text, text)
-        command = protocol.SendMessage(text=text, nonce=uuid.uuid4(), replaces=replaces)
-        await turns.send_message(self.conversation, command)
+        command = incoming_frames.SendMessage(text=text, nonce=uuid.uuid4(), replaces=replaces)
+        await actions.send_message(self.conversation, command)
         self.witness.said.append(text)
-        await self.interrupt(moment, turns.stop)
+        await self.interrupt(moment, actions.stop)
 
     async def say_after(self, script: str, moment: Moment, then: str) -> None:
         self.standin.then(SCRIPTS[script])
@@ -79,8 +84,8 @@ class Person:
             await self.take_up(then, moment)
 
     async def take_up(self, how: str, moment: Moment, seq: int = 0) -> None:
-        await turns.take_up(self.conversation, protocol.TakeUp(how, uuid.uuid4(), seq))
-        await self.interrupt(moment, turns.stop)
+        await actions.take_up(self.conversation, incoming_frames.TakeUp(how, uuid.uuid4(), seq))
+        await self.interrupt(moment, actions.stop)
 
     async def regenerate(self, place: int, moment: Moment) -> None:
         if seqs := await self.places(role="assistant"):
@@ -97,16 +102,16 @@ class Person:
         if not (there := [one async for one in aside]):
             return
         chosen = there[place % len(there)]
-        await sync_to_async(services.switch_version)(rewind=chosen)
+        await sync_to_async(rewind_.switch_version)(rewind=chosen)
         if returns:
             left = await self.rewinds.filter(brings_back=chosen).afirst()
             assert left
-            await sync_to_async(services.switch_version)(rewind=left)
+            await sync_to_async(rewind_.switch_version)(rewind=left)
             assert await sync_to_async(self.witness.what_the_model_sees)() == before
 
     async def condense(self, moment: Moment, stops: bool) -> None:
-        await turns.condense_now(self.conversation, protocol.StartCondensing(uuid.uuid4()))
-        await self.interrupt(moment, turns.stop if stops else turns.cancel_condensing)
+        await actions.condense_now(self.conversation, incoming_frames.StartCondensing(uuid.uuid4()))
+        await self.interrupt(moment, actions.stop if stops else actions.cancel_condensing)
 
     async def condense_part(self, place: int, moment: Moment) -> None:
         """Choose two visible messages, and all between them."""
@@ -114,37 +119,35 @@ class Person:
             first = place % (len(seqs) - 1)
             last = min(first + 1 + place % 3, len(seqs) - 1)
             scope = Scope(seqs[first], seqs[last])
-            command = protocol.StartCondensing(uuid.uuid4(), scope=scope)
-            await turns.condense_now(self.conversation, command)
-            await self.interrupt(moment, turns.cancel_condensing)
+            command = incoming_frames.StartCondensing(uuid.uuid4(), scope=scope)
+            await actions.condense_now(self.conversation, command)
+            await self.interrupt(moment, actions.cancel_condensing)
 
     async def rewind(self, place: int) -> None:
         if seqs := await self.places():
             seq = seqs[place % len(seqs)]
-            await sync_to_async(services.rewind_conversation)(
-                conversation=self.conversation, to_seq=seq
-            )
+            await sync_to_async(rewind_conversation)(conversation=self.conversation, to_seq=seq)
 
     async def pin(self, place: int, on: bool) -> None:
         if seqs := await self.places():
-            change = services.pin_message if on else services.unpin_message
+            change = pins.pin_message if on else pins.unpin_message
             await sync_to_async(change)(conversation=self.conversation, seq=seqs[place % len(seqs)])
 
     async def undo_rewind(self) -> None:
         if last := await self.rewinds.filter(undone_at=None, rewind_parent=None).afirst():
-            await sync_to_async(services.undo_rewind)(rewind=last)
+            await sync_to_async(rewind_.undo_rewind)(rewind=last)
 
     async def undo_condensation(self) -> None:
         made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
         made = made.select_related("message", "conversation").order_by("-started_at")
         if (last := await made.afirst()) is not None:
-            await sync_to_async(services.undo_condensation)(condensation=last)
+            await sync_to_async(undo.undo_condensation)(condensation=last)
 
     async def redo_condensation(self) -> None:
         undone = Condensation.objects.filter(conversation=self.conversation, status="undone")
         undone = undone.select_related("message", "conversation").order_by("-started_at")
         if (last := await undone.afirst()) is not None:
-            await sync_to_async(services.redo_condensation)(condensation=last)
+            await sync_to_async(undo.redo_condensation)(condensation=last)
 
     async def switch_profile(self, large: bool) -> None:
         profile = self.large if large else self.small
@@ -160,10 +163,10 @@ class Person:
         await self.say("Farewell.")
         for _ in range(moment or 0):
             await asyncio.sleep(0)
-        await sync_to_async(services.delete_conversation)(conversation=self.conversation)
-        turns.stop(self.conversation.pk)
+        await sync_to_async(conversations.delete_conversation)(conversation=self.conversation)
+        actions.stop(self.conversation.pk)
         await self.wait()
-        await sync_to_async(services.restore_conversation)(conversation=self.conversation)
+        await sync_to_async(conversations.restore_conversation)(conversation=self.conversation)
         await self.conversation.arefresh_from_db()
 
     @property
@@ -181,7 +184,7 @@ class Person:
 def meet(standin: Standin) -> Person:
     """Return a person with a new conversation, and a small and a large window to choose from."""
     owner = User.objects.create_user(f"someone-{uuid.uuid4()}")
-    services.preferences_of(owner)
+    accounts.preferences_of(owner)
     conversation = converse(owner, standin, context_window=8_000, max_output=400)
     small = conversation.profile
     assert small
@@ -201,4 +204,4 @@ def talk() -> list[condense.Message]:
 
 def counted(message: condense.Message) -> int:
     """Return the message's tokens, as the application counts them."""
-    return condense.count_message(message, budgets.COUNTER)
+    return condense.count_message(message, sizes.COUNTER)

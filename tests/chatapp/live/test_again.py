@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from chatapp.agent.prompts import CONTINUE
-from chatapp.live import protocol
+from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Message, ModelCall, Turn
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
@@ -120,8 +120,8 @@ async def test_what_can_not_be_taken_up_is_refused_in_words(
 def test_a_place_is_a_number(seq: str) -> None:
     """Anything else is no frame of ours."""
     text = f'{{"type": "turn.regenerate", "nonce": "{uuid.uuid4()}", "seq": {seq}}}'
-    with pytest.raises(protocol.BadFrame):
-        protocol.decode(text)
+    with pytest.raises(incoming_frames.BadFrame):
+        incoming_frames.decode(text)
 
 
 @pytest.mark.parametrize(

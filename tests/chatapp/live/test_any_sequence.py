@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import services
+from chatapp import errors
 from tests.chatapp.live.people import SCRIPTS, WORDS, Person, meet
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -63,7 +63,7 @@ async def take(step: Step, person: Person) -> None:
     name, details = step
     action: Callable[..., Awaitable[None]] = getattr(person, name)
     await sync_to_async(person.witness.look)()
-    with suppress(services.Refused, condense.CondenseError):
+    with suppress(errors.Refused, condense.CondenseError):
         await action(*details)
     await person.wait()
     await sync_to_async(person.witness.check)()

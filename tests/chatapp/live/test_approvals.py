@@ -17,12 +17,15 @@ from django.utils import timezone
 from pytest_django import Settings
 
 import condense
-from chatapp import bootstrap, services, transcript
-from chatapp.context import toolboxes
-from chatapp.live.hub import hub
-from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, store
-from chatapp.network.addresses import Guard
-from chatapp.transcript import MessageRow, ToolCard
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Profile, Question, ToolRun, Turn, message_store
+from chatapp.network.address_guard import Guard
+from chatapp.toolbox import toolbox
+from chatapp.transcript import row_pages
+from chatapp.transcript.message_parts import ToolCard
+from chatapp.transcript.rows import MessageRow
+from chatapp.turns import assembly
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
@@ -52,7 +55,7 @@ def conversation(alice: User, standin: Standin) -> Conversation:
 @pytest.fixture
 def folder(conversation: Conversation) -> Path:
     """Its workspace, with a file."""
-    folder = bootstrap.workspace_of(conversation)
+    folder = assembly.workspace_of(conversation)
     (folder / "a.txt").write_text("old\n")
     return folder
 
@@ -81,7 +84,7 @@ def result_of(standin: Standin) -> str:
 
 def waiting_card(conversation: Conversation) -> ToolCard | None:
     """Return the card that asks, as a page that is opened now shows it."""
-    rows = transcript.page(Conversation.objects.get(pk=conversation.pk)).rows
+    rows = row_pages(Conversation.objects.get(pk=conversation.pk)).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
     cards = [part for part in parts if isinstance(part, ToolCard) and part.state == "asked"]
     return cards[0] if len(cards) == 1 else None
@@ -157,7 +160,7 @@ async def test_what_a_person_denied_is_shown_as_denied_and_not_as_failed(
         frames = [frame["html"] for frame in page.frames if frame["type"] == "article.upserted"]
     shown = re.findall(r'tool-(\w+)" id="[^"]+" data-tool="write_file"', "".join(frames))
     assert ("denied" in shown, "failed" in shown) == (True, False)
-    rows = await sync_to_async(transcript.page)(conversation)
+    rows = await sync_to_async(row_pages)(conversation)
     parts = [part for row in rows.rows if isinstance(row, MessageRow) for part in row.parts]
     states = {part.name: part.state for part in parts if isinstance(part, ToolCard)}
     assert states == {"write_file": "denied", "read_file": "failed"}
@@ -249,7 +252,7 @@ async def test_nobody_else_answers(
 ) -> None:
     """Not another user, not a stranger, and not by another conversation's address."""
     standin.then(Reply(tools=(WRITE,)))
-    own = await sync_to_async(services.start_conversation)(owner=bob)
+    own = await sync_to_async(conversations.start_conversation)(owner=bob)
     client = Client()
     await sync_to_async(client.force_login)(bob)
     async with open_page(conversation, alice) as page:
@@ -448,7 +451,7 @@ class Injecting(BaseHTTPRequestHandler):
 @pytest.fixture
 def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of that page, which counts as one of the public web here."""
-    monkeypatch.setattr(toolboxes, "WEB", Guard(allow_private=True))
+    monkeypatch.setattr(toolbox, "WEB", Guard(allow_private=True))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Injecting)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -463,10 +466,10 @@ async def test_what_the_agent_reads_approves_nothing_and_reaches_nothing(
     place: str, conversation: Conversation, alice: User, standin: Standin, folder: Path, web: str
 ) -> None:
     """A model that obeys it can only ask; no setting and no other conversation is in reach."""
-    other = await sync_to_async(services.start_conversation)(owner=alice)
-    (bootstrap.workspace_of(other) / "secret.txt").write_text(SECRET)
+    other = await sync_to_async(conversations.start_conversation)(owner=alice)
+    (assembly.workspace_of(other) / "secret.txt").write_text(SECRET)
     message = condense.Message("user", (condense.TextBlock(SECRET),))
-    await sync_to_async(store.append_message)(other.pk, message, tokens=10)
+    await sync_to_async(message_store.append_message)(other.pk, message, tokens=10)
     (folder / "README.md").write_text(INJECTED)
     conversation.tool_policies = {"fetch_url": "allow"}
     await conversation.asave()
@@ -537,8 +540,8 @@ async def test_pages_of_other_conversations_of_the_owner_are_told(
     conversation: Conversation, alice: User, bob: User, standin: Standin, folder: Path
 ) -> None:
     """Their list says who waits, and that nobody does any more; nobody else's is told."""
-    other = await sync_to_async(services.start_conversation)(owner=alice)
-    bobs = await sync_to_async(services.start_conversation)(owner=bob)
+    other = await sync_to_async(conversations.start_conversation)(owner=alice)
+    bobs = await sync_to_async(conversations.start_conversation)(owner=bob)
     standin.then(Reply(tools=(WRITE,)))
     async with (
         open_page(conversation, alice) as page,

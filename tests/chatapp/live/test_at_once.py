@@ -17,18 +17,20 @@ from django.db.models.signals import ModelSignal, post_init, post_save
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
+from chatapp import errors
 from chatapp.agent import events
-from chatapp.context.runs import Run
-from chatapp.context.wishes import Wish
-from chatapp.live import protocol, turns
-from chatapp.live.hub import Hub, hub
-from chatapp.live.ports import Announcer, Work
-from chatapp.live.presenter import LiveView
-from chatapp.live.rooms import Room
+from chatapp.context.condense_requests import Wish
+from chatapp.context.turn_context import Run
+from chatapp.live import incoming_frames
+from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation, QueuedMessage, Turn
-from chatapp.models.outcomes import Status
-from chatapp.models.reading import reading
+from chatapp.models.condensations import Status
+from chatapp.models.pending_messages import list_queued
+from chatapp.models.read_executor import reading
+from chatapp.turns import actions, lifecycle
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.active_conversations import Hub, hub
+from chatapp.turns.ports import Announcer, Work
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns import ask, end
@@ -85,7 +87,7 @@ class Runner:
         """Put on record that the last one is over, which nobody has been told yet."""
         last = self.held[-1]
         status = Turn.Status.SUCCEEDED
-        await sync_to_async(services.finish_turn)(turn=last.run.turn, status=status)
+        await sync_to_async(lifecycle.finish_turn)(turn=last.run.turn, status=status)
         return last
 
 
@@ -101,15 +103,15 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
 
 async def say(conversation: Conversation, text: str, *, queued: bool = False) -> None:
     """Send a message."""
-    command = protocol.SendMessage(text, uuid.uuid4(), queued=queued)
-    await turns.send_message(conversation, command)
+    command = incoming_frames.SendMessage(text, uuid.uuid4(), queued=queued)
+    await actions.send_message(conversation, command)
 
 
 async def until_settled(conversation: Conversation) -> None:
     """Wait until all that was to follow has begun or was refused."""
     room = hub.rooms.get(conversation.pk)
     while room and not room.job and not room.idle:
-        await reading(services.list_queued)(conversation.pk)
+        await reading(list_queued)(conversation=conversation.pk)
 
 
 @contextlib.contextmanager
@@ -123,7 +125,7 @@ def meanwhile(signal: ModelSignal, of: type[Model], do: Callable[[], None]) -> I
     async def go_on() -> None:
         do()
         for _ in range(5):
-            await reading(services.list_queued)(uuid.uuid4())
+            await reading(list_queued)(conversation=uuid.uuid4())
 
     def hold(**_signal: Any) -> None:
         if not done.is_set():
@@ -177,8 +179,8 @@ async def test_a_condensation_that_is_asked_for_while_the_turn_ends_begins(
     async def vacate() -> None:
         turn.end()
 
-    command = protocol.StartCondensing(uuid.uuid4())
-    await asyncio.gather(turns.condense_now(conversation, command), vacate())
+    command = incoming_frames.StartCondensing(uuid.uuid4())
+    await asyncio.gather(actions.condense_now(conversation, command), vacate())
     assert [held.run.turn.condenses for held in runner.held] == [False, True]
     (await runner.finish()).end()
 
@@ -216,7 +218,7 @@ async def test_what_begins_while_the_server_stops_is_ended_with_the_rest(
     """Whoever stops it waits for all of it, and nothing is left on record as running."""
     stopping = Hub()
     await stopping.clear_up()
-    monkeypatch.setattr(turns, "hub", stopping)
+    monkeypatch.setattr(actions, "hub", stopping)
     await asyncio.gather(say(conversation, "First"), stopping.close())
     assert stopping.jobs == []
     assert (await Turn.objects.aget()).is_over
@@ -228,8 +230,8 @@ async def test_who_hears_the_end_may_send_the_next_message(
     """No turn is in its way, although pages are still told of the end."""
     async with open_page(conversation, alice):
         for text in ("First", "Second"):
-            command = protocol.SendMessage(text, uuid.uuid4())
-            async for _event in await turns.send_and_hear(conversation, command):
+            command = incoming_frames.SendMessage(text, uuid.uuid4())
+            async for _event in await actions.send_and_hear(conversation, command):
                 pass
     assert await Turn.objects.acount() == 2
 
@@ -254,7 +256,7 @@ async def test_the_panel_that_is_read_first_is_not_shown_last(conversation: Conv
         second = asyncio.create_task(ended)
         # All that could overtake the first has one thread, and does it in this order.
         for _ in range(6):
-            await reading(services.list_queued)(conversation.pk)
+            await reading(list_queued)(conversation=conversation.pk)
         gate.set()
         await asyncio.gather(first, second)
     finally:
@@ -299,7 +301,7 @@ async def test_a_room_is_closed_whichever_way_its_last_page_goes(
 
 async def test_nothing_stays_open_for_what_was_refused(conversation: Conversation) -> None:
     """A program has no page that would close it later."""
-    command = protocol.SendMessage("Hello", uuid.uuid4(), attachments=(uuid.uuid4(),))
-    with pytest.raises(services.Refused):
-        await turns.send_message(conversation, command)
+    command = incoming_frames.SendMessage("Hello", uuid.uuid4(), attachments=(uuid.uuid4(),))
+    with pytest.raises(errors.Refused):
+        await actions.send_message(conversation, command)
     assert conversation.pk not in hub.rooms

@@ -15,12 +15,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from chatapp import services
+from chatapp import errors
 from chatapp.agent.errors import BudgetSpent
-from chatapp.context import budgets
-from chatapp.context.spending import check_budget, say
+from chatapp.context import sizes
+from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
-from chatapp.models.spending import Scope, Spending, month_start, read_spending
+from chatapp.models.budgets import Scope, Spending, month_start, read_spending
+from chatapp.spending_limits import check_budget, say
+from chatapp.turns import turn_retries
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns import ask, end
@@ -63,13 +65,13 @@ def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
     conversation: Conversation, bob: User
 ) -> None:
     """Deleted ones count, since they cost; other months and other people do not."""
-    other = services.start_conversation(owner=conversation.owner)
+    other = conversations.start_conversation(owner=conversation.owner)
     for cost in ("0.1", "0.2", "0.0000000001", None):
         spend(conversation, cost)
     spend(conversation, "5", created_at=month_start() - timezone.timedelta(seconds=1))
     spend(other, "7")
-    services.delete_conversation(conversation=other)
-    spend(services.start_conversation(owner=bob), "100")
+    conversations.delete_conversation(conversation=other)
+    spend(conversations.start_conversation(owner=bob), "100")
     limit(conversation, "10", "20")
     here, month = read_spending(conversation.pk)
     assert here == Spending(Scope.CONVERSATION, Decimal(10), Decimal("5.3000000001"), 1)
@@ -119,8 +121,8 @@ def test_no_sum_looks_at_the_rows_of_calls(conversation: Conversation) -> None:
 Start = Callable[[Conversation], object]
 STARTS: dict[str, Start] = {
     "send": ask,
-    "retry": lambda one: services.retry_turn(conversation=one, nonce=uuid.uuid4()),
-    "regenerate": lambda one: services.regenerate_answer(
+    "retry": lambda one: turn_retries.retry_turn(conversation=one, nonce=uuid.uuid4()),
+    "regenerate": lambda one: turn_retries.regenerate_answer(
         conversation=one, seq=2, nonce=uuid.uuid4()
     ),
 }
@@ -135,7 +137,7 @@ def test_no_turn_begins_once_a_budget_is_spent(
     end(ask(conversation), "Half an ans", stop_reason="error", status=Turn.Status.FAILED)
     spend(conversation, "1")
     limit(conversation, budget, month)
-    with pytest.raises(services.Refused, match=f"spent: .*1.00 of .*1.00.* raise it .*{where}"):
+    with pytest.raises(errors.Refused, match=f"spent: .*1.00 of .*1.00.* raise it .*{where}"):
         STARTS[how](conversation)
     assert (conversation.turns.count(), conversation.messages.count()) == (1, 2)
     assert not conversation.rewinds.exists()
@@ -237,7 +239,7 @@ async def test_a_summary_in_parts_ends_where_the_budget_does(
     await sync_to_async(conversation.profile.__class__.objects.update)(context_window=20_000)
     for number in range(12):
         await sync_to_async(lambda n=number: end(ask(conversation, f"{n} {LONG}"), "Yes."))()
-    tokens = budgets.COUNTER.count(LONG)
+    tokens = sizes.COUNTER.count(LONG)
     await conversation.messages.filter(role="user").aupdate(tokens=tokens)
     await limit_later(conversation, "0.01")
     anthropic_standin.then(*[Reply(SUMMARY)] * 9)

@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.live import frames, watchers
-from chatapp.live.frames import Place
+from chatapp.live import outgoing_frames, watchers
+from chatapp.live.outgoing_frames import Place
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from tests.chatapp.sockets import PATIENCE, Page, connect, open_page
@@ -98,7 +98,7 @@ class Street:
     async def send(self, count: int) -> None:
         for _ in range(count):
             self.sent += 1
-            self.watchers.send(frames.status_changed(str(self.sent), turn=""))
+            self.watchers.send(outgoing_frames.status_changed(str(self.sent), turn=""))
             for reader in self.readers:
                 await reader.read(self.sent)
 
@@ -117,10 +117,10 @@ class Street:
     async def wait(self, seconds: int) -> None:
         self.clock.now += seconds
 
-    async def snapshot(self, place: Place) -> Sequence[frames.Frame]:
+    async def snapshot(self, place: Place) -> Sequence[outgoing_frames.Frame]:
         """Return what a page begins with: all that was sent."""
         return [
-            frames.snapshot(
+            outgoing_frames.snapshot(
                 place,
                 revision=1,
                 turn="",
@@ -180,14 +180,14 @@ async def test_what_is_kept_for_pages_that_return_has_a_bound(
 def test_nothing_is_kept_for_nobody() -> None:
     """Nor numbered: whoever comes begins anew."""
     alone = Watchers()
-    alone.send(frames.transcript_changed(1))
+    alone.send(outgoing_frames.transcript_changed(1))
     assert alone.change == 0
 
 
 @pytest.mark.parametrize("text", ["", "a", "a.", "a.b", "a.-1", "a.1.5", "a.٣", "a." + "9" * 30])
 def test_a_place_that_makes_no_sense_is_none(text: str) -> None:
     """The page gets a snapshot."""
-    assert frames.read_place(text) is None
+    assert outgoing_frames.read_place(text) is None
 
 
 @pytest.mark.django_db(transaction=True)

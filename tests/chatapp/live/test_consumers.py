@@ -15,7 +15,7 @@ from django.urls import path, reverse
 
 import condense
 from chatapp.consumers import ConversationConsumer
-from chatapp.live import protocol
+from chatapp.live import incoming_frames
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -24,7 +24,7 @@ from chatapp.models import (
     Preferences,
     Profile,
     Turn,
-    store,
+    message_store,
 )
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
@@ -50,7 +50,7 @@ async def test_a_visitor_who_is_not_signed_in_is_told_to_sign_in(
     socket = connect(conversation, AnonymousUser())
     await socket.connect(PATIENCE)
     closed = await socket.receive_output(PATIENCE)
-    assert (closed["type"], closed["code"]) == ("websocket.close", protocol.SIGN_IN_REQUIRED)
+    assert (closed["type"], closed["code"]) == ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
 
 
 async def test_somebody_elses_conversation_is_refused(
@@ -60,7 +60,7 @@ async def test_somebody_elses_conversation_is_refused(
     socket = connect(conversation, bob)
     await socket.connect(PATIENCE)
     closed = await socket.receive_output(PATIENCE)
-    assert (closed["type"], closed["code"]) == ("websocket.close", protocol.NOT_YOURS)
+    assert (closed["type"], closed["code"]) == ("websocket.close", incoming_frames.NOT_YOURS)
 
 
 async def test_a_message_is_acknowledged_streamed_and_stored(
@@ -265,7 +265,7 @@ async def test_editing_rewinds_and_sends_in_one_step(
 
 async def store_effective(conversation: Conversation) -> tuple[condense.Message, ...]:
     """Return what the model sees."""
-    return await sync_to_async(store.read_effective)(conversation.pk)
+    return await sync_to_async(message_store.read_effective)(conversation.pk)
 
 
 async def fill(say: Say) -> None:

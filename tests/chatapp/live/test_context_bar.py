@@ -3,9 +3,9 @@
 import pytest
 from django.contrib.auth.models import User
 
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.live.context_bar import ContextState
-from chatapp.models import Conversation, Preferences, Profile, store
+from chatapp.models import Conversation, Preferences, Profile, message_store
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import bar_of
 
@@ -24,7 +24,7 @@ def profile(conversation: Conversation) -> Profile:
 
 def state_of(conversation: Conversation, **wishes: object) -> ContextState:
     """Return the bar's numbers under these preferences."""
-    services.preferences_of(conversation.owner)
+    accounts.preferences_of(conversation.owner)
     Preferences.objects.filter(owner=conversation.owner).update(**wishes)
     state = bar_of(conversation)
     assert state
@@ -75,11 +75,11 @@ def test_from_then_on_it_says_how_far_it_is_to_go(
     over = state_of(conversation, threshold=30).due
     assert over
     assert (over.words, over.may_wait) == ("Condenses before the model is asked next.", True)
-    store.put_off(conversation, True)
+    message_store.put_off(conversation, True)
     put_off = state_of(conversation).due
     assert put_off
     assert (put_off.words, put_off.may_wait) == ("Condensing is put off by one turn.", False)
-    store.put_off(conversation, False)
+    message_store.put_off(conversation, False)
     say("user", "More", tokens=30_000)
     cut = state_of(conversation, auto_condense=False).due
     assert cut

@@ -14,12 +14,20 @@ from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from chatapp import services
-from chatapp.context import ahead
-from chatapp.live import turns
-from chatapp.live.hub import hub
-from chatapp.live.rooms import Room
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, store
+from chatapp.condensation import background_drafts
+from chatapp.conversations import pins
+from chatapp.conversations.rewind import rewind_conversation
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    message_store,
+)
+from chatapp.turns import actions, crash_recovery
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.claude import converse
 from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.runs import run_in
@@ -81,7 +89,7 @@ class Drafting:
     async def finish(self) -> None:
         """Let the draft be written to its end."""
         self.gate.open()
-        await ahead.settled(self.conversation.pk)
+        await background_drafts.settled(self.conversation.pk)
 
     async def purposes(self) -> list[str]:
         """Return what the calls so far were for."""
@@ -105,7 +113,7 @@ def begin(conversation: Conversation, alice: User, anthropic_standin: Standin) -
                 yield drafting
             finally:
                 await drafting.finish()
-                await ahead.drop(conversation.pk, "The test is over.")
+                await background_drafts.drop(conversation.pk, "The test is over.")
 
     return beginning
 
@@ -128,7 +136,7 @@ async def test_the_turn_that_crosses_the_threshold_waits_for_no_summary(
     assert attempt.tokens_after
     assert attempt.tokens_after < 5_000
     assert attempt.cost
-    seen = await sync_to_async(store.read_effective)(conversation.pk)
+    seen = await sync_to_async(message_store.read_effective)(conversation.pk)
     assert [one.is_summary for one in seen] == [True, False, False, False, False]
     assert [one.text for one in seen[1:]] == [MORE, "Yes.", MORE, "Yes."]
     assert "What was said." in str(sent[0])
@@ -199,12 +207,12 @@ async def change_profile(conversation: Conversation) -> None:
 
 async def pin(conversation: Conversation) -> None:
     """Pin the first message."""
-    await sync_to_async(services.pin_message)(conversation=conversation, seq=1)
+    await sync_to_async(pins.pin_message)(conversation=conversation, seq=1)
 
 
 async def rewind(conversation: Conversation) -> None:
     """Go back to before the second question."""
-    await sync_to_async(services.rewind_conversation)(conversation=conversation, to_seq=3)
+    await sync_to_async(rewind_conversation)(conversation=conversation, to_seq=3)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +237,7 @@ async def test_what_makes_a_draft_stale_drops_it_at_once_and_its_cost_stays_on_r
         if written:
             await drafting.finish()
         await change(conversation)
-        turns.announce_change(conversation.pk)
+        actions.announce_change(conversation.pk)
         await drafting.page.until("transcript.changed")
         await unused()
     attempt = await Condensation.objects.aget()
@@ -357,7 +365,9 @@ async def test_a_draft_that_is_dropped_says_why_though_who_drops_it_is_stopped(
 ) -> None:
     """Nobody else knows of it any more."""
     async with begin() as drafting:
-        dropping = asyncio.create_task(ahead.drop(drafting.conversation.pk, "It is not wanted."))
+        dropping = asyncio.create_task(
+            background_drafts.drop(drafting.conversation.pk, "It is not wanted.")
+        )
         await asyncio.sleep(0)
         dropping.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -384,7 +394,7 @@ def test_unless_it_is_asked_for_drafts_are_written_where_tokens_cost_nothing(
     if not price:
         paid |= {"provider": "openai", "model": "llama", "base_url": "http://localhost:11434/v1"}
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
-    assert ahead.is_wanted(run_in(conversation)) is drafts
+    assert background_drafts.is_wanted(run_in(conversation)) is drafts
 
 
 @pytest.mark.parametrize("wish", [{"auto_condense": False}, {"clear_tool_output": True}])
@@ -393,7 +403,7 @@ def test_there_is_no_draft_where_something_else_comes_first(
 ) -> None:
     """Nothing condenses by itself, or tool output is cleared before a summary is written."""
     Preferences.objects.filter(owner=conversation.owner).update(**wish)
-    assert not ahead.is_wanted(run_in(conversation))
+    assert not background_drafts.is_wanted(run_in(conversation))
 
 
 async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
@@ -402,7 +412,7 @@ async def test_what_a_stopped_server_left_of_a_draft_is_closed_with_its_cost(
     """Nobody can use it any more, whether or not it was written."""
     async with begin() as drafting:
         await drafting.finish()
-        await sync_to_async(services.close_left)()
+        await sync_to_async(crash_recovery.close_left)()
         await drafting.ask()
         drafting.standin.then(Reply(SUMMARY))
         await drafting.ask()
@@ -485,7 +495,7 @@ async def test_a_draft_is_in_the_history_whatever_became_of_it_and_in_no_transcr
             assert name in listed.text
             chat = await client.get(reverse("chat", args=[attempt.conversation_id]))
             assert str(attempt.pk) not in chat.text
-            await ahead.drop(attempt.conversation_id, "It was not needed.")
+            await background_drafts.drop(attempt.conversation_id, "It was not needed.")
 
 
 async def test_no_draft_is_begun_once_a_budget_is_spent(
@@ -497,7 +507,7 @@ async def test_no_draft_is_begun_once_a_budget_is_spent(
     async with open_page(conversation, alice) as page:
         await page.say("And now?")
         await page.until_idle()
-        await ahead.settled(conversation.pk)
+        await background_drafts.settled(conversation.pk)
     assert len(anthropic_standin.requests) == 1
     assert not await Condensation.objects.aexists()
     assert await conversation.turns.filter(status="succeeded").acount() == 3

@@ -10,10 +10,10 @@ from django.db import OperationalError
 
 import condense
 from chatapp.agent.errors import ProviderError, StepLimitReached
-from chatapp.context.keeper import CondensingCancelled
-from chatapp.live.endings import Ending, ending_of
+from chatapp.condensation.controller import CondensingCancelled
 from chatapp.models import Turn
-from chatapp.models.crypto import DecryptionFailed
+from chatapp.models.fields import DecryptionFailed
+from chatapp.turns.endings import Ending, ending_of
 
 
 def failing(error: BaseException) -> Coroutine[None, None, None]:

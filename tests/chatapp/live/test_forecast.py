@@ -1,5 +1,5 @@
 import condense
-from chatapp.live.forecast import forecast
+from chatapp.live.context_bar import forecast
 from condense import Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
 
 

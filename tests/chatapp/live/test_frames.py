@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import bootstrap
-from chatapp.live import fitting, frames
+from chatapp.live import outgoing_frames
 from chatapp.models import Conversation, Message
+from chatapp.turns import assembly
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
@@ -26,37 +26,39 @@ OWL = "🦉"
 BLOCK = "<p>" + "word " * 20_000 + "</p>"
 
 
-def encoded(frame: frames.Frame) -> list[dict[str, Any]]:
+def encoded(frame: outgoing_frames.Frame) -> list[dict[str, Any]]:
     """Return what is sent for a frame, none of it too large."""
-    texts = [frames.encode(part) for part in fitting.parts(frame)]
-    assert all(len(text.encode()) <= fitting.LARGEST_FRAME for text in texts)
+    texts = [outgoing_frames.encode(part) for part in outgoing_frames.parts(frame)]
+    assert all(len(text.encode()) <= outgoing_frames.LARGEST_FRAME for text in texts)
     return [json.loads(text) for text in texts]
 
 
 def test_a_frame_that_fits_is_sent_as_it_is() -> None:
     """As nearly all do."""
-    frame = frames.article_upserted("message-1", "x" * 800_000)
+    frame = outgoing_frames.article_upserted("message-1", "x" * 800_000)
     assert encoded(frame) == [frame]
 
 
 @pytest.mark.parametrize("letter", ["x", '"', OWL, "\u0001"])
 def test_a_stored_row_that_does_not_fit_is_fetched(letter: str) -> None:
     """Bytes count, not characters."""
-    frame = frames.article_upserted("message-1", letter * 1_000_000)
+    frame = outgoing_frames.article_upserted("message-1", letter * 1_000_000)
     assert encoded(frame) == [{"type": "transcript.changed", "revision": None}]
 
 
 def test_a_row_that_is_stored_nowhere_goes_whatever_its_size() -> None:
     """The words of an answer that could not be saved."""
-    frame = frames.article_upserted("unsaved-1", "x" * 1_000_000)
-    assert [*fitting.parts(frame)] == [frame]
+    frame = outgoing_frames.article_upserted("unsaved-1", "x" * 1_000_000)
+    assert [*outgoing_frames.parts(frame)] == [frame]
 
 
 @pytest.mark.parametrize("letter", ["x", OWL])
 def test_streamed_blocks_that_do_not_fit_come_in_several_frames(letter: str) -> None:
     """Each goes on where the one before ended; what is open comes last."""
     blocks = [f"<p>{number} {letter * 100_000}</p>" for number in range(40)]
-    parts = encoded(frames.text_streamed("streaming", index=7, closed=blocks, open_="<p>z</p>"))
+    parts = encoded(
+        outgoing_frames.text_streamed("streaming", index=7, closed=blocks, open_="<p>z</p>")
+    )
     shown = [""] * 7
     for part in parts:
         assert part["index"] == len(shown)
@@ -69,7 +71,7 @@ def test_a_block_that_does_not_fit_alone_keeps_its_place() -> None:
     """It comes with the finished row; the blocks after it stay where they are."""
     blocks = ["<p>a</p>", "x" * 2_000_000, "<p>b</p>"]
     [part] = encoded(
-        frames.text_streamed("streaming", index=0, closed=blocks, open_="y" * 2_000_000)
+        outgoing_frames.text_streamed("streaming", index=0, closed=blocks, open_="y" * 2_000_000)
     )
     assert part["closed"] == ["<p>a</p>", "<p>…</p>", "<p>b</p>"]
     assert part["open"] == "<p>…</p>"
@@ -77,10 +79,10 @@ def test_a_block_that_does_not_fit_alone_keeps_its_place() -> None:
 
 def test_a_snapshot_that_does_not_fit_has_the_page_fetch_its_rows() -> None:
     """The rest of it arrives."""
-    panel = frames.panel(bar="", due="", condensing="", written="", notice="", now=1.0)
+    panel = outgoing_frames.panel(bar="", due="", condensing="", written="", notice="", now=1.0)
     [part] = encoded(
-        frames.snapshot(
-            frames.Place("a", 1),
+        outgoing_frames.snapshot(
+            outgoing_frames.Place("a", 1),
             revision=3,
             turn="b",
             status="Writing…",
@@ -104,7 +106,7 @@ async def test_eight_large_results_at_once_fit_and_can_be_shown_in_full(
     """The page has the beginning of each, the server the rest."""
     conversation = await sync_to_async(converse)(alice, anthropic_standin)
     line = "0123456789abcdefghijklmnopqrstuvwxyz <&>\n"
-    folder: Path = await sync_to_async(bootstrap.workspace_of)(conversation)
+    folder: Path = await sync_to_async(assembly.workspace_of)(conversation)
     (folder / "large.txt").write_text(line * 1_950)
     calls = tuple(ToolCall("read_file", {"path": "large.txt"}, id=f"c{n}") for n in range(8))
     anthropic_standin.then(Reply(tools=calls), Reply("Read."))
@@ -112,7 +114,7 @@ async def test_eight_large_results_at_once_fit_and_can_be_shown_in_full(
         await page.say("Read it eight times.")
         idle = await page.until_idle()
     assert idle["text"] == "Done."
-    assert largest(page) <= fitting.LARGEST_FRAME
+    assert largest(page) <= outgoing_frames.LARGEST_FRAME
 
     def show_all(**asked: str) -> str:
         browser = Client()
@@ -140,7 +142,7 @@ async def test_a_reply_of_two_megabytes_is_streamed_and_stored(
         await page.say("Go")
         idle = await page.until_idle()
     assert idle["text"] == "Done."
-    assert largest(page) <= fitting.LARGEST_FRAME
+    assert largest(page) <= outgoing_frames.LARGEST_FRAME
     assert [one for one in page.frames if one.get("revision", 0) is None]
     stored = await Message.objects.aget(conversation=conversation, seq=2)
     assert len(stored.content[0]["text"]) > 1_990_000
@@ -159,4 +161,4 @@ async def test_a_message_that_is_too_long_is_refused_with_the_limit(
         nonce = await page.say("x " * 250_000)
         await page.until("message.accepted", nonce=nonce)
         await page.until_idle()
-    assert largest(page) <= fitting.LARGEST_FRAME
+    assert largest(page) <= outgoing_frames.LARGEST_FRAME

@@ -8,8 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp.live import frames, turns
+from chatapp.live import outgoing_frames
 from chatapp.models import Conversation
+from chatapp.turns import actions
 from tests.chatapp.sockets import open_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,13 +22,13 @@ class Elsewhere:
     closing = True
 
     async def watch(
-        self, conversation_id: uuid.UUID, since: frames.Place | None
+        self, conversation_id: uuid.UUID, since: outgoing_frames.Place | None
     ) -> AsyncIterator[str]:
         return self._frames()
 
     async def _frames(self) -> AsyncIterator[str]:
-        yield frames.encode({"type": "snapshot"})
-        yield frames.encode(frames.transcript_changed(3))
+        yield outgoing_frames.encode({"type": "snapshot"})
+        yield outgoing_frames.encode(outgoing_frames.transcript_changed(3))
         await asyncio.Event().wait()
 
     def newest(self, conversation_id: uuid.UUID) -> int:
@@ -38,7 +39,7 @@ async def test_a_page_asks_no_more_than_the_port(
     conversation: Conversation, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Frames, the number of the last one, and whether turns begin come from whatever is there."""
-    monkeypatch.setattr(turns, "front", Elsewhere())
+    monkeypatch.setattr(actions, "front", Elsewhere())
     async with open_page(conversation, alice) as page:
         assert (await page.next())["revision"] == 3
         await page.send("ping")
@@ -47,6 +48,6 @@ async def test_a_page_asks_no_more_than_the_port(
 
 def test_health_asks_the_port_whether_turns_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not ready where whatever is there takes none."""
-    monkeypatch.setattr(turns, "front", Elsewhere())
+    monkeypatch.setattr(actions, "front", Elsewhere())
     answer = Client().get("/readyz")
     assert (answer.status_code, answer.content) == (503, b"The server is being stopped.")

@@ -7,11 +7,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 
-from chatapp.live.hub import Hub, hub
-from chatapp.live.load import read_load
-from chatapp.live.ports import Work
-from chatapp.live.rooms import Room
 from chatapp.models import Conversation, ModelCall
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.active_conversations import Hub, hub
+from chatapp.turns.load import read_load
+from chatapp.turns.ports import Work
 from tests.chatapp.live.test_storage import broken
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -4,8 +4,15 @@ import pytest
 import pytest_django
 from django.contrib.auth.models import User
 
-from chatapp.context import idle
-from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, store
+from chatapp.condensation import cost_forecast
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    message_store,
+)
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
@@ -82,10 +89,10 @@ def test_it_is_cheaper_by_the_prices_of_the_profile(
     Profile.objects.filter(pk=conversation.profile_id).update(**paid)
     Preferences.objects.filter(owner=conversation.owner).update(**wishes)
     terms = run_in(conversation)
-    assert idle.is_cheaper(terms, store.read_effective(conversation.pk)) is cheaper
+    assert cost_forecast.is_cheaper(terms, message_store.read_effective(conversation.pk)) is cheaper
 
 
 def test_what_was_put_off_is_not_condensed_in_a_rest(conversation: Conversation) -> None:
     """Nobody wants it now."""
-    store.put_off(conversation, True)
-    assert not idle.is_wanted(run_in(conversation))
+    message_store.put_off(conversation, True)
+    assert not cost_forecast.is_wanted(run_in(conversation))

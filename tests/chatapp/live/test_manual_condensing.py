@@ -12,9 +12,12 @@ from django.http import HttpResponse
 from django.test import AsyncClient
 from django.urls import reverse
 
-from chatapp import services, transcript
-from chatapp.live import rooms
-from chatapp.models import Condensation, Conversation, Rewind, Turn, hiding
+from chatapp import errors
+from chatapp.condensation import undo
+from chatapp.conversations import rewind
+from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_messages
+from chatapp.transcript import row_pages
+from chatapp.turns import active_conversation, lifecycle, turn_retries
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_storage import broken
 from tests.chatapp.sockets import Page, open_page
@@ -71,7 +74,7 @@ async def post(user: User, name: str, *args: object, **fields: object) -> HttpRe
 def rows(conversation: Conversation) -> list[str]:
     """Return the names of the rows that are no messages."""
     conversation.refresh_from_db()
-    shown = transcript.page(conversation).rows
+    shown = row_pages(conversation).rows
     return [getattr(row, "name", "Condensed") for row in shown if not hasattr(row, "role")]
 
 
@@ -109,13 +112,13 @@ async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
         )
         args, fields = [conversation.pk, attempt.pk], {}
     else:
-        made = await sync_to_async(hiding.rewind)(conversation.pk, to_seq=3)
+        made = await sync_to_async(hidden_messages.rewind)(conversation.pk, to_seq=3)
         args, fields = [conversation.pk, made.pk], {}
     before = await Rewind.objects.filter(undone_at=None).acount()
-    turn = await sync_to_async(services.start_condensing)(
+    turn = await sync_to_async(lifecycle.start_condensing)(
         conversation=conversation, nonce=uuid.uuid4()
     )
-    with pytest.raises(services.Refused, match=BUSY):
+    with pytest.raises(errors.Refused, match=BUSY):
         await sync_to_async(_do)(what, conversation, args[1:], fields)
     assert await Rewind.objects.filter(undone_at=None).acount() == before
     assert not (await Turn.objects.aget(pk=turn.pk)).is_over
@@ -124,13 +127,13 @@ async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
 def _do(what: str, conversation: Conversation, args: list[object], fields: dict[str, int]) -> None:
     match what:
         case "rewind":
-            services.rewind_conversation(conversation=conversation, **fields)
+            rewind.rewind_conversation(conversation=conversation, **fields)
         case "undo_condensation":
-            services.undo_condensation(condensation=Condensation.objects.get(pk=args[0]))
+            undo.undo_condensation(condensation=Condensation.objects.get(pk=args[0]))
         case "undo_rewind":
-            services.undo_rewind(rewind=Rewind.objects.get(pk=args[0]))
+            rewind.undo_rewind(rewind=Rewind.objects.get(pk=args[0]))
         case _:
-            services.switch_version(rewind=Rewind.objects.get(pk=args[0]))
+            rewind.switch_version(rewind=Rewind.objects.get(pk=args[0]))
 
 
 async def test_a_rewind_is_refused_while_a_condensation_by_hand_runs(
@@ -152,10 +155,10 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
         assert "being condensed" in (await page.until("refused"))["reason"]
         await page.send("condense.start")
         assert "being condensed" in (await page.until("refused"))["reason"]
-        with pytest.raises(services.Refused, match="being condensed"):
+        with pytest.raises(errors.Refused, match="being condensed"):
             await sync_to_async(ask)(conversation)
-        with pytest.raises(services.Refused, match="being condensed"):
-            await sync_to_async(services.start_condensing)(
+        with pytest.raises(errors.Refused, match="being condensed"):
+            await sync_to_async(lifecycle.start_condensing)(
                 conversation=conversation, nonce=uuid.uuid4()
             )
 
@@ -174,8 +177,8 @@ async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
     assert await Condensation.objects.filter(status="failed").aexists()
     attempts = await Condensation.objects.acount()
     assert len(await rows(conversation)) == len(before) + attempts
-    assert await sync_to_async(services.has_loose_end)(conversation)
-    again = await sync_to_async(services.retry_turn)(conversation=conversation, nonce=turn.pk)
+    assert await sync_to_async(turn_retries.has_loose_end)(conversation)
+    again = await sync_to_async(turn_retries.retry_turn)(conversation=conversation, nonce=turn.pk)
     assert again
     assert again.question_seq == turn.question_seq
 
@@ -195,7 +198,7 @@ async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
     conversation: Conversation, alice: User
 ) -> None:
     """An attempt that came to nothing belongs to the time before the message that is rewound."""
-    turn = await sync_to_async(services.start_condensing)(
+    turn = await sync_to_async(lifecycle.start_condensing)(
         conversation=conversation, nonce=uuid.uuid4()
     )
     attempt = await Condensation.objects.acreate(
@@ -212,7 +215,7 @@ async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
     )
     await sync_to_async(end)(turn)
     await sync_to_async(lambda: end(ask(conversation), "Yes."))()
-    await sync_to_async(services.rewind_conversation)(conversation=conversation, to_seq=5)
+    await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=5)
     await attempt.arefresh_from_db()
     assert attempt.rewind_parent is None
 
@@ -224,7 +227,7 @@ async def test_what_was_asked_for_during_a_turn_is_done_once_the_database_can_be
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is no more lost than what waits in the queue, which follows it."""
-    monkeypatch.setattr(rooms, "AGAIN", 0.0)
+    monkeypatch.setattr(active_conversation, "AGAIN", 0.0)
     gate = Gate()
     anthropic_standin.then(Reply("One two.", gate=gate), Reply(SUMMARY), Reply("Three."))
     async with open_page(conversation, alice) as page:

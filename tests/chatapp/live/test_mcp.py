@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp import services
-from chatapp.context import servers as own_servers
 from chatapp.models import Conversation, McpServer, Message, Turn
+from chatapp.toolbox import mcp_servers
+from chatapp.toolbox import mcp_servers as own_servers
 from chatapp.tools.mcp.pool import pool
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_approvals import answer, result_of, standin, until_asked
@@ -44,7 +44,7 @@ def conversation(
     server = McpServer(owner=alice, name="tools", address=remote.url)
     server.set_secrets(f"Authorization=Bearer {SECRET}")
     server.save()
-    services.try_server(server=server)
+    mcp_servers.try_server(server=server)
     return converse(alice, standin)
 
 

@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import services
-from chatapp.agent.titles import read_title
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Preferences, Turn
+from chatapp.turns import crash_recovery
+from chatapp.turns.titles import read_title
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns import ask
@@ -71,7 +72,7 @@ async def test_a_title_that_a_person_gave_stays(
         await page.say("Which?")
         await page.until_idle()
         assert await asyncio.to_thread(gate.wait_until_reached)
-        rename = sync_to_async(services.rename_conversation)
+        rename = sync_to_async(conversations.rename_conversation)
         await rename(conversation=conversation, title="My own")
         await page.say("And now?")
         gate.open()
@@ -110,7 +111,7 @@ async def test_switched_off_or_offline_nothing_is_asked(
     alice: User, anthropic_standin: Standin, conversation: Conversation
 ) -> None:
     """The first words are the title, as ever."""
-    offline = await sync_to_async(services.start_conversation)(owner=alice)
+    offline = await sync_to_async(conversations.start_conversation)(owner=alice)
     async with open_page(offline, alice) as page:
         await page.say("Hello there")
         await page.until_idle()
@@ -135,7 +136,7 @@ def test_a_call_that_a_process_left_is_closed_with_the_next_start(
         ModelCall.objects.create(
             conversation=conversation, purpose="title", turn=made_in, tokens_estimated=1_000
         )
-    services.close_left()
+    crash_recovery.close_left()
     calls = ModelCall.objects.all()
     assert {call.status for call in calls} == {ModelCall.Status.INTERRUPTED}
     cost = profile.cost_of(condense.Usage(input=1_000))

@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from chatapp.agent import events
-from chatapp.live.presenter import LiveView
+from chatapp.live.live_view import LiveView
 from chatapp.models import Conversation
 from tests.chatapp.claude import converse
 from tests.chatapp.live.heard import Heard

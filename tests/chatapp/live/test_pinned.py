@@ -5,8 +5,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp import services
-from chatapp.models import Condensation, Conversation, ModelCall, Pin, store
+from chatapp.conversations import pins
+from chatapp.models import Condensation, Conversation, ModelCall, Pin, message_store
 from tests.chatapp.audited import raw
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_manual_condensing import LONG, SUMMARY
@@ -35,7 +35,7 @@ def talk(conversation: Conversation) -> None:
 @sync_to_async
 def seen(conversation: Conversation) -> str:
     """Return all that the model sees."""
-    return "\n".join(one.text for one in store.read_effective(conversation.pk))
+    return "\n".join(one.text for one in message_store.read_effective(conversation.pk))
 
 
 async def condense(conversation: Conversation, standin: Standin) -> Condensation:
@@ -53,14 +53,14 @@ async def test_a_summary_carries_what_is_pinned_until_it_is_unpinned(
     """Of what was unpinned since, the next one says nothing any more."""
     conversation = await sync_to_async(converse)(alice, anthropic_standin)
     await talk(conversation)
-    await sync_to_async(services.pin_message)(conversation=conversation, seq=2)
+    await sync_to_async(pins.pin_message)(conversation=conversation, seq=2)
     for _ in range(2):
         attempt = await condense(conversation, anthropic_standin)
         assert attempt.status == "succeeded", attempt.error
         assert (await seen(conversation)).count(CARRIED) == 1
         assert RULE in await seen(conversation)
         await talk(conversation)
-    await sync_to_async(services.unpin_message)(conversation=conversation, seq=2)
+    await sync_to_async(pins.unpin_message)(conversation=conversation, seq=2)
     await condense(conversation, anthropic_standin)
     assert CARRIED not in await seen(conversation)
 
@@ -71,7 +71,7 @@ async def test_a_pin_whose_bytes_changed_stops_the_condensation(
     """The attempt is on record as failed, with the reason, and nothing is hidden."""
     conversation = await sync_to_async(converse)(alice, anthropic_standin)
     await talk(conversation)
-    await sync_to_async(services.pin_message)(conversation=conversation, seq=2)
+    await sync_to_async(pins.pin_message)(conversation=conversation, seq=2)
     pin = await Pin.objects.aget()
     # Were it the message that somebody changed, its requests could not be shown as they were sent.
     await raw(Pin).aupdate(digest="0" * 64)
@@ -95,7 +95,7 @@ async def test_a_rule_is_told_late_and_kept_by_a_condensation(
     profile.model = "claude-opus-5"
     await profile.asave()
     await talk(conversation)
-    await sync_to_async(services.pin_rule)(conversation=conversation, text=RULE)
+    await sync_to_async(pins.pin_rule)(conversation=conversation, text=RULE)
     anthropic_standin.then(Reply("Yes."))
     async with open_page(conversation, alice) as page:
         await page.say("Go on.")

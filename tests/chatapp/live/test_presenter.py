@@ -11,12 +11,12 @@ from django.template import Template
 from django.test.signals import template_rendered
 
 from chatapp.agent import events
-from chatapp.live import frames
-from chatapp.live.hub import hub
-from chatapp.live.presenter import LiveView
-from chatapp.live.rooms import Room
+from chatapp.live import outgoing_frames
+from chatapp.live.live_view import LiveView
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.live.heard import Heard
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import PATIENCE, connect
@@ -34,7 +34,7 @@ class Failing(Heard):
         self.failed = asyncio.Event()
 
     @override
-    def send(self, frame: frames.Frame) -> None:
+    def send(self, frame: outgoing_frames.Frame) -> None:
         if frame["type"] == self.type and not self.failed.is_set():
             self.failed.set()
             raise IndexError("a defect")
@@ -81,7 +81,7 @@ class Unshowable(LiveView):
     """A view whose snapshot fails, as with a locked database."""
 
     @override
-    async def snapshot(self, place: frames.Place) -> list[frames.Frame]:
+    async def snapshot(self, place: outgoing_frames.Place) -> list[outgoing_frames.Frame]:
         raise OperationalError("database is locked")
 
 
@@ -117,5 +117,5 @@ async def test_nothing_is_rendered_for_nobody(conversation: Conversation) -> Non
     view.publish(events.StreamDiscarded())
     await view.end("Done.", None)
     assert rendered == []
-    await view.snapshot(frames.Place("a", 0))
+    await view.snapshot(outgoing_frames.Place("a", 0))
     assert "chat/_context_bar.html" in rendered

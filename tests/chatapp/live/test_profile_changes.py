@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, ModelCall, Profile, store
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, ModelCall, Profile, message_store
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS
 from tests.chatapp.sockets import Page, open_page
@@ -91,11 +91,11 @@ async def test_what_one_vendor_wrote_the_next_one_answers(
 ) -> None:
     """Thinking, calls, images, ids and blocks of any kind; and back again, in the same loop."""
     profiles = await sync_to_async(profiles_of)(alice, anthropic_standin)
-    conversation = await sync_to_async(services.start_conversation)(
+    conversation = await sync_to_async(conversations.start_conversation)(
         owner=alice, profile=profiles[first]
     )
     for message in STRANGE:
-        await sync_to_async(store.append_message)(conversation.pk, message, tokens=10)
+        await sync_to_async(message_store.append_message)(conversation.pk, message, tokens=10)
     async with open_page(conversation, alice) as page:
         talk = Talk(page, conversation, profiles, browser)
         for provider in (first, second, first):
@@ -115,7 +115,7 @@ async def test_window_and_price_are_the_next_one_s_at_once(
 ) -> None:
     """And so is the size at which it will be condensed, which is a share of the window."""
     profiles = await sync_to_async(profiles_of)(alice, anthropic_standin)
-    conversation = await sync_to_async(services.start_conversation)(
+    conversation = await sync_to_async(conversations.start_conversation)(
         owner=alice, profile=profiles[first]
     )
     async with open_page(conversation, alice) as page:

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from chatapp import services
+from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS, Door
@@ -26,7 +26,7 @@ def conversation(
     """A conversation through one of the doors."""
     door: Door = request.param
     profile = answered_by(alice, door.name, door.model, door.url(anthropic_standin))
-    return services.start_conversation(owner=alice, profile=profile)
+    return conversations.start_conversation(owner=alice, profile=profile)
 
 
 async def calls_of(conversation: Conversation) -> list[ModelCall]:

@@ -9,17 +9,17 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp import services
 from chatapp.agent.errors import TurnEnded
-from chatapp.agent.toolbox import ToolOutcome
+from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
-from chatapp.context.journal import StoredJournal
-from chatapp.context.runs import Run
-from chatapp.context.saving import Saver
-from chatapp.live.hub import hub
-from chatapp.live.ports import Announcer
-from chatapp.live.pulse import Pulse
+from chatapp.context.turn_context import Run
 from chatapp.models import Conversation, Message, ModelCall, Turn
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.retried_writes import Saver
+from chatapp.turns import lifecycle
+from chatapp.turns.active_conversations import hub
+from chatapp.turns.heartbeat import Pulse
+from chatapp.turns.ports import Announcer
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_storage import allow_updates, refuse_updates
@@ -61,7 +61,7 @@ async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversa
     heard = Heard(turn.pk)
     heard.pulse.start()
     assert heard.lost.empty()
-    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     assert await heard.lost.get() == turn.pk
     heard.pulse.stop()
 
@@ -88,7 +88,7 @@ async def test_a_database_that_fails_ends_no_pulse(conversation: Conversation) -
     for _ in range(3):
         await sync_to_async(Turn.objects.get)()
     await sync_to_async(allow_updates)()
-    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     assert await heard.lost.get() == turn.pk
     heard.pulse.stop()
 
@@ -112,7 +112,7 @@ async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> 
         interval=0,
     )
     pulse.start()
-    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     async with asyncio.timeout(PATIENCE):
         assert await heard.lost.get() == turn.pk
     pulse.stop()
@@ -129,7 +129,7 @@ async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
         await page.say("Count.")
         await page.until("text.streamed")
         turn = await Turn.objects.aget()
-        await sync_to_async(services.finish_turn)(
+        await sync_to_async(lifecycle.finish_turn)(
             turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
         )
         gate.open()
@@ -150,7 +150,7 @@ async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
     call = condense.ToolUseBlock("a", "list_files", {})
     await journal.append(condense.Message("assistant", (call,)))
     number = await journal.open_tool(call)
-    await sync_to_async(services.finish_turn)(turn=run.turn, status=Turn.Status.INTERRUPTED)
+    await sync_to_async(lifecycle.finish_turn)(turn=run.turn, status=Turn.Status.INTERRUPTED)
     await journal.close_tool(number, ToolOutcome("Late."))
     with pytest.raises(TurnEnded):
         await journal.append(condense.Message("user", (condense.ToolResultBlock("a", "Late."),)))
@@ -161,7 +161,7 @@ async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
 async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Conversation) -> None:
     """Or it would be open again, with a question that nobody's answer has go on."""
     turn = await sync_to_async(ask)(conversation)
-    await sync_to_async(services.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     with pytest.raises(TurnEnded):
         await sync_to_async(turn.wait)()
     await turn.arefresh_from_db()

@@ -7,9 +7,10 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import consumers, transcript
-from chatapp.live.hub import hub
+from chatapp import consumers
 from chatapp.models import Conversation
+from chatapp.transcript import row_pages
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import Statements, statements
 from tests.chatapp.sockets import Page, open_page
@@ -121,5 +122,5 @@ def test_a_live_row_takes_so_many_queries(conversation: Conversation, say: Say) 
     """While its tools run, each change of it."""
     say("user", "Hello")
     with statements() as sent:
-        transcript.live_row(conversation.pk, 1, {})
+        row_pages.live_row(conversation.pk, 1, {})
     assert len(sent) <= TO_SHOW_A_ROW, "\n".join(sent)

@@ -11,10 +11,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import services
-from chatapp.live import rooms
+from chatapp import errors
+from chatapp.composer import attachments
 from chatapp.models import Conversation, Message, QueuedMessage, Turn
-from chatapp.services.queue import MOST_QUEUED
+from chatapp.turns import active_conversation, message_queue
+from chatapp.turns.message_queue import MOST_QUEUED
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_storage import broken
 from tests.chatapp.sockets import Page, open_page
@@ -116,7 +117,7 @@ async def test_what_waits_is_sent_once_the_database_can_be_written_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By itself; until then the page says why it is not."""
-    monkeypatch.setattr(rooms, "AGAIN", 0.0)
+    monkeypatch.setattr(active_conversation, "AGAIN", 0.0)
     gate = Gate()
     anthropic_standin.then(Reply("One two.", gate=gate), Reply("Two."))
     async with open_page(conversation, alice) as page:
@@ -231,10 +232,10 @@ def test_what_an_earlier_text_brought_does_not_go_with_a_later_one(
 ) -> None:
     """A message that waits may be changed while its paths are read, which takes its time."""
     nonce = uuid.uuid4()
-    services.queue_message(conversation=conversation, text="Read @a.py", nonce=nonce)
-    brought = services.Brought.by("Read @a.py", (condense.TextBlock("print()"),))
-    services.change_queued(conversation=conversation, nonce=nonce, text="Never mind")
-    started = services.send_queued(conversation, nonce, brought)
+    message_queue.queue_message(conversation=conversation, text="Read @a.py", nonce=nonce)
+    brought = attachments.Brought.by("Read @a.py", (condense.TextBlock("print()"),))
+    message_queue.change_queued(conversation=conversation, nonce=nonce, text="Never mind")
+    started = message_queue.send_queued(conversation, nonce, brought)
     assert started
     assert started[1].text == "Never mind"
 
@@ -275,7 +276,7 @@ async def test_what_may_wait_is_sent_at_once_where_nothing_runs(
 
 async def test_what_waits_survives_the_process(conversation: Conversation, alice: User) -> None:
     """A new one shows it, with a button to send it, and sends nothing by itself."""
-    await sync_to_async(services.queue_message)(
+    await sync_to_async(message_queue.queue_message)(
         conversation=conversation, text="Later", nonce=uuid.uuid4()
     )
     async with open_page(conversation, alice) as page:
@@ -287,7 +288,7 @@ async def test_what_is_attached_waits_along(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
     """It is part of the message once that is sent; a message may be nothing else."""
-    attach = sync_to_async(services.attach_file)
+    attach = sync_to_async(attachments.attach_file)
     file = await attach(owner=alice, name="a.txt", data=b"Some text.")
     gate = Gate()
     anthropic_standin.then(Reply("One.", gate=gate))
@@ -305,7 +306,9 @@ async def test_what_is_attached_waits_along(
 async def test_nobody_else_reads_or_sends_what_waits(conversation: Conversation, bob: User) -> None:
     """Bob's page of it does not open, nor does its text."""
     nonce = uuid.uuid4()
-    await sync_to_async(services.queue_message)(conversation=conversation, text="x", nonce=nonce)
+    await sync_to_async(message_queue.queue_message)(
+        conversation=conversation, text="x", nonce=nonce
+    )
     client = Client()
     await sync_to_async(client.force_login)(bob)
     got = await sync_to_async(client.get)(f"/c/{conversation.pk}/queue/{nonce}/text/")
@@ -316,6 +319,6 @@ def test_a_queue_has_an_end(conversation: Conversation) -> None:
     """More than that is refused, with the text kept in the page."""
     for number in range(MOST_QUEUED):
         text = f"Message {number}"
-        services.queue_message(conversation=conversation, text=text, nonce=uuid.uuid4())
-    with pytest.raises(services.Refused, match="Too many"):
-        services.queue_message(conversation=conversation, text="More", nonce=uuid.uuid4())
+        message_queue.queue_message(conversation=conversation, text=text, nonce=uuid.uuid4())
+    with pytest.raises(errors.Refused, match="Too many"):
+        message_queue.queue_message(conversation=conversation, text="More", nonce=uuid.uuid4())

@@ -8,9 +8,9 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from chatapp.live.hub import hub
-from chatapp.models import Conversation, store
-from chatapp.models.reading import reading
+from chatapp.models import Conversation, message_store
+from chatapp.models.read_executor import reading
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.conftest import Say
 from tests.chatapp.sockets import PATIENCE, open_page
 
@@ -27,7 +27,7 @@ class Writer:
     def __call__(self) -> None:
         """Change something, and be slow to commit it."""
         with transaction.atomic():
-            store.note_record(self.conversation.pk)
+            message_store.note_record(self.conversation.pk)
             self.begun.set()
             self.may_end.wait(PATIENCE)
 
@@ -53,4 +53,4 @@ async def test_what_is_committed_is_read_at_once(conversation: Conversation, say
     """Each write, by the next read."""
     for number in range(1, 4):
         await sync_to_async(say)("user", "Hello")
-        assert len(await reading(store.read_effective)(conversation.pk)) == number
+        assert len(await reading(message_store.read_effective)(conversation.pk)) == number

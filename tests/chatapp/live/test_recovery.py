@@ -15,11 +15,19 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp import bootstrap, transcript
-from chatapp.live import turns
-from chatapp.live.protocol import SendMessage
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, Turn, store
-from chatapp.transcript import MessageRow, TurnRow
+from chatapp.live.incoming_frames import SendMessage
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Profile,
+    Turn,
+    message_store,
+)
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import MessageRow, TurnRow
+from chatapp.turns import actions, assembly
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin import auto
@@ -158,7 +166,7 @@ async def test_a_message_that_cannot_fit_is_one_row_that_says_so(
     async with open_page(tight, alice) as page:
         await page.say("word " * 9_000)
         await page.until_idle()
-    rows = (await sync_to_async(transcript.page)(tight)).rows
+    rows = (await sync_to_async(row_pages)(tight)).rows
     assert [type(row) for row in rows] == [MessageRow, TurnRow]
     assert isinstance(rows[1], TurnRow)
     assert "Send the newest message in smaller parts" in rows[1].reason
@@ -244,7 +252,7 @@ async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_same_turn(
     await Profile.objects.filter(pk=conversation.profile_id).aupdate(
         context_window=20_000, threshold=30
     )
-    folder: Path = await sync_to_async(bootstrap.workspace_of)(conversation)
+    folder: Path = await sync_to_async(assembly.workspace_of)(conversation)
     (folder / "long.txt").write_text(LONG)
     gate, read = Gate(), Reply(tools=(ToolCall("read_file", {"path": "long.txt"}),))
     standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), read, Reply("Heliotrope."))
@@ -269,7 +277,7 @@ async def test_a_call_without_a_result_was_interrupted_as_far_as_the_model_knows
     call = condense.ToolUseBlock("c1", "read_file", {"path": "a.txt"})
     said = [condense.Message("user", "Read a.txt."), condense.Message("assistant", (call,))]
     for message in said:
-        await sync_to_async(store.append_message)(conversation.pk, message, tokens=10)
+        await sync_to_async(message_store.append_message)(conversation.pk, message, tokens=10)
     standin.reply("I can't tell.")
     await talk(conversation, alice, "What does it say?")
     result, question = blocks_of(standin.requests[0].body["messages"][-1])
@@ -285,8 +293,8 @@ async def test_a_turn_that_is_stopped_before_its_first_step_ends(
     standin.reply("Now?")
     async with open_page(conversation, alice) as page:
         # With fewer turns of the event loop between the two than a step takes.
-        await turns.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
-        turns.stop(conversation.pk)
+        await actions.send_message(conversation, SendMessage("Hello.", uuid.uuid4()))
+        actions.stop(conversation.pk)
         await page.until_idle()
         await page.say("Again.")
         await page.until_idle()

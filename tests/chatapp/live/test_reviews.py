@@ -12,10 +12,8 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp import services, transcript
-from chatapp.context import reviews
-from chatapp.live.hub import hub
-from chatapp.live.pulse import Pulse
+from chatapp.accounts import accounts
+from chatapp.condensation import summary_reviews
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -24,8 +22,11 @@ from chatapp.models import (
     Profile,
     Review,
     Turn,
-    store,
+    message_store,
 )
+from chatapp.transcript import condensation_page, summary_proposal
+from chatapp.turns.active_conversations import hub
+from chatapp.turns.heartbeat import Pulse
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.exchange.lives import read, write
@@ -106,7 +107,7 @@ async def attempt_of(conversation: Conversation) -> Condensation:
 
 def seen(conversation: Conversation) -> str:
     """Return all that the model sees."""
-    return "\n".join(message.text for message in store.read_effective(conversation.pk))
+    return "\n".join(message.text for message in message_store.read_effective(conversation.pk))
 
 
 async def test_a_summary_waits_on_every_page_and_nothing_is_applied_before(
@@ -164,7 +165,7 @@ async def test_a_persons_words_apply_and_are_on_record_as_theirs(
     text = await sync_to_async(seen)(conversation)
     assert "Tabs, not spaces." in text
     assert "8123" not in text
-    (line,) = await sync_to_async(transcript.review_lines)(attempt)
+    (line,) = await sync_to_async(condensation_page.review_lines)(attempt)
     assert (line.who, line.review.shown) == (alice.username, "The port is 8123.")
     assert ("removed", "The port is 8123.") in line.lines
     assert ("added", "Tabs, not spaces.") in line.lines
@@ -213,7 +214,7 @@ async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kep
     calls = [call async for call in ModelCall.objects.filter(condensation=attempt)]
     assert len(calls) == 2
     assert attempt.cost == sum(call.cost or 0 for call in calls)
-    lines = await sync_to_async(transcript.review_lines)(attempt)
+    lines = await sync_to_async(condensation_page.review_lines)(attempt)
     assert [line.review.status for line in lines] == [Status.AGAIN, Status.ACCEPTED]
     assert not await sync_to_async(problems)(conversation)
 
@@ -244,20 +245,20 @@ async def test_a_summary_is_shown_with_its_figures_where_nobody_answers_any_more
         review = await begin(page, standin, FIRST)
         await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=None)
         fresh = await Review.objects.select_related("condensation__conversation").aget(pk=review.pk)
-        shown = await sync_to_async(transcript.read_figures)(fresh, "")
+        shown = await sync_to_async(summary_proposal.read_figures)(fresh, "")
         made = fresh.read_proposal().reduction
         assert shown.tokens_before == made.tokens_before.value
         assert shown.tokens_after == made.tokens_after.value
         share = made.tokens_after.value / made.tokens_before.value
         assert shown.saved_percent == round(100 * (1 - share))
-        told = await sync_to_async(transcript.read_review)(review.pk)
+        told = await sync_to_async(summary_proposal.read_review)(review.pk)
         calls = ModelCall.objects.filter(conversation=conversation)
         assert [one.cost async for one in calls] == [told.cost]
         # What else was paid is no part of what this summary cost.
         await ModelCall.objects.acreate(
             conversation=conversation, purpose="chat", model="m", cost=Decimal(7)
         )
-        assert (await sync_to_async(transcript.read_review)(review.pk)).cost == told.cost
+        assert (await sync_to_async(summary_proposal.read_review)(review.pk)).cost == told.cost
         await page.send("turn.stop")
         await page.until_idle()
 
@@ -271,7 +272,7 @@ async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
         await answer(browser, review, "discard")
         own = Review.objects.filter(pk=review.pk)
         await sync_to_async(own.change)(applies_at=review.shown_at)
-        await sync_to_async(reviews._expire)(review)
+        await sync_to_async(summary_reviews._expire)(review)
         await page.until_idle()
     assert (await Review.objects.aget()).status == Status.DISCARDED
 
@@ -350,7 +351,7 @@ async def test_a_review_outlives_the_process_that_asked(
 @pytest.fixture
 def automatic(conversation: Conversation, alice: User) -> Preferences:
     """Alice wants to see automatic ones too, and her conversation is due for one."""
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     preferences.review_automatic = True
     preferences.threshold = 5
     preferences.save()
@@ -529,7 +530,7 @@ async def test_what_is_answered_in_another_process_is_heard(
     """It can't wake a turn of this one, which looks by itself every few seconds."""
     async with open_page(conversation, alice) as page:
         review = await begin(page, standin, FIRST)
-        say = sync_to_async(services.answer_review)
+        say = sync_to_async(summary_reviews.answer_review)
         await say(review=review, user=alice, decision="accept", summary="Own words.")
         await hub.take_over()
         await page.until_idle()

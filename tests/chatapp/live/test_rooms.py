@@ -7,18 +7,18 @@ from typing import cast
 import pytest
 from pytest_django import Settings
 
-from chatapp import services
-from chatapp.context.runs import Run
-from chatapp.live.hub import Hub
-from chatapp.live.ports import Work
-from chatapp.live.rooms import Room
+from chatapp import errors
+from chatapp.context.turn_context import Run
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.active_conversations import Hub
+from chatapp.turns.ports import Work
 
 
 async def test_nothing_begins_while_the_server_stops() -> None:
     """What would be cut at once is refused; the page keeps its text for the next start."""
     hub = Hub()
     await hub.close()
-    with pytest.raises(services.Refused, match="being stopped"):
+    with pytest.raises(errors.Refused, match="being stopped"):
         async with hub.enter(uuid.uuid4()):
             pass
 

@@ -12,9 +12,10 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Message, store
-from chatapp.transcript import FailureRow
+from chatapp.condensation import undo
+from chatapp.models import Condensation, Conversation, Message, message_store
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import FailureRow
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import summarise
 from tests.chatapp.sockets import open_page
@@ -34,7 +35,7 @@ HTMX = {"HX-Request": "true"}
 def say(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:
     """Append a message of about as many tokens as it has."""
     message = condense.Message(role, blocks)
-    return store.append_message(conversation.pk, message, tokens=2_000)
+    return message_store.append_message(conversation.pk, message, tokens=2_000)
 
 
 @pytest.fixture
@@ -63,7 +64,8 @@ async def start(conversation: Conversation, user: User, **scope: Any) -> None:
 def visible(conversation: Conversation) -> list[tuple[int, str]]:
     """Return number and beginning of what the model sees."""
     return [
-        (one.seq, str(one.to_api()["content"])) for one in store.read_effective(conversation.pk)
+        (one.seq, str(one.to_api()["content"]))
+        for one in message_store.read_effective(conversation.pk)
     ]
 
 
@@ -84,9 +86,9 @@ async def test_a_chosen_range_is_condensed_undone_and_redone(
     assert "Question 1" in asked
     assert "Question 0" not in asked
     assert "I have read it" not in asked
-    await sync_to_async(services.undo_condensation)(condensation=attempt)
+    await sync_to_async(undo.undo_condensation)(condensation=attempt)
     assert await visible(conversation) == before
-    await sync_to_async(services.redo_condensation)(condensation=attempt)
+    await sync_to_async(undo.redo_condensation)(condensation=attempt)
     assert await visible(conversation) == seen
 
 
@@ -100,10 +102,10 @@ async def test_ranges_are_undone_in_any_order(
     attempts = Condensation.objects.select_related("conversation").order_by("started_at")
     first_made, second_made = [one async for one in attempts]
     assert [seq for seq, _ in await visible(conversation)] == [9, 10, 5, 6, 7, 8]
-    await sync_to_async(services.undo_condensation)(condensation=first_made)
+    await sync_to_async(undo.undo_condensation)(condensation=first_made)
     assert [seq for seq, _ in await visible(conversation)] == [1, 2, 10, 5, 6, 7, 8]
-    await sync_to_async(services.undo_condensation)(condensation=second_made)
-    await sync_to_async(services.redo_condensation)(condensation=first_made)
+    await sync_to_async(undo.undo_condensation)(condensation=second_made)
+    await sync_to_async(undo.redo_condensation)(condensation=first_made)
     assert [seq for seq, _ in await visible(conversation)] == [9, 3, 4, 5, 6, 7, 8]
 
 
@@ -221,7 +223,7 @@ async def test_a_summary_is_written_again_from_all_originals(
     attempt = await attempts.afirst()
     assert attempt
     assert (attempt.strategy, attempt.condensations_hidden) == ("from_originals", 1)
-    await sync_to_async(services.undo_condensation)(condensation=attempt)
+    await sync_to_async(undo.undo_condensation)(condensation=attempt)
     assert await visible(conversation) == before
 
 
@@ -239,7 +241,7 @@ async def test_a_part_that_could_not_be_condensed_can_be_tried_again_from_its_ro
         await sync_to_async(say)(conversation, "assistant", condense.TextBlock("Yes."))
     anthropic_standin.then(*[Reply("")] * 9)
     await start(conversation, alice, **scope)
-    page = await sync_to_async(transcript.page)(conversation)
+    page = await sync_to_async(row_pages)(conversation)
     *_, failed = (row for row in page.rows if isinstance(row, FailureRow))
     assert failed.repeatable
     assert json.loads(failed.scope) == scope

@@ -10,10 +10,12 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import consumers, services
-from chatapp.live import protocol, turns
-from chatapp.live.hub import hub
+from chatapp import consumers
+from chatapp.conversations import conversations
+from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Message, Profile, Turn
+from chatapp.turns import actions
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 from tests.standin.behaviours import Gate, Reply
@@ -64,7 +66,7 @@ async def test_an_open_socket_starts_nothing_for_a_session_that_has_ended(
         await sync_to_async(end)(browser, alice)
         nonce = "0b7bd7ae-6bd6-4f0a-9a0f-3f3f3c9ad1d5"
         await page.send(command, text="Hello", nonce=nonce)
-        assert await until_closed(page) == protocol.SIGN_IN_REQUIRED
+        assert await until_closed(page) == incoming_frames.SIGN_IN_REQUIRED
     assert not await Message.objects.aexists()
     assert not await Turn.objects.aexists()
 
@@ -88,7 +90,7 @@ async def test_an_open_socket_ends_with_its_session(
     """At once, and although the page asks for nothing."""
     async with open_page(conversation, alice, browser.session) as page:
         await sync_to_async(end)(browser, alice)
-        assert await until_closed(page) == protocol.SIGN_IN_REQUIRED
+        assert await until_closed(page) == incoming_frames.SIGN_IN_REQUIRED
 
 
 async def test_the_other_sessions_of_a_user_go_on(
@@ -98,7 +100,7 @@ async def test_the_other_sessions_of_a_user_go_on(
     other = Client()
     async with open_page(conversation, alice, browser.session) as page:
         await other.aforce_login(alice)
-        await sync_to_async(turns.announce_change)(conversation.pk)
+        await sync_to_async(actions.announce_change)(conversation.pk)
         await page.until("transcript.changed")
         await sync_to_async(other.post)(reverse("sign_out"))
         assert await until_closed(page) == consumers.TRY_AGAIN_LATER
@@ -111,9 +113,9 @@ async def test_a_session_that_another_process_ended_is_shown_nothing_more(
     monkeypatch.setattr(consumers, "LOOK_AGAIN", -1)
     async with open_page(conversation, alice, browser.session) as page:
         await sync_to_async(deactivate)(browser, alice)
-        await sync_to_async(turns.announce_change)(conversation.pk)
+        await sync_to_async(actions.announce_change)(conversation.pk)
         sent = await page.communicator.receive_output(PATIENCE)
-    assert (sent["type"], sent["code"]) == ("websocket.close", protocol.SIGN_IN_REQUIRED)
+    assert (sent["type"], sent["code"]) == ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
 
 
 async def test_a_session_that_goes_on_may_send(
@@ -139,7 +141,7 @@ async def test_deleting_a_conversation_stops_its_turn_and_closes_its_sockets(
         await page.until("text.streamed")
         address = reverse("delete", args=[conversation.pk])
         await sync_to_async(browser.post)(address)
-        assert await until_closed(page) == protocol.NOT_YOURS
+        assert await until_closed(page) == incoming_frames.NOT_YOURS
     await ended(conversation)
     gate.open()
     turn = await Turn.objects.aget()
@@ -159,9 +161,9 @@ async def test_a_deleted_conversation_takes_no_message_through_a_socket(
 ) -> None:
     """Also where it was deleted by another process."""
     async with open_page(conversation, alice) as page:
-        await sync_to_async(services.delete_conversation)(conversation=conversation)
+        await sync_to_async(conversations.delete_conversation)(conversation=conversation)
         await page.say("Hello.")
-        assert await until_closed(page) == protocol.NOT_YOURS
+        assert await until_closed(page) == incoming_frames.NOT_YOURS
     assert not await Message.objects.aexists()
 
 

@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import services
-from chatapp.context.toolboxes import workspace_of
-from chatapp.models import Conversation, Message, SavedCommand, Turn, store
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Message, SavedCommand, Turn, message_store
+from chatapp.toolbox.toolbox import workspace_of
 from tests.chatapp.claude import answered_by
 from tests.chatapp.providers.doors import DOORS
 from tests.chatapp.sockets import Page, open_page
@@ -36,7 +36,7 @@ def conversation(
     """A conversation whose workspace has a file and a command, through each vendor's door."""
     door = request.param
     profile = answered_by(alice, door.name, door.model, door.url(anthropic_standin))
-    conversation = services.start_conversation(owner=alice, profile=profile)
+    conversation = conversations.start_conversation(owner=alice, profile=profile)
     folder = workspace_of(conversation)
     (folder / "a.py").write_text('print("Hello")\n')
     put_command(folder, "review", "---\ndescription: Look\n---\nReview $1 closely.")
@@ -64,7 +64,7 @@ async def said(conversation: Conversation) -> Message:
 
 def texts_of(row: Message) -> list[str]:
     """Return a message's texts, block by block."""
-    blocks = store.to_engine(row).blocks
+    blocks = message_store.to_engine(row).blocks
     return [block.text for block in blocks if isinstance(block, condense.TextBlock)]
 
 
@@ -116,7 +116,7 @@ async def test_an_edit_is_expanded_anew_and_another_answer_is_not(
     async with open_page(conversation, alice) as page:
         await tell(page, "/review a.py @a.py")
         first = await said(conversation)
-        assert store.to_engine(first).words == "/review a.py @a.py"
+        assert message_store.to_engine(first).words == "/review a.py @a.py"
         await tell(page, "/review a.py", replaces=first.seq)
         second = await said(conversation)
         assert texts_of(second) == ["/review a.py", REVIEW]
@@ -252,7 +252,7 @@ async def test_a_command_outlives_a_condensation_by_hand(
         await page.until("status.changed", turn="")
         anthropic_standin.reply("Three.")
         await tell(page, "And now?")
-    effective = await sync_to_async(store.read_effective)(conversation.pk)
+    effective = await sync_to_async(message_store.read_effective)(conversation.pk)
     assert effective[0].is_summary
     assert condense.command_blocks(effective) == (REVIEW,)
     assert "Review a.py closely." in sent(anthropic_standin)

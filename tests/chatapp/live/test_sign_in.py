@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import Client
 
 from chatapp.asgi import application
-from chatapp.live import protocol
+from chatapp.live import incoming_frames
 from chatapp.models import Conversation, Turn
 from tests.chatapp.sockets import PATIENCE, Page, open_page
 
@@ -75,7 +75,7 @@ async def test_nobody_is_signed_in_with_a_session_that_is_over(
 ) -> None:
     """It was removed, its account is closed, or the password is a new one."""
     assert await answer(socket_of(browser, conversation)) == ("websocket.send", None)
-    closed = ("websocket.close", protocol.SIGN_IN_REQUIRED)
+    closed = ("websocket.close", incoming_frames.SIGN_IN_REQUIRED)
     socket = socket_of(browser, conversation)
     await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
     assert await answer(socket) == closed

@@ -14,12 +14,12 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from chatapp import services
-from chatapp.context import drafts, saving
-from chatapp.live import turns
-from chatapp.live.hub import hub
-from chatapp.live.rooms import Room
+from chatapp.accounts import accounts
 from chatapp.models import Conversation, Message, ModelCall, Turn
+from chatapp.storage import partial_replies, retried_writes
+from chatapp.turns import actions, lifecycle
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.active_conversations import hub
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import PATIENCE, open_page
 from tests.standin.behaviours import Gate, Reply
@@ -44,13 +44,13 @@ def fill_disk() -> None:
         cursor.execute("PRAGMA page_count")
         (pages,) = cursor.fetchone()
     limit_pages(pages)
-    drafts.THREAD.submit(limit_pages, pages).result()
+    partial_replies.THREAD.submit(limit_pages, pages).result()
 
 
 def free_disk() -> None:
     """Let the database grow again."""
     limit_pages(FULL)
-    drafts.THREAD.submit(limit_pages, FULL).result()
+    partial_replies.THREAD.submit(limit_pages, FULL).result()
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE filler")
 
@@ -81,7 +81,7 @@ async def test_a_full_disk_ends_the_turn_with_what_to_do_and_blocks_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What was stored before is kept, and with room again the next message is answered."""
-    monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
+    monkeypatch.setattr(retried_writes, "WAITS", (0.0, 0.0))
     gate = Gate()
     anthropic_standin.then(
         Reply("Well: " + "long," * 20_000, gate=gate), Reply("There is room again.")
@@ -115,7 +115,7 @@ async def test_a_write_that_fails_is_made_again_while_the_text_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With room again in time, nothing is lost, and the notice goes."""
-    monkeypatch.setattr(saving, "WAITS", (0.5,) * 1_000)
+    monkeypatch.setattr(retried_writes, "WAITS", (0.5,) * 1_000)
     gate = Gate()
     text = "Well: " + "long, " * 20_000 + "at last."
     anthropic_standin.then(Reply(text, gate=gate))
@@ -146,7 +146,7 @@ async def test_an_answer_that_could_not_be_saved_stays_on_the_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And says so; a page that opens meanwhile has it too."""
-    monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
+    monkeypatch.setattr(retried_writes, "WAITS", (0.0, 0.0))
     gate = Gate()
     anthropic_standin.then(Reply("**Well:**\n\n" + "long, " * 60_000, gate=gate))
     async with open_page(conversation, alice) as page:
@@ -179,9 +179,9 @@ async def test_all_that_was_shown_is_stored_once_there_is_room_for_it(
     room: str,
 ) -> None:
     """Not only what was on the disk before it was full; meanwhile the next message is refused."""
-    monkeypatch.setattr(saving, "WAITS", (0.0, 0.0))
+    monkeypatch.setattr(retried_writes, "WAITS", (0.0, 0.0))
     # Nothing is stored by the way: what closes the turn has to know all of it.
-    monkeypatch.setattr(drafts, "PAUSE", 1_000.0)
+    monkeypatch.setattr(partial_replies, "PAUSE", 1_000.0)
     gate = Gate()
     text = "Well: " + "long, " * 20_000 + "at last."
     anthropic_standin.then(Reply(text, gate=gate), Reply("There is room again."))
@@ -274,7 +274,7 @@ async def test_a_message_that_cannot_be_saved_is_refused_in_words(
     conversation: Conversation, alice: User, anthropic_standin: Standin
 ) -> None:
     """The page still has its text, and sends it again when the user wants."""
-    await sync_to_async(services.preferences_of)(alice)
+    await sync_to_async(accounts.preferences_of)(alice)
     anthropic_standin.then(Reply("First."))
     async with open_page(conversation, alice) as page:
         await sync_to_async(set_read_only)(True)
@@ -295,7 +295,7 @@ def test_what_cannot_be_saved_is_refused_in_words(
     """As a sentence for a script, and on the page one came from."""
     client.force_login(alice)
     address = reverse("rename", args=[conversation.pk])
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     set_read_only(True)
     try:
         told = client.post(address, {"title": "New"}, headers={"HX-Request": "true"})
@@ -354,8 +354,8 @@ def test_a_turn_that_begins_while_somebody_looks_for_one_is_left_alone(
 
         @override
         def get(self, *_: Any) -> None:  # type: ignore[override] # whatever is asked for
-            services.start_turn(conversation=conversation, text="Hi", tokens=1, nonce=uuid.uuid4())
+            lifecycle.start_turn(conversation=conversation, text="Hi", tokens=1, nonce=uuid.uuid4())
 
     monkeypatch.setattr(hub, "rooms", Rooms())
-    turns.close_left_over(conversation)
+    actions.close_left_over(conversation)
     assert [turn.is_over for turn in Turn.objects.all()] == [False]

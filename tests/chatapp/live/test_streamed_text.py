@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chatapp.live import fitting, frames
+from chatapp.live import outgoing_frames
 from chatapp.live.streamed_text import Streaming
 from tests.chatapp.rendering.test_streaming import pieces
 
@@ -99,7 +99,7 @@ def test_a_long_code_block_is_sent_about_once() -> None:
     for start in range(0, len(LONG_CODE), 20):
         streaming.feed(LONG_CODE[start : start + 20])
         frame = streaming.news()
-        sent += sum(len(frames.encode(part)) for part in fitting.parts(frame))
+        sent += sum(len(outgoing_frames.encode(part)) for part in outgoing_frames.parts(frame))
         if frame["type"] == "text.streamed":
             page.show(frame)
     assert sent < 10 * len(LONG_CODE)

@@ -8,10 +8,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
-from chatapp import bootstrap, transcript
-from chatapp.live.surroundings import MOST_FILES, describe_surroundings
-from chatapp.models import Conversation, Message, Preferences, store
-from chatapp.transcript import MessageRow, NotePart, TextPart
+from chatapp.context.environment_details import MOST_FILES, describe_surroundings
+from chatapp.models import Conversation, Message, Preferences, message_store
+from chatapp.transcript import row_pages, search_hits
+from chatapp.transcript.message_parts import NotePart, TextPart
+from chatapp.transcript.rows import MessageRow
+from chatapp.turns import assembly
 from tests.chatapp.claude import converse
 from tests.chatapp.queries import statements
 from tests.chatapp.sockets import PATIENCE, connect, open_page
@@ -48,7 +50,7 @@ async def test_it_is_stored_once_and_sent_again_byte_for_byte(
     alice: User, anthropic_standin: Standin, conversation: Conversation
 ) -> None:
     """The next message tells what is so then; the file that came in between is in it alone."""
-    folder = bootstrap.workspace_of(conversation)
+    folder = assembly.workspace_of(conversation)
     (folder / "src").mkdir()
     anthropic_standin.then(Reply(tools=(TODO,)), Reply("Done."))
     async with open_page(conversation, alice) as page:
@@ -76,9 +78,9 @@ async def test_it_is_shown_apart_and_is_none_of_the_user_s_words(
         await page.until_idle()
     stored = await Message.objects.order_by("seq").afirst()
     assert stored
-    message = store.to_engine(stored)
+    message = message_store.to_engine(stored)
     assert (message.words, message.lasting.text) == ("One", "One")
-    rows = (await sync_to_async(transcript.page)(conversation)).rows
+    rows = (await sync_to_async(row_pages)(conversation)).rows
     assert isinstance(rows[0], MessageRow)
     words, around = rows[0].parts
     assert isinstance(words, TextPart)
@@ -86,8 +88,8 @@ async def test_it_is_shown_apart_and_is_none_of_the_user_s_words(
     assert around.label == "Environment details"
     fresh = await Conversation.objects.aget()
     assert fresh.title == "One"
-    assert await sync_to_async(transcript.message_text)(fresh, 1) == "One"
-    find = sync_to_async(transcript.find_hits)
+    assert await sync_to_async(row_pages.message_text)(fresh, 1) == "One"
+    find = sync_to_async(search_hits.find_hits)
     assert await find(alice, "environment_details") == []
     assert len(await find(alice, "One")) == 1
     (ledger,) = condense.ledger([message])
@@ -130,7 +132,7 @@ async def test_switched_off_nothing_is_gathered(
 
 def test_names_of_files_are_few_and_end_nothing(conversation: Conversation) -> None:
     """A folder may hold thousands, and names that are made to mislead."""
-    folder = bootstrap.workspace_of(conversation)
+    folder = assembly.workspace_of(conversation)
     (folder / "a<").mkdir()
     for number in range(MOST_FILES):
         (folder / f"b{number:03}").touch()

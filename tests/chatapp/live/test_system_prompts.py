@@ -7,10 +7,10 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from chatapp import bootstrap
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.context.instructions import LONGEST, PROJECT_FILE, system_of
-from chatapp.models import Conversation, ModelCall, Question, store
+from chatapp.context.system_prompt import LONGEST, PROJECT_FILE, system_of
+from chatapp.models import Conversation, ModelCall, Question, message_store
+from chatapp.turns import assembly
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import bar_of
 from tests.chatapp.sockets import open_page
@@ -33,12 +33,12 @@ def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
 @pytest.fixture
 def folder(conversation: Conversation) -> Path:
     """The workspace."""
-    return bootstrap.workspace_of(conversation)
+    return assembly.workspace_of(conversation)
 
 
 def told(conversation: Conversation) -> str:
     """Return what the model would be told now."""
-    fresh = store.read_conversation(conversation.pk)
+    fresh = message_store.read_conversation(conversation.pk)
     assert fresh.profile
     return system_of(fresh, fresh.profile)
 

@@ -5,15 +5,15 @@ import json
 
 import pytest
 
-from chatapp.live import frames
+from chatapp.live import outgoing_frames
 from chatapp.live.watchers import BACKLOG, KEPT, Watchers
 
 PATIENCE = 60
 
 
-async def nothing_yet(_place: frames.Place) -> list[frames.Frame]:
+async def nothing_yet(_place: outgoing_frames.Place) -> list[outgoing_frames.Frame]:
     """Return a snapshot of one frame."""
-    return [frames.status_changed("", turn="")]
+    return [outgoing_frames.status_changed("", turn="")]
 
 
 @pytest.mark.parametrize("sent", [["x"] * (BACKLOG + 1), ["x" * (KEPT // 9)] * 9])
@@ -25,7 +25,7 @@ async def test_a_watcher_that_falls_too_far_behind_is_told_to_come_back(sent: li
     await anext(fast)
     async with asyncio.timeout(PATIENCE):
         for text in sent:
-            watchers.send(frames.draft_streamed(text))
+            watchers.send(outgoing_frames.draft_streamed(text))
             assert json.loads(await anext(fast))["draft"] == text
         assert [text async for text in behind] == []
 
@@ -35,7 +35,7 @@ async def test_what_is_behind_a_dismissal_is_not_sent_any_more() -> None:
     watchers = Watchers()
     heard = watchers.watch(nothing_yet)
     await anext(heard)
-    watchers.send(frames.list_changed())
+    watchers.send(outgoing_frames.list_changed())
     watchers.dismiss()
     assert not watchers
     async with asyncio.timeout(PATIENCE):

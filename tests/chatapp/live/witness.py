@@ -6,8 +6,10 @@ import uuid
 from dataclasses import dataclass, field
 
 import condense
-from chatapp import services, transcript
-from chatapp.context.pins import find_broken
+from chatapp.condensation import undo
+from chatapp.conversations import pins
+from chatapp.conversations.locks import find_broken
+from chatapp.conversations.rewind import undo_rewind
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -16,10 +18,11 @@ from chatapp.models import (
     Profile,
     Rewind,
     Turn,
-    store,
+    message_store,
 )
 from chatapp.models.messages import MessageQuerySet
 from chatapp.models.versions import read_versions
+from chatapp.transcript import row_pages
 from tests.chatapp.transcript.test_paging import ids
 from tests.standin.server import Standin
 
@@ -50,7 +53,7 @@ class Witness:
 
     def what_the_model_sees(self) -> str:
         """Return a digest of the effective history."""
-        history = store.read_effective(self.conversation.pk)
+        history = message_store.read_effective(self.conversation.pk)
         return digest([(one.seq, one.to_api()) for one in history])
 
     def look(self) -> None:
@@ -82,7 +85,7 @@ class Witness:
 
     def every_word_can_be_reached(self) -> None:
         """It has a row, and whatever set it aside is on record and can be gone back on."""
-        whole = transcript.page_between(self.conversation, "", "")
+        whole = row_pages.page_between(self.conversation, "", "")
         spoken = [row for row in self.messages.written() if not row.holds_results]
         assert {f"message-{row.seq}" for row in spoken} <= set(ids(whole))
         rewinds = Rewind.objects.filter(conversation=self.conversation)
@@ -99,8 +102,8 @@ class Witness:
 
     def what_the_model_sees_is_what_the_tags_say(self) -> None:
         rows = self.messages.in_reading_order()
-        derived = condense.effective_history([store.to_engine(row) for row in rows])
-        stored = store.read_effective(self.conversation.pk)
+        derived = condense.effective_history([message_store.to_engine(row) for row in rows])
+        stored = message_store.read_effective(self.conversation.pk)
         assert [one.id for one in stored] == [one.id for one in derived]
         visible = {row.pk for row in rows.filter(hidden=False)}
         assert visible == {row.pk for row in rows.shown_by_tags()}
@@ -117,7 +120,7 @@ class Witness:
     def what_is_pinned_is_there(self) -> None:
         """Each pin holds: the model reads the message word for word."""
         pk = self.conversation.pk
-        assert find_broken(pk, store.read_effective(pk)) == ""
+        assert find_broken(pk, message_store.read_effective(pk)) == ""
 
     def undo_everything(self) -> None:
         """Take back what can be, the latest first: then the model sees all that was said."""
@@ -125,25 +128,25 @@ class Witness:
         roomy.update(context_window=ROOMY)
         # What would hide a message that was pinned since is refused.
         for row in self.messages.filter(pinned=True, rewind_parent=None):
-            services.unpin_message(conversation=self.conversation, seq=row.seq)
+            pins.unpin_message(conversation=self.conversation, seq=row.seq)
         while True:
             self.undo_condensations()
             assert self.what_the_model_sees_is_all_that_was_said()
             rewind = Rewind.objects.filter(conversation=self.conversation).undoable().first()
             if rewind is None:
                 return
-            services.undo_rewind(rewind=rewind)
+            undo_rewind(rewind=rewind)
             self.check()
 
     def undo_condensations(self) -> None:
         for made in self.messages.in_force().made_by_engine().order_by("-seq"):
-            services.undo_condensation(condensation=made.condensation)
+            undo.undo_condensation(condensation=made.condensation)
             self.check()
 
     def what_the_model_sees_is_all_that_was_said(self) -> bool:
         rows = self.messages.in_force().written().in_reading_order()
         return self.what_the_model_sees() == digest(
-            [(row.seq, store.to_engine(row).to_api()) for row in rows]
+            [(row.seq, message_store.to_engine(row).to_api()) for row in rows]
         )
 
 

@@ -10,10 +10,12 @@ import pytest
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from chatapp import services
+from chatapp import approvals
+from chatapp.conversations import rewind
+from chatapp.maintenance import audit_check
 from chatapp.models import AuditEntry, Condensation, Conversation, Message, Question, Rewind, Turn
 from chatapp.models.audit import AppendOnly
-from chatapp.upkeep import audit
+from chatapp.turns import lifecycle
 from tests.chatapp.audited import (
     ask,
     condense_on_record,
@@ -92,7 +94,7 @@ def test_an_entry_holds_no_text(conversation: Conversation, say: Say) -> None:
     attempt = condense_on_record(conversation)
     Condensation.objects.filter(pk=attempt.pk).change(summary=SECRET, focus=SECRET)
     turn = Turn.objects.create(conversation=conversation)
-    services.answer_question(
+    approvals.answer_question(
         question=ask(turn, 0, kind="answer", text=SECRET), decision="answer", words=SECRET
     )
     for one in entries(conversation):
@@ -103,7 +105,7 @@ def test_what_fails_leaves_no_entry(conversation: Conversation, say: Say) -> Non
     """It is part of the transaction of what it tells."""
     say("user", "Hello.")
     with transaction.atomic():
-        services.rewind_conversation(conversation=conversation, to_seq=1)
+        rewind.rewind_conversation(conversation=conversation, to_seq=1)
         transaction.set_rollback(True)
     assert entries(conversation) == []
     assert problems(conversation) == []
@@ -206,7 +208,7 @@ def test_an_answer_costs_few_statements_more(conversation: Conversation, say: Sa
     questions = [ask(turn, place) for place in range(3)]
     for question in questions:
         with statements() as sent:
-            services.answer_question(question=question, decision="once")
+            approvals.answer_question(question=question, decision="once")
         audited = [one for one in sent if "audit" in one]
         assert [one.split()[0] for one in audited] == ["SELECT", "INSERT", "UPDATE"]
         assert len(sent) == 5
@@ -216,12 +218,12 @@ def test_an_answer_costs_few_statements_more(conversation: Conversation, say: Sa
 def test_a_turn_without_any_of_it_touches_no_chain(conversation: Conversation) -> None:
     """What is said is written without a thought of the chain."""
     with statements() as sent:
-        started = services.start_turn(
+        started = lifecycle.start_turn(
             conversation=conversation, text="Hi", tokens=1, nonce=uuid.uuid4()
         )
         assert started
         talk(conversation, "Hello.")
-        services.finish_turn(turn=started[0], status=Turn.Status.SUCCEEDED)
+        lifecycle.finish_turn(turn=started[0], status=Turn.Status.SUCCEEDED)
     assert [one for one in sent if "auditentry" in one or 'SET "audit' in one] == []
 
 
@@ -235,7 +237,7 @@ def test_a_conversation_from_before_is_on_record_since_the_upgrade(
     begin = import_module(f"chatapp.migrations.{name}").begin_chains
     begin(loader.project_state(("chatapp", name)).apps, None)
     (entry,) = entries(conversation)
-    verdict = audit.verify(Conversation.objects.get(pk=conversation.pk))
+    verdict = audit_check.verify(Conversation.objects.get(pk=conversation.pk))
     assert (entry.kind, verdict.since, verdict.waiting) == ("beginning", entry.at, 1)
     assert json.loads(entry.payload) == {"about": "", "digests": {}, "facts": {"last_seq": 1}}
     condense_on_record(conversation)
@@ -245,4 +247,4 @@ def test_a_conversation_from_before_is_on_record_since_the_upgrade(
 
 def test_a_new_conversation_is_on_record_since_it_began(conversation: Conversation) -> None:
     """Without an entry that says so: nothing was before."""
-    assert audit.verify(conversation).since == conversation.created_at
+    assert audit_check.verify(conversation).since == conversation.created_at

@@ -6,7 +6,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from chatapp.models.crypto import DecryptionFailed, decrypt, encrypt
+from chatapp.models.fields import DecryptionFailed, decrypt, encrypt
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

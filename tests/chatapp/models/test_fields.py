@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, Message, Preferences, Turn, store
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Message, Preferences, Turn, message_store
 from tests.records import append_many
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,9 @@ def test_a_stored_message_is_mended_in_the_database_and_at_hand(
     conversation: Conversation,
 ) -> None:
     """The row is shown before it is read again."""
-    row = store.append_message(conversation.pk, call({"n": math.nan, "t": BROKEN}), tokens=1)
+    row = message_store.append_message(
+        conversation.pk, call({"n": math.nan, "t": BROKEN}), tokens=1
+    )
     mended = [
         {"type": "tool_use", "id": "c", "name": "read_file", "input": {"n": "nan", "t": MENDED}}
     ]
@@ -50,7 +52,7 @@ def test_an_update_mends_as_well(conversation: Conversation) -> None:
 
 def test_titles_and_prompts_are_mended(conversation: Conversation, alice: User) -> None:
     """Whatever form or frame they came in."""
-    services.rename_conversation(conversation=conversation, title=BROKEN)
+    conversations.rename_conversation(conversation=conversation, title=BROKEN)
     Preferences.objects.update(condensing_prompt=BROKEN)
     conversation.refresh_from_db()
     assert conversation.title == MENDED

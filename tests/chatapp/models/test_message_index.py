@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, Message, hiding, message_index, store
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Message, hidden_messages, message_index, message_store
 from chatapp.search.queries import Query, fold
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.records import append_many
@@ -75,7 +75,7 @@ def test_messages_are_found_by_words(
     result = condense.ToolResultBlock("c1", "Of wind and sails.")
     for role, block in (("assistant", call), ("user", result)):
         message = condense.Message(role=role, content=(block,))
-        store.append_message(conversation.pk, message, tokens=1)
+        message_store.append_message(conversation.pk, message, tokens=1)
     say("assistant", "船长把罗盘藏起来了,用Django的 café。")
     assert set(found(alice, words)) == numbers
     assert {seq for _position, seq in places(conversation, words)} == numbers
@@ -127,9 +127,9 @@ def test_nobody_finds_what_others_said(
     say("user", "heliotrope")
     assert found(bob, "heliotrope") == []
     assert found(alice, "heliotrope") == [1]
-    services.delete_conversation(conversation=conversation)
+    conversations.delete_conversation(conversation=conversation)
     assert found(alice, "heliotrope") == []
-    services.restore_conversation(conversation=conversation)
+    conversations.restore_conversation(conversation=conversation)
     assert found(alice, "heliotrope") == [1]
 
 
@@ -153,8 +153,8 @@ def test_summaries_are_found_and_markers_are_not(
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     text = (condense.TextBlock("Here 2 messages were cut."),)
     marker = condense.Message(role="user", content=text, tags=tags)
-    visible = store.read_effective(conversation.pk)
-    hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[0].id,)))
+    visible = message_store.read_effective(conversation.pk)
+    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[0].id,)))
     assert found(alice, "what was said") == [summary.seq]
     assert found(alice, "cut") == []
 
@@ -165,11 +165,11 @@ def test_the_summary_of_a_part_is_found_although_it_is_a_marker(
     """People read it as any other; and it is known to be in the index."""
     for number in range(3):
         say("user", f"message {number}")
-    visible = store.read_effective(conversation.pk)
+    visible = message_store.read_effective(conversation.pk)
     text = (condense.TextBlock("## Conversation Summary\nThe sextant is in the attic."),)
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message(role="user", content=text, tags=tags)
-    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     assert found(alice, "sextant") == [made.seq]
     made.delete()
     assert found(alice, "sextant") == []
@@ -183,7 +183,7 @@ def test_the_index_follows_every_change(conversation: Conversation, alice: User,
     assert len(found(alice, "compass")) == 3
     Message.objects.filter(seq=1).update(content="astrolabe")
     assert (len(found(alice, "compass")), found(alice, "astrolabe")) == (2, [1])
-    hiding.rewind(conversation.pk, to_seq=1)
+    hidden_messages.rewind(conversation.pk, to_seq=1)
     assert len(found(alice, "compass")) == 2
     conversation.delete()
     assert found(alice, "compass") == []

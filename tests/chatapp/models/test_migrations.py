@@ -11,7 +11,11 @@ from django.db import connection, models
 from django.db.migrations.loader import MigrationLoader
 
 import condense
-from chatapp import services
+from chatapp.accounts import accounts, api_tokens
+from chatapp.composer import attachments
+from chatapp.condensation import undo
+from chatapp.conversations import folders, forks, pins, shares
+from chatapp.maintenance.integrity import find_problems
 from chatapp.models import (
     Checkpoint,
     Conversation,
@@ -24,7 +28,6 @@ from chatapp.models import (
     message_index,
 )
 from chatapp.search.queries import Query
-from chatapp.upkeep.integrity import find_problems
 from tests.chatapp.audited import condense_on_record, live_through
 from tests.chatapp.context.test_requests import Session
 
@@ -33,19 +36,19 @@ def fill(conversation: Conversation) -> None:
     """Have a row in every table, as people and their models come to have them."""
     owner = conversation.owner
     live_through(conversation)
-    services.undo_condensation(condensation=condense_on_record(conversation))
+    undo.undo_condensation(condensation=condense_on_record(conversation))
     session = Session(conversation)
     session.say("user", condense.TextBlock("Begin"))
     session.send()
     newest = Message.objects.filter(conversation=conversation).latest("seq")
-    services.pin_message(conversation=conversation, seq=newest.seq)
-    services.pin_rule(conversation=conversation, text="Answer briefly.")
-    services.fork_conversation(conversation=conversation, seq=newest.seq)
-    services.share_conversation(conversation=conversation)
-    services.move_conversation(conversation=conversation, folder=None, named="Travels")
-    services.create_sign_in_token(user=owner)
-    services.create_api_token(owner=owner, name="script", scope="read")
-    services.attach_file(owner=owner, name="a.txt", data=b"A")
+    pins.pin_message(conversation=conversation, seq=newest.seq)
+    pins.pin_rule(conversation=conversation, text="Answer briefly.")
+    forks.fork_conversation(conversation=conversation, seq=newest.seq)
+    shares.share_conversation(conversation=conversation)
+    folders.move_conversation(conversation=conversation, folder=None, named="Travels")
+    accounts.create_sign_in_token(user=owner)
+    api_tokens.create_api_token(owner=owner, name="script", scope="read")
+    attachments.attach_file(owner=owner, name="a.txt", data=b"A")
     turn = conversation.turns.latest("started_at")
     ToolRun.objects.create(turn=turn, call_id="c", name="list_files")
     Checkpoint.objects.create(turn=turn, seq=1, name="a" * 40)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from chatapp.models import Conversation
-from chatapp.models.paging import read_cursor, write_cursor
+from chatapp.models.pagination import read_cursor, write_cursor
 
 KEY = uuid.UUID(int=7)
 

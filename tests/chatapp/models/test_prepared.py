@@ -7,10 +7,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, models
 
-from chatapp import services
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, Message, Turn
 from chatapp.models.messages import MessageQuerySet
-from chatapp.models.prepared import Change, insert, prepared, prepared_update
+from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements
 from tests.chatapp.turns import ask, end
@@ -58,7 +58,7 @@ def test_values_come_as_the_query_gives_them(conversation: Conversation, alice: 
     def titles(owner: int) -> models.QuerySet[Conversation, str]:
         return Conversation.objects.filter(owner=owner).values_list("title", flat=True)
 
-    services.rename_conversation(conversation=conversation, title="One")
+    conversations.rename_conversation(conversation=conversation, title="One")
     assert titles(owner=alice.pk) == ["One"]
 
 

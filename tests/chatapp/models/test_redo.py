@@ -8,14 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp.models import Conversation, Message, hiding, store
+from chatapp.models import Conversation, Message, hidden_messages, message_store
 from tests.chatapp.models.test_store import OPERATIONS, Twin, name_of
 from tests.records import append_many
 
 
 def shown(twin: Twin) -> list[tuple[int, Any]]:
     """Return what the model sees; thinking that an undo unbound is not sent again, in any case."""
-    stored = store.read_effective(twin.conversation.pk)
+    stored = message_store.read_effective(twin.conversation.pk)
     return [(message.seq, message.to_api()) for message in stored]
 
 
@@ -34,13 +34,13 @@ def test_undo_and_redo_in_any_order_restore_exactly(
     undone = []
     while there := [*twin.conversation.messages.effective().made_by_engine()]:
         made = chance.choice(there)
-        hiding.undo_reduction(made)
+        hidden_messages.undo_reduction(made)
         twin.history = condense.undo(twin.history, name_of(made))
         assert twin.agree()
         undone.append(made)
     while undone:
         chance.shuffle(undone)
-        redone = next(made for made in undone if hiding.redo_reduction(made))
+        redone = next(made for made in undone if hidden_messages.redo_reduction(made))
         twin.history = condense.redo(twin.history, name_of(redone))
         assert twin.agree()
         undone.remove(redone)

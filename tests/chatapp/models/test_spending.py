@@ -7,9 +7,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from chatapp import services
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall
-from chatapp.models.spending import Scope, month_start, spending_of
+from chatapp.models.budgets import Scope, month_start, spending_of
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +26,7 @@ def test_a_month_has_what_its_owner_spent_since_it_began(
     conversation: Conversation, alice: User, bob: User
 ) -> None:
     """In all conversations, and not before, nor what somebody else spent."""
-    others = [services.start_conversation(owner=owner) for owner in (alice, bob)]
+    others = [conversations.start_conversation(owner=owner) for owner in (alice, bob)]
     start = month_start()
     for where, at, cost in (
         (conversation, start, 1),

@@ -12,11 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import services
+from chatapp import errors
 from chatapp.context import sizes
-from chatapp.models import Conversation, Message, Rewind, hiding, store
+from chatapp.conversations import rewind as rewind_
+from chatapp.conversations import versions
+from chatapp.conversations.rewind import switch_version
+from chatapp.models import Conversation, Message, Rewind, hidden_messages, message_store
 from chatapp.models.turns import RewindQuerySet
-from chatapp.services import versions
 from tests.chatapp.conftest import Say, reduction_of, summarise
 
 OPERATIONS = st.lists(
@@ -77,8 +79,8 @@ class Twin:
 
     def append(self, message: condense.Message) -> None:
         """Append to both."""
-        row = store.append_message(self.conversation.pk, message, tokens=1)
-        self.history = (*self.history, store.to_engine(row))
+        row = message_store.append_message(self.conversation.pk, message, tokens=1)
+        self.history = (*self.history, message_store.to_engine(row))
 
     def condense(self, keep: int) -> None:
         """Hide all but the last visible messages, cut where it is safe."""
@@ -92,8 +94,8 @@ class Twin:
         hidden = tuple(message.id for message in effective[:cut])
         tags = condense.Tags(condense_id=uuid.uuid4().hex)
         summary = condense.Message(role="user", content="summary", tags=tags)
-        row = hiding.apply_reduction(self.conversation.pk, reduction_of(summary, hidden))
-        stored = store.to_engine(row)
+        row = hidden_messages.apply_reduction(self.conversation.pk, reduction_of(summary, hidden))
+        stored = message_store.to_engine(row)
         self.history = condense.hide_behind(self.history, hidden, stored)
 
     def condense_part(self, place: int) -> None:
@@ -107,19 +109,19 @@ class Twin:
         hidden = tuple(message.id for message in effective[start:end])
         tags = condense.Tags(truncation_id=uuid.uuid4().hex)
         made = condense.Message(role="user", content="a part", tags=tags)
-        row = hiding.apply_reduction(self.conversation.pk, reduction_of(made, hidden))
-        self.history = condense.hide_behind(self.history, hidden, store.to_engine(row))
+        row = hidden_messages.apply_reduction(self.conversation.pk, reduction_of(made, hidden))
+        self.history = condense.hide_behind(self.history, hidden, message_store.to_engine(row))
 
     def truncate(self, _argument: int) -> None:
         """Hide half of what is visible."""
         truncation = condense.truncate(self.history)
         if truncation.marker is None:
             return
-        row = hiding.apply_reduction(
+        row = hidden_messages.apply_reduction(
             self.conversation.pk, reduction_of(truncation.marker, truncation.hidden)
         )
         self.history = tuple(
-            store.to_engine(row).with_tags(hides=truncation.hidden)
+            message_store.to_engine(row).with_tags(hides=truncation.hidden)
             if message is truncation.marker
             else message
             for message in truncation.messages
@@ -135,8 +137,12 @@ class Twin:
         lines = {result.tool_use_id: "cleared" for result in target.tool_results}
         tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={target.id: lines})
         marker = condense.Message(role="user", content="some were cleared", tags=tags)
-        row = hiding.apply_reduction(self.conversation.pk, reduction_of(marker, (target.id,)))
-        self.history = condense.hide_behind(self.history, (target.id,), store.to_engine(row))
+        row = hidden_messages.apply_reduction(
+            self.conversation.pk, reduction_of(marker, (target.id,))
+        )
+        self.history = condense.hide_behind(
+            self.history, (target.id,), message_store.to_engine(row)
+        )
 
     def rewind(self, place: int) -> None:
         """Go back to one of the messages that were not rewound."""
@@ -144,14 +150,14 @@ class Twin:
         if not there:
             return
         target = there[place % len(there)]
-        record = hiding.rewind(self.conversation.pk, to_seq=target.seq)
+        record = hidden_messages.rewind(self.conversation.pk, to_seq=target.seq)
         self.history = condense.rewind(self.history, target.id, rewind_id=record.pk.hex)
 
     def undo_rewind(self, _argument: int) -> None:
         """Take the last rewind back where nothing was written since."""
         record = self.rewinds.undoable().first()
         if record:
-            services.undo_rewind(rewind=record)
+            rewind_.undo_rewind(rewind=record)
             self.history = condense.undo_rewind(self.history, record.pk.hex)
 
     def edit(self, place: int) -> None:
@@ -169,7 +175,7 @@ class Twin:
         seqs = [row.seq for row in there]
         try:
             versions.set_answer_aside(self.conversation, seqs[place % len(seqs)] if seqs else 0)
-        except services.Refused:
+        except errors.Refused:
             return
         self.rewind_as_stored()
         if place % 4:
@@ -181,7 +187,7 @@ class Twin:
         if not (there := list(aside.order_by("created_at"))):
             return
         wanted = there[place % len(there)]
-        services.switch_version(rewind=wanted)
+        switch_version(rewind=wanted)
         self.rewind_as_stored()
         if wanted.messages_hidden or wanted.condensations_hidden:
             self.history = condense.undo_rewind(self.history, wanted.pk.hex)
@@ -205,7 +211,7 @@ class Twin:
         made = Message.objects.filter(conversation=self.conversation).effective()
         if there := [*made.made_by_engine()]:
             row = there[-1 - place % len(there)]
-            hiding.undo_reduction(row)
+            hidden_messages.undo_reduction(row)
             self.history = condense.undo(self.history, name_of(row))
 
     def redo(self, place: int) -> None:
@@ -213,13 +219,13 @@ class Twin:
         made = Message.objects.filter(conversation=self.conversation).made_by_engine()
         if there := [*made.order_by("seq")]:
             row = there[-1 - place % len(there)]
-            done = row.undone and not row.rewind_parent and hiding.redo_reduction(row)
+            done = row.undone and not row.rewind_parent and hidden_messages.redo_reduction(row)
             with nullcontext() if done else pytest.raises(condense.RedoRefused):
                 self.history = condense.redo(self.history, name_of(row))
 
     def agree(self) -> bool:
         """Whether the model sees the same on both sides."""
-        stored = store.read_effective(self.conversation.pk)
+        stored = message_store.read_effective(self.conversation.pk)
         return seen(stored) == seen(condense.effective_history(self.history))
 
 
@@ -251,7 +257,7 @@ def test_queries_and_pure_functions_show_the_model_the_same(
         twin.do(operation, argument)
         assert twin.agree(), operation
     rows = Message.objects.filter(conversation=twin.conversation).in_reading_order()
-    stored = [store.to_engine(row) for row in rows]
+    stored = [message_store.to_engine(row) for row in rows]
     assert len(stored) == len(twin.history)
     assert [message.seq for message in stored] == [message.seq for message in twin.history]
 
@@ -264,7 +270,7 @@ def test_a_summary_stands_where_the_last_message_it_hides_stood(
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
     say("user", "the newest")
     summarise(conversation, keep=1)
-    effective = store.read_effective(conversation.pk)
+    effective = message_store.read_effective(conversation.pk)
     assert [message.is_summary for message in effective] == [True, False]
     assert effective[1].text == "the newest"
 
@@ -273,10 +279,10 @@ def test_undo_shows_exactly_what_was_there_before(conversation: Conversation, sa
     """Ids, order and contents."""
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
-    before = store.read_effective(conversation.pk)
+    before = message_store.read_effective(conversation.pk)
     summary = summarise(conversation)
-    hiding.undo_reduction(summary)
-    assert seen(store.read_effective(conversation.pk)) == seen(before)
+    hidden_messages.undo_reduction(summary)
+    assert seen(message_store.read_effective(conversation.pk)) == seen(before)
 
 
 def test_a_rewind_past_a_condensation_brings_the_originals_back(
@@ -286,8 +292,8 @@ def test_a_rewind_past_a_condensation_brings_the_originals_back(
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
     summarise(conversation)
-    hiding.rewind(conversation.pk, to_seq=5)
-    assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4]
+    hidden_messages.rewind(conversation.pk, to_seq=5)
+    assert [m.seq for m in message_store.read_effective(conversation.pk)] == [1, 2, 3, 4]
 
 
 def test_a_rewind_that_is_undone_hides_again_what_was_condensed(
@@ -298,11 +304,11 @@ def test_a_rewind_that_is_undone_hides_again_what_was_condensed(
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
     summarise(conversation, keep=2)
     say("user", "later")
-    before = store.read_effective(conversation.pk)
-    record = hiding.rewind(conversation.pk, to_seq=6)
-    assert [m.seq for m in store.read_effective(conversation.pk)] == [1, 2, 3, 4, 5]
-    hiding.undo_rewind(record)
-    assert seen(store.read_effective(conversation.pk)) == seen(before)
+    before = message_store.read_effective(conversation.pk)
+    record = hidden_messages.rewind(conversation.pk, to_seq=6)
+    assert [m.seq for m in message_store.read_effective(conversation.pk)] == [1, 2, 3, 4, 5]
+    hidden_messages.undo_rewind(record)
+    assert seen(message_store.read_effective(conversation.pk)) == seen(before)
     assert [row.seq for row in conversation.messages.effective()] == [m.seq for m in before]
 
 
@@ -313,15 +319,17 @@ def test_nothing_else_is_hidden_at_the_place_where_two_messages_stand(
     """A clearing's marker stands where the message does whose results it shortens."""
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
-    first, second, *_ = store.read_effective(conversation.pk)
+    first, second, *_ = message_store.read_effective(conversation.pk)
     tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={second.id: {}})
     marker = condense.Message(role="user", content="cleared", tags=tags)
-    hiding.apply_reduction(conversation.pk, reduction_of(marker, (first.id, second.id)))
-    before = [one.id for one in store.read_effective(conversation.pk)]
+    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (first.id, second.id)))
+    before = [one.id for one in message_store.read_effective(conversation.pk)]
     tags = condense.Tags(condense_id=uuid.uuid4().hex)
     summary = condense.Message(role="user", content="summary", tags=tags)
-    made = hiding.apply_reduction(conversation.pk, reduction_of(summary, tuple(before[part])))
-    found = hiding.hidden_by(conversation.pk, [made]).in_reading_order()
+    made = hidden_messages.apply_reduction(
+        conversation.pk, reduction_of(summary, tuple(before[part]))
+    )
+    found = hidden_messages.hidden_by(conversation.pk, [made]).in_reading_order()
     assert [str(row.pk) for row in found] == before[part]
 
 
@@ -329,7 +337,7 @@ def weigh(conversation: Conversation) -> condense.TokenCount:
     """Return the context's size, with an overhead of seven tokens."""
     measured, seq = conversation.measured_tokens, conversation.measured_seq or 0
     scale = sizes.Scale(7, measured_tokens=measured, measured_seq=seq)
-    return scale.weigh(store.read_effective(conversation.pk))
+    return scale.weigh(message_store.read_effective(conversation.pk))
 
 
 def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
@@ -338,7 +346,7 @@ def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
     """A stale measurement would hide that the context shrank."""
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
-    store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 4)
+    message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 4)
     summarise(conversation)
     conversation.refresh_from_db()
     size = weigh(conversation)
@@ -351,7 +359,7 @@ def test_new_messages_are_added_to_the_last_measurement_as_an_estimate(
     """A sum with an estimate in it is an estimate."""
     say("user", "hello")
     say("assistant", "hi")
-    store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 2)
+    message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 2)
     conversation.refresh_from_db()
     assert weigh(conversation) == condense.TokenCount(500, measured=True)
     say("user", "more", tokens=3)
@@ -365,13 +373,13 @@ def test_each_version_keeps_what_was_condensed_while_it_was_shown(alice: User, k
     twin.say(8)
     twin.regenerate(2)
     getattr(twin, kind)(1)
-    second = seen(store.read_effective(twin.conversation.pk))
+    second = seen(message_store.read_effective(twin.conversation.pk))
     twin.switch(0)
     getattr(twin, kind)(1)
-    first = seen(store.read_effective(twin.conversation.pk))
+    first = seen(message_store.read_effective(twin.conversation.pk))
     for shown in (second, first, second):
         twin.switch(0)
-        assert seen(store.read_effective(twin.conversation.pk)) == shown
+        assert seen(message_store.read_effective(twin.conversation.pk)) == shown
         assert twin.agree()
 
 
@@ -386,7 +394,7 @@ def test_reading_what_the_model_sees_takes_one_query(
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        store.read_effective(conversation.pk)
+        message_store.read_effective(conversation.pk)
     assert len(queries) == 1
     plan = Message.objects.filter(conversation=conversation).effective().explain()
     assert "message_effective" in plan

@@ -6,7 +6,7 @@ import ssl
 import httpx2
 import pytest
 
-from chatapp.network.failures import (
+from chatapp.network.network_errors import (
     BROKE_OFF,
     NO_NAME,
     NOBODY,

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from chatapp.network.pinned import PinnedTransport
+from chatapp.network.address_guard import PinnedTransport
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.agent.provider import Provider
+from chatapp.agent.provider_port import Provider
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.openai.provider import OpenAIProvider
 from tests.chatapp.providers.doors import DOORS, Door

@@ -5,8 +5,8 @@ from typing import Any
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider import ModelRequest, Provider, Purpose
-from chatapp.agent.toolbox import ToolSpec
+from chatapp.agent.provider_port import ModelRequest, Provider, Purpose
+from chatapp.agent.tool_port import ToolSpec
 from tests.standin.behaviours import Gate
 
 SECRET_KEY = "sk-secret-0123456789"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider import Model
-from chatapp.network.addresses import Guard
+from chatapp.agent.provider_port import Model
+from chatapp.network.address_guard import Guard
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from tests.chatapp.providers.requests import listen, request
 from tests.standin.server import Standin

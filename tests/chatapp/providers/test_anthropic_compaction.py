@@ -11,7 +11,7 @@ from anthropic.types.beta import (
 
 import condense
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider import Model
+from chatapp.agent.provider_port import Model
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.providers.anthropic.blocks import COMPACTION
 from chatapp.providers.anthropic.compaction import BETA

@@ -4,9 +4,9 @@ import pytest
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider import Model
+from chatapp.agent.provider_port import Model
 from chatapp.providers.anthropic.provider import AnthropicProvider
-from chatapp.providers.failures import NO_KEY
+from chatapp.providers.call_errors import NO_KEY
 from tests.chatapp.providers.requests import TOOLS, listen, read_on, request
 from tests.standin.behaviours import (
     OVERLOADED,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp.agent.beside import as_claimed, quote_block, rule_block
-from chatapp.agent.provider import Model, ModelRequest
+from chatapp.agent.annotated_blocks import as_claimed, quote_block, rule_block
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.formats import MessagesFormat
 from tests.chatapp.providers.requests import (

@@ -8,7 +8,7 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider import Model, ModelRequest, SentRequest
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply as Accumulated
 from chatapp.providers.anthropic.request import RequestWriter

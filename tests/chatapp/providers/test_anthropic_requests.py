@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 import condense
-from chatapp.agent.provider import Model, Purpose
+from chatapp.agent.provider_port import Model, Purpose
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.thinking import BINDING_BETA, INTERLEAVED_BETA
 from tests.chatapp.providers.requests import (

@@ -7,10 +7,10 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ProviderError
-from chatapp.agent.provider import Model
-from chatapp.providers import create_sealed, servers
+from chatapp.agent.provider_port import Model
+from chatapp.providers import create_sealed, model_servers
+from chatapp.providers.model_servers import Report, probe
 from chatapp.providers.openai.provider import OpenAIProvider
-from chatapp.providers.servers import Report, probe
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 from chatapp.providers.wrappers import Sealed
 from tests.chatapp.providers.doors import DOORS, Door
@@ -178,12 +178,12 @@ async def test_what_runs_on_this_machine_is_found(
     here = Preset("Here", f"http://localhost:{anthropic_standin.port}/v1", is_local=True)
     gone = Preset("Gone", "http://localhost:9/v1", is_local=True)
     spec = ProviderSpec("openai", "", "", presets=(gone, here, Preset("Far", "http://x.invalid")))
-    monkeypatch.setattr(servers, "provider_specs", lambda: {"openai": spec})
-    (found,) = await servers.find_local_servers(PATIENCE)
+    monkeypatch.setattr(model_servers, "provider_specs", lambda: {"openai": spec})
+    (found,) = await model_servers.find_local_servers(PATIENCE)
     assert (found.preset, found.provider) == (here, "openai")
     assert found.models[0].id == "m"
     anthropic_standin.served["/v1/models"] = {"data": []}
-    assert await servers.find_local_servers(PATIENCE) == []
+    assert await model_servers.find_local_servers(PATIENCE) == []
 
 
 async def test_no_key_is_in_what_a_list_fails_with(anthropic_standin: Standin, door: Door) -> None:

@@ -9,7 +9,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider import Model, Provider, SentRequest
+from chatapp.agent.provider_port import Model, Provider, SentRequest
 from tests.chatapp.providers.doors import Door
 from tests.chatapp.providers.requests import (
     TOOLS,

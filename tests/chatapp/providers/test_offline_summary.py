@@ -3,7 +3,7 @@ import re
 import pytest
 
 import condense
-from chatapp.agent.provider import Model, Purpose
+from chatapp.agent.provider_port import Model, Purpose
 from chatapp.providers.offline.provider import OfflineProvider
 from chatapp.providers.offline.summary import SECTIONS
 from tests.chatapp.providers.requests import (

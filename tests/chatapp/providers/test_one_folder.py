@@ -9,7 +9,8 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from chatapp import providers, services
+from chatapp import providers
+from chatapp.accounts import accounts
 from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.models import Profile
 from chatapp.providers import provider_specs
@@ -75,7 +76,7 @@ def test_no_vendor_is_named_outside_its_folder() -> None:
 @pytest.mark.usefixtures("acme")
 def test_a_new_folder_is_all_that_a_new_provider_takes(alice: User) -> None:
     """It can be chosen, its models are known, and its key makes its first profile the default."""
-    default = services.preferences_of(alice).default_profile
+    default = accounts.preferences_of(alice).default_profile
     assert default is not None
     assert (default.name, default.get_provider_display()) == ("Acme", "Acme AI")
     form = ProfileForm(instance=Profile(owner=alice))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.providers import wire
+from chatapp.providers import request_bytes
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply, ThinkTags
 from tests.chatapp.providers.requests import listen, read_on, reply, request
@@ -212,7 +212,9 @@ def test_the_usage_is_read_where_it_is_and_as_far_as_it_can_be_true(
     given_: dict[str, Any], expected: condense.Usage
 ) -> None:
     """With the last piece, after it, in a field of the vendor's own, or not at all."""
-    told, whole = heard(delta(content="Hi"), delta("stop"), {"choices": [], **given_}, wire.DONE)
+    told, whole = heard(
+        delta(content="Hi"), delta("stop"), {"choices": [], **given_}, request_bytes.DONE
+    )
     assert whole.usage == expected
     reports = [one for one in told if isinstance(one, events.UsageReported)]
     assert len(reports) == (expected != condense.Usage())
@@ -319,7 +321,7 @@ async def read(*pieces: bytes) -> list[object]:
         for piece in pieces:
             yield piece
 
-    return [chunk async for said in wire.read_chunks(body()) for chunk in said]
+    return [chunk async for said in request_bytes.read_chunks(body()) for chunk in said]
 
 
 @given(st.lists(st.integers(0, 60), max_size=8))
@@ -335,7 +337,7 @@ async def test_events_are_told_apart_wherever_the_body_is_cut(places: list[int])
     said = "\n".join(events).encode()
     cuts = [0, *sorted(places), len(said)]
     pieces = [said[one:other] for one, other in pairwise(cuts)]
-    assert await read(*pieces) == [{"a": "ä\u2028"}, {"b": 1}, wire.DONE]
+    assert await read(*pieces) == [{"a": "ä\u2028"}, {"b": 1}, request_bytes.DONE]
 
 
 async def test_a_server_that_does_not_stream_is_understood(
@@ -356,5 +358,5 @@ def test_an_end_without_a_reason_is_no_end() -> None:
     said = Reply()
     [*said.take(delta(content="Half"))]
     assert not said.finished
-    [*said.take(wire.DONE)]
+    [*said.take(request_bytes.DONE)]
     assert said.finished

@@ -6,7 +6,7 @@ import pytest
 import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider import Model, ModelRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.providers.wrappers import Retrying
 from tests.chatapp.providers.requests import listen, request
 

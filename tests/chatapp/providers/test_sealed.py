@@ -6,7 +6,7 @@ import pytest
 
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
-from chatapp.agent.provider import Model, ModelRequest
+from chatapp.agent.provider_port import Model, ModelRequest
 from chatapp.providers import create_provider
 from chatapp.providers.wrappers import Sealed, scrub
 from tests.chatapp.agent.fakes import MODEL

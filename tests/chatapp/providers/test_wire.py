@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.providers import wire
+from chatapp.providers import request_bytes
 
 
 async def stream(reads: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -18,7 +18,7 @@ async def stream(reads: Iterable[bytes]) -> AsyncIterator[bytes]:
 
 async def read(*reads: bytes) -> list[list[object]]:
     """Return what a stream says at each of its reads."""
-    return [said async for said in wire.read_events(stream(reads))]
+    return [said async for said in request_bytes.read_events(stream(reads))]
 
 
 def sent(name: str, data: str) -> bytes:
@@ -61,9 +61,9 @@ async def test_what_one_read_brings_comes_at_once() -> None:
 async def test_an_error_event_ends_the_stream_with_what_it_says(data: str) -> None:
     """As JSON where it is some, and as text otherwise; what came before it is not lost."""
     reads = stream([sent("one", "1") + sent("error", data) + sent("late", "2")])
-    told = wire.read_events(reads)
+    told = request_bytes.read_events(reads)
     assert await anext(told) == [1]
-    with pytest.raises(wire.ErrorEvent) as caught:
+    with pytest.raises(request_bytes.ErrorEvent) as caught:
         await anext(told)
     assert caught.value.body == ({"a": 1} if data.startswith("{") else data)
 
@@ -92,7 +92,7 @@ async def test_half_a_surrogate_is_read() -> None:
 )
 def test_any_json_is_written_compactly_and_in_its_own_order(value: Mapping[str, Any]) -> None:
     """Also numbers that only Python knows, and mappings of any kind."""
-    written = wire.encode(value)
+    written = request_bytes.encode(value)
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
     assert json.loads(written) == json.loads(plain)
     assert [*json.loads(written)] == [*value]
@@ -102,4 +102,4 @@ def test_any_json_is_written_compactly_and_in_its_own_order(value: Mapping[str, 
 def test_what_no_json_can_say_is_an_error() -> None:
     """It does not go out as something else."""
     with pytest.raises(TypeError, match="object"):
-        wire.encode({"a": object()})
+        request_bytes.encode({"a": object()})

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from chatapp.rendering import render_markdown
-from chatapp.rendering.latex import to_mathml
+from chatapp.markdown import render_markdown
+from chatapp.markdown.mathml import to_mathml
 from tests.growth import assert_cheap
 
 TAGS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.rendering import MarkdownStream, render_markdown
+from chatapp.markdown import MarkdownStream, render_markdown
 from tests.growth import assert_linear
 from tests.hostile import Hostile, hostile_texts
 

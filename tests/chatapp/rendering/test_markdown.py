@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from chatapp.rendering import render_markdown
-from chatapp.rendering.highlighting import MAX_CODE
+from chatapp.markdown import render_markdown
+from chatapp.markdown.code_colors import MAX_CODE
 from tests.growth import assert_cheap
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chatapp.rendering import MarkdownStream, render_markdown
+from chatapp.markdown import MarkdownStream, render_markdown
 
 WORDS = st.sampled_from(
     [

@@ -4,9 +4,11 @@ import uuid
 
 import pytest
 
-from chatapp import services
+from chatapp import errors
 from chatapp.agent.prompts import CONTINUE
+from chatapp.conversations import rewind
 from chatapp.models import Conversation, Message, Rewind, Turn
+from chatapp.turns import turn_retries
 from tests.chatapp.conftest import Say, use_tools
 from tests.chatapp.turns import FAILED, STOPPED, ask, end, go_on, regenerate, retry, seen
 
@@ -36,10 +38,10 @@ def test_what_a_failed_turn_did_stays_and_only_a_broken_answer_is_set_aside(
 
 def test_nothing_is_tried_again_that_did_not_fail(conversation: Conversation) -> None:
     """Say, in another tab where it was done already."""
-    with pytest.raises(services.Refused, match="nothing to try again"):
+    with pytest.raises(errors.Refused, match="nothing to try again"):
         retry(conversation)
     end(ask(conversation), "Because.")
-    with pytest.raises(services.Refused, match="nothing to try again"):
+    with pytest.raises(errors.Refused, match="nothing to try again"):
         retry(conversation)
     assert Turn.objects.count() == 1
 
@@ -51,17 +53,17 @@ def test_an_answer_asked_for_anew_is_no_rewind_that_can_be_undone(
     end(ask(conversation, "Why?"), "Because.")
     end(regenerate(conversation, 2), status=FAILED)
     aside = Rewind.objects.get()
-    with pytest.raises(services.Refused):
-        services.undo_rewind(rewind=aside)
-    services.switch_version(rewind=aside)
+    with pytest.raises(errors.Refused):
+        rewind.undo_rewind(rewind=aside)
+    rewind.switch_version(rewind=aside)
     assert seen(conversation) == ["Why?", "Because."]
 
 
 def test_what_was_set_aside_is_not_tried_again(conversation: Conversation) -> None:
     """A turn that failed and went with a rewind is no part of the talk."""
     failed = end(ask(conversation, "Why?"), status=FAILED)
-    services.rewind_conversation(conversation=conversation, to_seq=failed.question_seq)
-    with pytest.raises(services.Refused, match="nothing to try again"):
+    rewind.rewind_conversation(conversation=conversation, to_seq=failed.question_seq)
+    with pytest.raises(errors.Refused, match="nothing to try again"):
         retry(conversation)
 
 
@@ -92,24 +94,24 @@ def test_a_turn_that_stopped_between_tools_goes_on_without_a_word(
 def test_a_whole_answer_is_not_continued(conversation: Conversation) -> None:
     """There is nothing missing."""
     end(ask(conversation), "Because.")
-    with pytest.raises(services.Refused, match="nothing to continue"):
+    with pytest.raises(errors.Refused, match="nothing to continue"):
         go_on(conversation)
 
 
 def test_what_was_begun_with_a_nonce_is_not_begun_again(conversation: Conversation) -> None:
     """A lost connection sends everything twice."""
     end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
-    for begin in (services.continue_turn, services.retry_turn):
+    for begin in (turn_retries.continue_turn, turn_retries.retry_turn):
         nonce = uuid.uuid4()
         turn = begin(conversation=conversation, nonce=nonce)
         assert turn
         end(turn, status=STOPPED)
         assert begin(conversation=conversation, nonce=nonce) is None
     nonce = uuid.uuid4()
-    turn = services.regenerate_answer(conversation=conversation, seq=2, nonce=nonce)
+    turn = turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce)
     assert turn
     end(turn, "Because.")
-    assert services.regenerate_answer(conversation=conversation, seq=2, nonce=nonce) is None
+    assert turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce) is None
 
 
 def test_an_answer_is_asked_for_again_and_the_old_one_kept(conversation: Conversation) -> None:
@@ -131,15 +133,15 @@ def test_an_imported_answer_can_be_asked_for_again(conversation: Conversation, s
     say("user", "Why?")
     say("assistant", "Because.")
     assert regenerate(conversation, 2).question_seq == 1
-    with pytest.raises(services.Refused, match="can't be asked for again"):
-        services.regenerate_answer(conversation=conversation, seq=2, nonce=uuid.uuid4())
+    with pytest.raises(errors.Refused, match="can't be asked for again"):
+        turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=uuid.uuid4())
 
 
 def test_an_answer_is_not_asked_for_while_a_turn_runs(conversation: Conversation) -> None:
     """And nothing of it is set aside."""
     end(ask(conversation), "Because.")
     ask(conversation, "Really?")
-    with pytest.raises(services.Refused, match="still running"):
+    with pytest.raises(errors.Refused, match="still running"):
         regenerate(conversation, 2)
     assert not Rewind.objects.exists()
 
@@ -154,7 +156,7 @@ def test_versions_are_switched_back_and_forth_and_each_goes_on_from_where_it_was
 
     def switch() -> None:
         aside = Rewind.objects.get(undone_at=None)
-        services.switch_version(rewind=aside)
+        rewind.switch_version(rewind=aside)
 
     switch()
     assert seen(conversation) == ["Why?", "First."]
@@ -173,10 +175,10 @@ def test_a_third_answer_leaves_two_behind(conversation: Conversation) -> None:
     end(regenerate(conversation, 2), "Second.")
     end(regenerate(conversation, 3), "Third.")
     first = Rewind.objects.get(version=1)
-    services.switch_version(rewind=first)
+    rewind.switch_version(rewind=first)
     assert seen(conversation) == ["Why?", "First."]
     second = Rewind.objects.get(version=2, undone_at=None)
-    services.switch_version(rewind=second)
+    rewind.switch_version(rewind=second)
     assert seen(conversation) == ["Why?", "Second."]
 
 
@@ -187,7 +189,7 @@ def test_edits_of_a_message_are_its_versions(conversation: Conversation) -> None
     end(ask(conversation, "When?", replaces=3), "Now.")
     versions = Rewind.objects.values_list("root_seq", "version")
     assert sorted(versions) == [(1, 1), (1, 2)]
-    services.switch_version(rewind=Rewind.objects.get(version=1))
+    rewind.switch_version(rewind=Rewind.objects.get(version=1))
     assert seen(conversation) == ["Why?", "Because."]
 
 
@@ -195,7 +197,7 @@ def test_an_answer_that_failed_to_come_leaves_the_way_back_open(conversation: Co
     """The turn that failed belongs to the version that stayed empty."""
     end(ask(conversation, "Why?"), "First.")
     end(regenerate(conversation, 2), status=FAILED)
-    services.switch_version(rewind=Rewind.objects.get())
+    rewind.switch_version(rewind=Rewind.objects.get())
     assert seen(conversation) == ["Why?", "First."]
     assert Turn.objects.in_force().get().status == Turn.Status.SUCCEEDED
 
@@ -206,20 +208,20 @@ def test_a_version_is_shown_once(conversation: Conversation) -> None:
     end(regenerate(conversation, 2), "Second.")
     first = Rewind.objects.get()
     for _ in range(2):
-        services.switch_version(rewind=first)
+        rewind.switch_version(rewind=first)
         assert seen(conversation) == ["Why?", "First."]
     assert Rewind.objects.count() == 2
-    services.switch_version(rewind=Rewind.objects.get(version=2))
-    with pytest.raises(services.Refused, match="Reload the page"):
-        services.switch_version(rewind=first)
+    rewind.switch_version(rewind=Rewind.objects.get(version=2))
+    with pytest.raises(errors.Refused, match="Reload the page"):
+        rewind.switch_version(rewind=first)
 
 
 def test_versions_are_not_switched_while_a_turn_runs(conversation: Conversation) -> None:
     """It writes into the one that is shown."""
     end(ask(conversation, "Why?"), "First.")
     regenerate(conversation, 2)
-    with pytest.raises(services.Refused, match="Stop it first"):
-        services.switch_version(rewind=Rewind.objects.get())
+    with pytest.raises(errors.Refused, match="Stop it first"):
+        rewind.switch_version(rewind=Rewind.objects.get())
 
 
 def test_a_rewind_inside_a_version_goes_and_comes_with_it(conversation: Conversation) -> None:
@@ -227,11 +229,11 @@ def test_a_rewind_inside_a_version_goes_and_comes_with_it(conversation: Conversa
     end(ask(conversation, "Why?"), "First.")
     end(regenerate(conversation, 2), "Second.")
     end(ask(conversation, "More."), "More of the second.")
-    inner = services.rewind_conversation(conversation=conversation, to_seq=4)
-    services.switch_version(rewind=Rewind.objects.get(version=1))
-    with pytest.raises(services.Refused):
-        services.undo_rewind(rewind=inner)
-    services.switch_version(rewind=Rewind.objects.get(version=2))
+    inner = rewind.rewind_conversation(conversation=conversation, to_seq=4)
+    rewind.switch_version(rewind=Rewind.objects.get(version=1))
+    with pytest.raises(errors.Refused):
+        rewind.undo_rewind(rewind=inner)
+    rewind.switch_version(rewind=Rewind.objects.get(version=2))
     assert seen(conversation) == ["Why?", "Second."]
-    services.undo_rewind(rewind=inner)
+    rewind.undo_rewind(rewind=inner)
     assert seen(conversation)[-1] == "More of the second."

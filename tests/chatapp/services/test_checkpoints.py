@@ -12,9 +12,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import condense
-from chatapp import bootstrap, services
-from chatapp.context.checkpoints import Change, CheckpointFailed, Checkpoints
-from chatapp.models import Checkpoint, Conversation, Rewind, Turn, store
+from chatapp import errors
+from chatapp.conversations import rewind
+from chatapp.files.checkpoints import Change, CheckpointFailed, Checkpoints
+from chatapp.models import Checkpoint, Conversation, Rewind, Turn, message_store
+from chatapp.turns import assembly
 from tests.chatapp.claude import converse
 from tests.chatapp.live.test_approvals import answer, until_asked
 from tests.chatapp.sockets import open_page
@@ -130,7 +132,7 @@ async def test_rewinding_brings_the_files_back_and_undoing_it_takes_them_forth(
 ) -> None:
     """Or leaves them alone, as the person chooses; the dialog says what would change."""
     conversation = await sync_to_async(converse)(alice, standin)
-    folder = bootstrap.workspace_of(conversation)
+    folder = assembly.workspace_of(conversation)
     (folder / "a.txt").write_text("one\n")
     for number in (2, 3):
         write = ToolCall("write_file", {"path": "a.txt", "content": f"{number}\n"})
@@ -171,8 +173,8 @@ def test_files_that_can_not_be_brought_back_keep_the_messages_too(
     """All of it is done, or nothing."""
     turn = Turn.objects.create(conversation=conversation, finished_at="2026-01-01T00:00Z")
     message = condense.Message("user", (condense.TextBlock("Hello"),))
-    store.append_message(conversation.pk, message, tokens=1, turn=turn)
+    message_store.append_message(conversation.pk, message, tokens=1, turn=turn)
     Checkpoint.objects.create(turn=turn, seq=1, name="0" * 40)
-    with pytest.raises(services.Refused, match="Nothing was changed"):
-        services.rewind_conversation(conversation=conversation, to_seq=1, files=True)
+    with pytest.raises(errors.Refused, match="Nothing was changed"):
+        rewind.rewind_conversation(conversation=conversation, to_seq=1, files=True)
     assert not Rewind.objects.exists()

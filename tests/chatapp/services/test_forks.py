@@ -13,10 +13,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import services
-from chatapp.context.toolboxes import outputs_of, workspace_of
-from chatapp.models import Condensation, Conversation, Folder, Fork, Message, Pin, hiding, store
-from chatapp.upkeep.integrity import find_problems
+from chatapp import errors
+from chatapp.condensation import undo
+from chatapp.conversations import conversations, forks, pins
+from chatapp.maintenance.integrity import find_problems
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Folder,
+    Fork,
+    Message,
+    Pin,
+    hidden_messages,
+    message_store,
+)
+from chatapp.toolbox.toolbox import outputs_of, workspace_of
 from tests.chatapp.audited import condense_on_record, problems, talk
 from tests.chatapp.conftest import Say, reduction_of, use_tools
 from tests.chatapp.models.test_store import OPERATIONS, Twin, seen
@@ -27,7 +38,7 @@ HTMX = {"HX-Request": "true"}
 def fork(conversation: Conversation, seq: int) -> Conversation:
     """Fork a conversation as it is stored now."""
     now = Conversation.objects.get(pk=conversation.pk)
-    return services.fork_conversation(conversation=now, seq=seq)
+    return forks.fork_conversation(conversation=now, seq=seq)
 
 
 def written(conversation: Conversation) -> list[tuple[int, object]]:
@@ -75,8 +86,8 @@ def test_a_fork_begins_with_what_stood_there_when_its_message_was_the_newest(
     newest = twin.conversation.messages.filter(rewind_parent=None).order_by("-seq").first()
     if newest and newest.seq in twin.then:
         copy = fork(twin.conversation, newest.seq)
-        assert seen(store.read_effective(copy.pk)) == seen(
-            store.read_effective(twin.conversation.pk)
+        assert seen(message_store.read_effective(copy.pk)) == seen(
+            message_store.read_effective(twin.conversation.pk)
         )
     assert [*find_problems()] == []
 
@@ -89,10 +100,10 @@ def test_a_fork_keeps_its_past_condensations_undoable(conversation: Conversation
     copy = fork(conversation, 7)
     copied = copy.condensations.get()
     assert (copied.summary, copied.cost) == (attempt_summary(attempt), 0)
-    assert [one.seq for one in store.read_effective(copy.pk)] == [5, 6, 7]
-    services.undo_condensation(condensation=copied)
-    assert [one.seq for one in store.read_effective(copy.pk)] == [1, 2, 3, 4, 6, 7]
-    assert [one.seq for one in store.read_effective(conversation.pk)] == [5, 6, 7]
+    assert [one.seq for one in message_store.read_effective(copy.pk)] == [5, 6, 7]
+    undo.undo_condensation(condensation=copied)
+    assert [one.seq for one in message_store.read_effective(copy.pk)] == [1, 2, 3, 4, 6, 7]
+    assert [one.seq for one in message_store.read_effective(conversation.pk)] == [5, 6, 7]
     assert problems(copy) == problems(conversation) == []
 
 
@@ -113,7 +124,7 @@ def test_a_fork_before_a_condensation_has_the_originals_in_sight(
         made = Condensation.objects.select_related("message").get(pk=attempt.pk).message
         assert made
         copy = fork(conversation, made.seq)
-        assert [one.seq for one in store.read_effective(copy.pk)] == expected
+        assert [one.seq for one in message_store.read_effective(copy.pk)] == expected
 
 
 def test_a_fork_at_a_call_has_its_results(conversation: Conversation, say: Say) -> None:
@@ -131,11 +142,13 @@ def test_cleared_results_are_cleared_in_the_fork(conversation: Conversation, say
     lines = {block["tool_use_id"]: "[gone]" for block in answer.content}
     tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={str(answer.pk): lines})
     marker = condense.Message(role="user", content="Cleared.", tags=tags)
-    hiding.apply_reduction(conversation.pk, reduction_of(marker, (str(answer.pk),)))
+    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (str(answer.pk),)))
     say("user", "Go on.")
     copy = fork(conversation, 5)
-    assert seen(store.read_effective(copy.pk)) == seen(store.read_effective(conversation.pk))
-    assert "[gone]" in str(store.read_effective(copy.pk)[2].to_api())
+    assert seen(message_store.read_effective(copy.pk)) == seen(
+        message_store.read_effective(conversation.pk)
+    )
+    assert "[gone]" in str(message_store.read_effective(copy.pk)[2].to_api())
     assert [str(one.clear_id) for one in copy.messages.made_by_engine()] == [
         str(one.clear_id) for one in conversation.messages.made_by_engine()
     ]
@@ -145,20 +158,22 @@ def test_pins_hold_in_the_fork_and_on_record(conversation: Conversation, say: Sa
     """Also one that a summary carries: it carries the copy."""
     say("user", "Never push.")
     say("assistant", "Understood.")
-    services.pin_message(conversation=conversation, seq=1)
-    effective = store.read_effective(conversation.pk)
+    pins.pin_message(conversation=conversation, seq=1)
+    effective = message_store.read_effective(conversation.pk)
     pin = condense.TextBlock(f"## Pinned Message, Verbatim (user, {effective[0].id})\nNever push.")
     tags = condense.Tags(condense_id=uuid.uuid4().hex)
     summary = condense.Message("user", (condense.TextBlock("A summary."), pin), tags=tags)
-    hiding.apply_reduction(
+    hidden_messages.apply_reduction(
         conversation.pk, reduction_of(summary, tuple(one.id for one in effective))
     )
     say("user", "Go on.")
     copy = fork(conversation, 4)
     copied = Message.objects.get(conversation=copy, seq=1)
     assert Pin.objects.in_force(copy.pk).get().message == copied
-    assert condense.shows_pin(store.read_effective(copy.pk), store.to_engine(copied))
-    services.unpin_message(conversation=copy, seq=1)
+    assert condense.shows_pin(
+        message_store.read_effective(copy.pk), message_store.to_engine(copied)
+    )
+    pins.unpin_message(conversation=copy, seq=1)
     assert conversation.messages.get(seq=1).pinned
     assert problems(copy) == problems(conversation) == []
 
@@ -199,10 +214,10 @@ def test_a_fork_is_whole_or_none_where_a_disk_has_no_links(
     monkeypatch.setattr(os, "link", fail)
     copy = fork(conversation, 1)
     assert (outputs_of(copy.pk) / "aa.txt").read_text() == "long"
-    with pytest.raises(services.Refused, match="no such message"):
+    with pytest.raises(errors.Refused, match="no such message"):
         fork(conversation, 9)
     monkeypatch.setattr(shutil, "copy2", fail)
-    with pytest.raises(services.Refused, match="nothing was forked"):
+    with pytest.raises(errors.Refused, match="nothing was forked"):
         fork(conversation, 1)
     assert {*Conversation.objects.all()} == {conversation, copy}
     assert {one.name for one in outputs.parent.iterdir()} == {outputs.name, copy.pk.hex}
@@ -214,13 +229,13 @@ def test_a_message_is_in_the_fork_column_by_column_what_it_is(
     """But for keys, and for what belongs to the original: turns, and what was set aside."""
     talk(conversation, "Where is north?", "Up, and")
     use_tools(conversation, 1, "Let me look.")
-    services.undo_condensation(condensation=condense_on_record(conversation))
+    undo.undo_condensation(condensation=condense_on_record(conversation))
     cut = {"stop_reason": "max_tokens", "unbound": True, "claimed": True}
     conversation.messages.filter(seq=2).update(**cut)
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message("user", (condense.TextBlock("[cut]"),), tags=tags, tokens=3)
-    oldest = [one.id for one in store.read_effective(conversation.pk)][:2]
-    hiding.apply_reduction(conversation.pk, reduction_of(marker, tuple(oldest)))
+    oldest = [one.id for one in message_store.read_effective(conversation.pk)][:2]
+    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, tuple(oldest)))
     talk(conversation, "Thanks.")
     copy = fork(conversation, 7)
     own = {"id", "conversation", "turn", "rewind_parent"}
@@ -259,7 +274,7 @@ def test_no_head_leads_to_somebody_elses_conversation(
     browser: Client, conversation: Conversation, bob: User
 ) -> None:
     """Whatever an imported record says its other side is: not even its title is told."""
-    theirs = services.start_conversation(owner=bob, title="Bob's own")
+    theirs = conversations.start_conversation(owner=bob, title="Bob's own")
     Fork.objects.create(conversation=conversation, other=theirs.pk, is_copy=True, seq=1).enter()
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert "Forked from" not in page
@@ -291,11 +306,11 @@ def test_a_rule_of_one_s_own_is_in_the_fork_from_where_it_was_pinned(
 ) -> None:
     """And pinned there: a fork from before it has none."""
     say("user", "Hello.")
-    services.pin_rule(conversation=conversation, text="Never push.")
+    pins.pin_rule(conversation=conversation, text="Never push.")
     say("user", "Go on.")
     before, after = fork(conversation, 1), fork(conversation, 3)
     assert not Pin.objects.in_force(before.pk).exists()
     rule = Pin.objects.in_force(after.pk).get().message
     assert "Never push." in str(rule.content)
-    assert condense.shows_pin(store.read_effective(after.pk), store.to_engine(rule))
+    assert condense.shows_pin(message_store.read_effective(after.pk), message_store.to_engine(rule))
     assert problems(after) == []

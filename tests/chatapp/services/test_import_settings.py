@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from chatapp import services
-from chatapp.context.budgets import budget_for
+from chatapp.accounts import accounts
+from chatapp.context.sizes import budget_for
 
 EXPORT: dict[str, Any] = {
     "providerProfiles": {"apiConfigs": {"Opus": {"id": "x1"}, "Nobody's": {"id": "x2"}}},
@@ -26,7 +26,7 @@ EXPORT: dict[str, Any] = {
 @pytest.fixture
 def opus(alice: User) -> str:
     """Alice has a profile of the same name."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     alice.profiles.update(name="Opus")
     return "Opus"
 
@@ -42,7 +42,7 @@ def run(folder: Path, data: object) -> tuple[str, str]:
 def test_settings_of_roo_code_become_the_users(alice: User, opus: str, tmp_path: Path) -> None:
     """Switch, percentage, prompt, and the thresholds of profiles that have the same names."""
     said, complained = run(tmp_path, EXPORT)
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     assert (preferences.auto_condense, preferences.threshold) == (False, 80)
     assert preferences.condensing_prompt == "Name the files."
     budget = budget_for(alice.profiles.get(name=opus), preferences)
@@ -57,12 +57,12 @@ def test_what_the_file_does_not_say_stays(alice: User, opus: str, tmp_path: Path
     """Also beside what it says; -1 inherits again."""
     run(tmp_path, EXPORT)
     run(tmp_path, {"globalSettings": {"autoCondenseContextPercent": 70}})
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     assert (preferences.auto_condense, preferences.threshold) == (False, 70)
     assert preferences.condensing_prompt == "Name the files."
     settings = {"profileThresholds": {"x1": -1}, "customSupportPrompts": {"CONDENSE": ""}}
     said, _ = run(tmp_path, {**EXPORT, "globalSettings": settings})
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     assert preferences.condensing_prompt == ""
     assert budget_for(alice.profiles.get(name=opus), preferences).threshold == 70
     assert "Threshold of Opus: inherited" in said
@@ -92,7 +92,7 @@ def test_a_prompt_that_the_page_would_refuse_is_refused_here(
     settings = {"autoCondenseContextPercent": 70, "customCondensingPrompt": "x" * 200_001}
     with pytest.raises(CommandError, match="condensing_prompt: "):
         run(tmp_path, {"globalSettings": settings})
-    assert services.preferences_of(alice).threshold == 100
+    assert accounts.preferences_of(alice).threshold == 100
 
 
 def test_only_somebody_who_is_there_has_settings(db: None, tmp_path: Path) -> None:

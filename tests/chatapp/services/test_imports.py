@@ -9,8 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from chatapp import services
-from chatapp.models import Conversation, Profile, Source, store
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Profile, Source, message_store
 
 TALK = [
     {"role": "user", "content": "Fix the parser."},
@@ -39,7 +40,7 @@ def test_a_session_becomes_a_conversation_named_after_its_file(folder: Path, ali
     said, complaints = run(folder, TALK)
     conversation = Conversation.objects.get(owner=alice)
     assert conversation.title == "session"
-    seen = store.read_effective(conversation.pk)
+    seen = message_store.read_effective(conversation.pk)
     assert [(one.role, one.text) for one in seen] == [
         ("user", "Fix the parser."),
         ("assistant", "It is fixed."),
@@ -58,13 +59,13 @@ def test_the_title_can_be_given(folder: Path, alice: User) -> None:
 
 def test_the_default_profile_answers_whatever_it_fits_in(folder: Path, alice: User) -> None:
     """Also where a smaller one would do."""
-    conversation = services.start_conversation(owner=alice)
+    conversation = conversations.start_conversation(owner=alice)
     large = conversation.profile
     assert large is not None
     columns = {"provider": large.provider, "model": large.model, "max_output": 500}
     for name, window in (("Small", 12_000), ("Huge", 900_000)):
         Profile.objects.create(owner=alice, name=name, context_window=window, **columns)
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     for name in ("Huge", "Small"):
         preferences.default_profile = Profile.objects.get(name=name)
         preferences.save()
@@ -75,7 +76,7 @@ def test_the_default_profile_answers_whatever_it_fits_in(folder: Path, alice: Us
 def test_without_a_user_it_is_the_owners(folder: Path, db: None) -> None:
     """Who is made where there is none yet."""
     run(folder, TALK, user=None)
-    assert Conversation.objects.get().owner == services.prepare_owner()
+    assert Conversation.objects.get().owner == accounts.prepare_owner()
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_imported(folder: Path, alice: User) -> None:
@@ -109,7 +110,7 @@ def test_a_file_or_user_that_is_not_there_is_named(folder: Path, alice: User) ->
 
 def test_a_session_is_answered_by_a_profile_that_it_fits(folder: Path, alice: User) -> None:
     """The default one if it is large enough, another of the user's otherwise."""
-    default = services.preferences_of(alice).default_profile
+    default = accounts.preferences_of(alice).default_profile
     roomy = Profile.objects.create(
         owner=alice, name="Roomy", provider="offline", context_window=100_000, max_output=1_000
     )
@@ -142,7 +143,7 @@ def test_a_message_that_a_file_wants_pinned_and_that_is_too_large_is_named(
     folder: Path, alice: User
 ) -> None:
     """With the numbers; the others are pinned."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     Profile.objects.filter(owner=alice).update(context_window=40_000)
     long = {"role": "user", "content": "port 8080 " * 5_000, "pinned": True}
     _said, complaints = run(folder, [long, {**TALK[0], "pinned": True}])

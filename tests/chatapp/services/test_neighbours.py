@@ -10,8 +10,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 import condense
-from chatapp import services
-from chatapp.models import Condensation, Conversation, Review, Turn, store
+from chatapp import errors
+from chatapp.condensation import summary_reviews, undo
+from chatapp.conversations import conversations, forks, pins, rewind, shares
+from chatapp.models import Condensation, Conversation, Review, Turn, message_store
 from tests.chatapp.audited import condense_on_record, live_through, talk
 from tests.chatapp.exchange.lives import read, write
 from tests.chatapp.turns import ask, end, regenerate, retry
@@ -31,35 +33,35 @@ def go_back_and_forth(conversation: Conversation) -> None:
     """Do what can be taken back, and take it back."""
     talk(conversation, "One", "Two", "Three", "Four")
     newest = conversation.messages.latest("seq").seq
-    services.pin_message(conversation=conversation, seq=newest)
-    services.unpin_message(conversation=conversation, seq=newest)
+    pins.pin_message(conversation=conversation, seq=newest)
+    pins.unpin_message(conversation=conversation, seq=newest)
     attempt = condense_on_record(conversation)
-    services.undo_condensation(condensation=attempt)
-    services.redo_condensation(condensation=attempt)
-    services.pin_rule(conversation=conversation, text="Never guess.")
-    services.fork_conversation(conversation=conversation, seq=newest)
-    services.share_conversation(conversation=conversation)
-    services.stop_sharing(conversation=conversation)
-    services.share_conversation(conversation=conversation)
+    undo.undo_condensation(condensation=attempt)
+    undo.redo_condensation(condensation=attempt)
+    pins.pin_rule(conversation=conversation, text="Never guess.")
+    forks.fork_conversation(conversation=conversation, seq=newest)
+    shares.share_conversation(conversation=conversation)
+    shares.stop_sharing(conversation=conversation)
+    shares.share_conversation(conversation=conversation)
     end(ask(conversation), status=Turn.Status.FAILED)
     end(retry(conversation), "Because.")
     answer = conversation.messages.latest("seq")
     thought = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "s"})
     said = condense.Message("assistant", (thought, condense.TextBlock("Well.")))
-    store.append_message(conversation.pk, said, tokens=5)
+    message_store.append_message(conversation.pk, said, tokens=5)
     end(regenerate(conversation, answer.seq), "Because it is so.")
-    services.switch_version(rewind=conversation.rewinds.latest("created_at"))
+    rewind.switch_version(rewind=conversation.rewinds.latest("created_at"))
 
 
 def answer_drafts(conversation: Conversation, user: User) -> None:
     """Have two drafts wait, keep one waiting longer, and discard the other, once and for all."""
     turn = Turn.objects.create(conversation=conversation)
     kept, discarded = (draft(conversation, turn) for _ in range(2))
-    services.hold_review(review=kept, summary="Yes, but", focus="")
+    summary_reviews.hold_review(review=kept, summary="Yes, but", focus="")
     another_tab = Review.objects.get(pk=discarded.pk)
-    services.answer_review(review=discarded, user=user, decision="discard")
-    with pytest.raises(services.Refused, match="decided already"):
-        services.answer_review(review=another_tab, user=user, decision="accept")
+    summary_reviews.answer_review(review=discarded, user=user, decision="discard")
+    with pytest.raises(errors.Refused, match="decided already"):
+        summary_reviews.answer_review(review=another_tab, user=user, decision="accept")
 
 
 def draft(conversation: Conversation, turn: Turn) -> Review:
@@ -74,7 +76,7 @@ def test_what_is_done_in_one_conversation_leaves_all_others_as_they_were(
 ) -> None:
     """Every row that was there is there, and says what it said; also where the same was done."""
     for _ in range(2):
-        other = services.start_conversation(owner=alice)
+        other = conversations.start_conversation(owner=alice)
         before = everything()
         live_through(other)
         go_back_and_forth(other)
@@ -88,7 +90,7 @@ def test_what_is_done_in_one_conversation_leaves_all_others_as_they_were(
 
 def test_a_file_has_only_the_chains_of_its_own_conversation(alice: User, tmp_path: Path) -> None:
     """Not one that another conversation came with."""
-    conversation = services.start_conversation(owner=alice)
+    conversation = conversations.start_conversation(owner=alice)
     live_through(conversation)
     copy = read(write(conversation), alice, tmp_path).conversation
     chains = {
@@ -103,7 +105,7 @@ def test_a_file_has_only_the_chains_of_its_own_conversation(alice: User, tmp_pat
 
 def test_of_two_drafts_that_wait_only_the_one_that_is_named_is_answered(alice: User) -> None:
     """And only that one is held."""
-    conversation = services.start_conversation(owner=alice)
+    conversation = conversations.start_conversation(owner=alice)
     answer_drafts(conversation, alice)
     waiting = Review.objects.get(status=Review.Status.PENDING)
     assert waiting.applies_at is None
@@ -112,12 +114,12 @@ def test_of_two_drafts_that_wait_only_the_one_that_is_named_is_answered(alice: U
 
 def test_a_fact_that_is_put_back_is_put_back_in_its_own_record_only(alice: User) -> None:
     """Another attempt in the same conversation lacks it still."""
-    conversation = services.start_conversation(owner=alice)
+    conversation = conversations.start_conversation(owner=alice)
     talk(conversation, "One", "Two")
     first = condense_on_record(conversation)
     talk(conversation, "Three", "Four")
     second = condense_on_record(conversation)
-    services.put_back(condensation=second, index=0)
+    undo.put_back(condensation=second, index=0)
     states = [
         Condensation.objects.get(pk=one.pk).receipt.findings[0].state for one in (first, second)
     ]

@@ -10,12 +10,24 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 import condense
-from chatapp import services
-from chatapp.context.pins import find_broken
-from chatapp.exchange import write_record
-from chatapp.exchange.copies import write_markdown
-from chatapp.models import Conversation, Message, Pin, Profile, Source, Turn, hiding, store
-from chatapp.upkeep import audit, integrity
+from chatapp import errors
+from chatapp.conversations import conversations, rewind
+from chatapp.conversations.locks import find_broken
+from chatapp.conversations.pins import pin_message, pin_rule, pin_selection, unpin_message
+from chatapp.maintenance import audit_check, integrity
+from chatapp.models import (
+    Conversation,
+    Message,
+    Pin,
+    Profile,
+    Source,
+    Turn,
+    hidden_messages,
+    message_store,
+)
+from chatapp.transfer import write_record
+from chatapp.transfer.readable_copy import write_markdown
+from chatapp.turns import turn_retries
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.turns import ask, end
@@ -25,12 +37,12 @@ RULE = "Port 8080 must never change.\n\tNot even \u201con Fridays\u201d \U0001f6
 
 def pins(conversation: Conversation) -> list[int]:
     """Return the numbers of the messages that are pinned, as the engine is told."""
-    return [one.seq for one in store.read_effective(conversation.pk) if one.tags.pinned]
+    return [one.seq for one in message_store.read_effective(conversation.pk) if one.tags.pinned]
 
 
 def carrying(conversation: Conversation, *hidden: Message) -> Message:
     """Return the summary behind which messages are hidden, with what is pinned among them."""
-    seen = [store.to_engine(Message.objects.get(pk=one.pk)) for one in hidden]
+    seen = [message_store.to_engine(Message.objects.get(pk=one.pk)) for one in hidden]
     heading = "## Pinned Message, Verbatim ({0.role}, {0.id})\n{0.text}"
     carried = [condense.TextBlock(heading.format(one)) for one in seen if one.tags.pinned]
     summary = condense.Message(
@@ -38,7 +50,9 @@ def carrying(conversation: Conversation, *hidden: Message) -> Message:
         content=(condense.TextBlock("What was said."), *carried),
         tags=condense.Tags(condense_id=uuid.uuid4().hex),
     )
-    return hiding.apply_reduction(conversation.pk, reduction_of(summary, tuple(o.id for o in seen)))
+    return hidden_messages.apply_reduction(
+        conversation.pk, reduction_of(summary, tuple(o.id for o in seen))
+    )
 
 
 def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
@@ -48,13 +62,13 @@ def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
     say("user", RULE)
     say("assistant", "Noted.")
     for _ in range(2):
-        services.pin_message(conversation=conversation, seq=1)
-    services.pin_message(conversation=conversation, seq=2)
+        pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=2)
     assert pins(conversation) == [1, 2]
     for _ in range(2):
-        services.unpin_message(conversation=conversation, seq=1)
+        unpin_message(conversation=conversation, seq=1)
     assert pins(conversation) == [2]
-    services.pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
     told = [(one.kind, json.loads(one.payload)["facts"]) for one in entries(conversation)]
     assert [(kind, say["seq"], bool(say["unpinned_at"])) for kind, say in told] == [
         ("pin", 1, False),
@@ -74,7 +88,7 @@ def test_who_changes_a_pin_is_found(
 ) -> None:
     """What it says, where it is, and whether it is on."""
     say("user", RULE)
-    services.pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
     kept = list(raw(Pin).values())
     raw(Pin).update(**columns)
     assert problems(conversation)
@@ -88,12 +102,12 @@ def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
     """Nothing that is not there, that was rewound, or that the engine wrote."""
     say("user", RULE)
     say("assistant", "Noted.")
-    services.rewind_conversation(conversation=conversation, to_seq=2)
+    rewind.rewind_conversation(conversation=conversation, to_seq=2)
     say("assistant", "Yes.")
     made = summarise(conversation)
     for seq in (0, 2, made.seq, 10**30):
-        with pytest.raises(services.Refused, match="no part of the conversation"):
-            services.pin_message(conversation=conversation, seq=seq)
+        with pytest.raises(errors.Refused, match="no part of the conversation"):
+            pin_message(conversation=conversation, seq=seq)
     assert not Pin.objects.exists()
 
 
@@ -102,8 +116,8 @@ def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, s
     say("user", RULE)
     say("assistant", "Noted.")
     summarise(conversation)
-    with pytest.raises(services.Refused, match=r"hidden from the model.*Undo first what hides it"):
-        services.pin_message(conversation=conversation, seq=1)
+    with pytest.raises(errors.Refused, match=r"hidden from the model.*Undo first what hides it"):
+        pin_message(conversation=conversation, seq=1)
     assert not Pin.objects.exists()
     assert not Message.objects.filter(pinned=True).exists()
     assert entries(conversation) == []
@@ -112,13 +126,13 @@ def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, s
 def test_nothing_is_pinned_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
     """The agent knows the pins that there were when it began."""
     say("user", RULE)
-    services.pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
     say("assistant", "Noted.")
     Turn.objects.create(conversation=conversation)
-    with pytest.raises(services.Refused, match="A turn is running"):
-        services.pin_message(conversation=conversation, seq=2)
-    with pytest.raises(services.Refused, match="A turn is running"):
-        services.unpin_message(conversation=conversation, seq=1)
+    with pytest.raises(errors.Refused, match="A turn is running"):
+        pin_message(conversation=conversation, seq=2)
+    with pytest.raises(errors.Refused, match="A turn is running"):
+        unpin_message(conversation=conversation, seq=1)
     assert pins(conversation) == [1]
 
 
@@ -129,16 +143,16 @@ def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(
     Profile.objects.filter(pk=conversation.profile_id).update(context_window=10_000)
     for tokens in (2_000, 500, 1):
         say("user", RULE, tokens=tokens)
-    services.pin_message(conversation=conversation, seq=1)
-    services.pin_message(conversation=conversation, seq=2)
-    with pytest.raises(services.Refused) as caught:
-        services.pin_message(conversation=conversation, seq=3)
+    pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=2)
+    with pytest.raises(errors.Refused) as caught:
+        pin_message(conversation=conversation, seq=3)
     assert str(caught.value) == (
         "This message takes about 1 tokens, and what is pinned already 2,500. "
         "Pins may take 2,500, which is 25 % of the window of 10,000."
     )
-    services.unpin_message(conversation=conversation, seq=2)
-    services.pin_message(conversation=conversation, seq=3)
+    unpin_message(conversation=conversation, seq=2)
+    pin_message(conversation=conversation, seq=3)
     assert pins(conversation) == [1, 3]
 
 
@@ -148,10 +162,10 @@ def test_a_rewind_takes_a_pin_along_and_its_undo_brings_it_back(
     """It goes and comes with its message."""
     say("user", "Hello.")
     say("assistant", RULE)
-    services.pin_message(conversation=conversation, seq=2)
-    rewound = services.rewind_conversation(conversation=conversation, to_seq=2)
+    pin_message(conversation=conversation, seq=2)
+    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=2)
     assert pins(conversation) == []
-    services.undo_rewind(rewind=rewound)
+    rewind.undo_rewind(rewind=rewound)
     assert pins(conversation) == [2]
 
 
@@ -160,13 +174,13 @@ def test_an_undo_that_would_lose_a_pin_is_refused(conversation: Conversation, sa
     first = say("user", RULE)
     second = say("assistant", "Noted.")
     made = carrying(conversation, first, second)
-    rewound = services.rewind_conversation(conversation=conversation, to_seq=made.seq)
-    services.pin_message(conversation=conversation, seq=1)
-    with pytest.raises(services.Refused, match="would not see message 1"):
-        services.undo_rewind(rewind=rewound)
-    services.unpin_message(conversation=conversation, seq=1)
-    services.undo_rewind(rewind=rewound)
-    assert [one.id for one in store.read_effective(conversation.pk)] == [str(made.pk)]
+    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=made.seq)
+    pin_message(conversation=conversation, seq=1)
+    with pytest.raises(errors.Refused, match="would not see message 1"):
+        rewind.undo_rewind(rewind=rewound)
+    unpin_message(conversation=conversation, seq=1)
+    rewind.undo_rewind(rewind=rewound)
+    assert [one.id for one in message_store.read_effective(conversation.pk)] == [str(made.pk)]
 
 
 def test_what_a_summary_carries_may_be_unpinned_and_pinned_again(
@@ -175,25 +189,25 @@ def test_what_a_summary_carries_may_be_unpinned_and_pinned_again(
     """The model still reads it."""
     first = say("user", RULE)
     second = say("assistant", "Noted.")
-    services.pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
     carrying(conversation, first, second)
-    services.unpin_message(conversation=conversation, seq=1)
-    services.pin_message(conversation=conversation, seq=1)
-    assert find_broken(conversation.pk, store.read_effective(conversation.pk)) == ""
+    unpin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
+    assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
 
 
 def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say) -> None:
     """Wherever they changed: in the message, or in what carries it."""
     first = say("user", RULE)
-    services.pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
     made = carrying(conversation, first)
     kept, there = made.content, Message.objects.get(pk=first.pk).content
     raw(Message).filter(pk=made.pk).update(content=[*kept[:1], {**kept[1], "text": "Port 80"}])
-    broken = find_broken(conversation.pk, store.read_effective(conversation.pk))
+    broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
     assert broken.startswith("The model would not see message 1 word for word")
     raw(Message).filter(pk=made.pk).update(content=kept)
     raw(Message).filter(pk=first.pk).update(content=[{"type": "text", "text": RULE + " "}])
-    broken = find_broken(conversation.pk, store.read_effective(conversation.pk))
+    broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
     assert broken.startswith("Message 1 is not what it was when it was pinned")
     raw(Message).filter(pk=first.pk).update(content=there)
 
@@ -202,16 +216,16 @@ def test_broken_pins_can_all_be_taken_off(conversation: Conversation, say: Say) 
     """One after the other: none is in the way of another."""
     for seq in (1, 2):
         say("user", RULE)
-        services.pin_message(conversation=conversation, seq=seq)
+        pin_message(conversation=conversation, seq=seq)
     kept = list(raw(Pin).values_list("digest", flat=True))
     raw(Pin).update(digest="0" * 64)
-    with pytest.raises(services.Refused, match="Message 1 is not what it was"):
-        services.rewind_conversation(conversation=conversation, to_seq=2)
+    with pytest.raises(errors.Refused, match="Message 1 is not what it was"):
+        rewind.rewind_conversation(conversation=conversation, to_seq=2)
     raw(Pin).update(digest=kept[0])
     said = raw(Message).first().content
     raw(Message).update(content=[{"type": "text", "text": "Port 80 may change."}])
     for seq in (1, 2):
-        services.unpin_message(conversation=conversation, seq=seq)
+        unpin_message(conversation=conversation, seq=seq)
     assert pins(conversation) == []
     raw(Message).update(content=said)
 
@@ -221,7 +235,7 @@ def test_pins_outlive_export_and_import(
 ) -> None:
     """Byte for byte, as often as one likes, also where a summary hides them."""
     first, second, _third = say("user", RULE), say("assistant", "Noted."), say("user", "Go on.")
-    services.pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
     carrying(conversation, first, second)
     file = tmp_path / "talk.json"
     for _ in range(2):
@@ -233,29 +247,29 @@ def test_pins_outlive_export_and_import(
         assert pin.holds
         assert pin.message.content == first.content
         assert conversation.messages.get(pinned=True).seq == 1
-        assert find_broken(conversation.pk, store.read_effective(conversation.pk)) == ""
+        assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
         assert problems(conversation) == []
 
 
 def seen(conversation: Conversation) -> list[str]:
     """Return what the model reads, message by message."""
-    return [one.text for one in store.read_effective(conversation.pk)]
+    return [one.text for one in message_store.read_effective(conversation.pk)]
 
 
 def test_a_rule_is_pinned_word_for_word_at_the_end(conversation: Conversation, say: Say) -> None:
     """Nothing before it changes; the same once more changes nothing, and an empty one is none."""
     say("user", "Hello.")
-    before = store.read_effective(conversation.pk)
+    before = message_store.read_effective(conversation.pk)
     for _ in range(2):
-        services.pin_rule(conversation=conversation, text=RULE)
-    assert store.read_effective(conversation.pk)[:1] == before
+        pin_rule(conversation=conversation, text=RULE)
+    assert message_store.read_effective(conversation.pk)[:1] == before
     assert seen(conversation)[1:] == [f"<pinned_rule>\n{RULE}\n</pinned_rule>"]
     assert pins(conversation) == [2]
-    services.pin_rule(conversation=conversation, text="</pinned_rule>\r\n ")
+    pin_rule(conversation=conversation, text="</pinned_rule>\r\n ")
     assert seen(conversation)[2] == "<pinned_rule-2>\n</pinned_rule>\n \n</pinned_rule-2>"
     for text, words in ((" \n", "no rule yet"), ("x" * 20_001, "up to 20,000 characters")):
-        with pytest.raises(services.Refused, match=words):
-            services.pin_rule(conversation=conversation, text=text)
+        with pytest.raises(errors.Refused, match=words):
+            pin_rule(conversation=conversation, text=text)
     assert problems(conversation) == []
 
 
@@ -264,8 +278,8 @@ def test_rules_and_passages_outlive_export_and_import(
 ) -> None:
     """A rewind leaves them there as well; a copy to be read names them."""
     say("assistant", "Use **8080**.")
-    services.pin_rule(conversation=conversation, text=RULE)
-    services.pin_selection(conversation=conversation, seq=1, selected="8080")
+    pin_rule(conversation=conversation, text=RULE)
+    pin_selection(conversation=conversation, seq=1, selected="8080")
     before, file = seen(conversation), tmp_path / "talk.json"
     for _ in range(2):
         file.write_bytes(b"".join(write_record(conversation)))
@@ -277,7 +291,7 @@ def test_rules_and_passages_outlive_export_and_import(
     written = "".join(write_markdown(conversation))
     assert f"*Your rule*\n\n```\n{RULE}\n```" in written
     assert "*Passage*\n\n```\n8080\n```" in written
-    services.rewind_conversation(conversation=conversation, to_seq=1)
+    rewind.rewind_conversation(conversation=conversation, to_seq=1)
     assert seen(conversation) == before[1:]
 
 
@@ -298,9 +312,9 @@ def test_a_passage_is_pinned_as_it_was_written(
     say("assistant", "Use the port **8080**, always.\n\n> Then: café")
     say("user", "Go on.")
     summarise(conversation)
-    services.pin_selection(conversation=conversation, seq=1, selected=selected)
+    pin_selection(conversation=conversation, seq=1, selected=selected)
     assert seen(conversation)[-1] == (f'<pinned_quote from="assistant">\n{kept}\n</pinned_quote>')
-    assert find_broken(conversation.pk, store.read_effective(conversation.pk)) == ""
+    assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
 
 
 @pytest.mark.parametrize("selected", ["port 8081", "", "\u2014", "8080 " * 99])
@@ -309,8 +323,8 @@ def test_what_the_message_does_not_say_is_no_passage_of_it(
 ) -> None:
     """Nobody puts words into somebody's mouth."""
     say("assistant", "Use the port **8080**.")
-    with pytest.raises(services.Refused, match="can't be found in the message's text"):
-        services.pin_selection(conversation=conversation, seq=1, selected=selected)
+    with pytest.raises(errors.Refused, match="can't be found in the message's text"):
+        pin_selection(conversation=conversation, seq=1, selected=selected)
     assert not Pin.objects.exists()
 
 
@@ -320,8 +334,8 @@ def test_a_rule_that_takes_too_much_is_refused_with_the_numbers(
     """And leaves nothing behind."""
     Profile.objects.filter(pk=conversation.profile_id).update(context_window=1_000)
     say("user", "Hello.")
-    with pytest.raises(services.Refused, match=r"This text takes about [\d,]+ tokens, and what is"):
-        services.pin_rule(conversation=conversation, text="word " * 500)
+    with pytest.raises(errors.Refused, match=r"This text takes about [\d,]+ tokens, and what is"):
+        pin_rule(conversation=conversation, text="word " * 500)
     assert seen(conversation) == ["Hello."]
 
 
@@ -332,15 +346,15 @@ def test_a_rule_stays_where_a_rewind_goes_to_before_it(
     for text in ("One", "Two"):
         say("user", text)
         say("assistant", "Yes.")
-        services.pin_rule(conversation=conversation, text=text)
-    preview = services.preview_rewind(conversation=conversation, to_seq=2)
+        pin_rule(conversation=conversation, text=text)
+    preview = rewind.preview_rewind(conversation=conversation, to_seq=2)
     assert preview.messages_hidden == 3
-    rewound = services.rewind_conversation(conversation=conversation, to_seq=2)
+    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=2)
     rules = [f"<pinned_rule>\n{text}\n</pinned_rule>" for text in ("One", "Two")]
     assert seen(conversation) == ["One", *rules]
-    services.undo_rewind(rewind=rewound)
+    rewind.undo_rewind(rewind=rewound)
     assert seen(conversation) == ["One", "Yes.", rules[0], "Two", "Yes.", rules[1]]
-    services.rewind_conversation(conversation=conversation, to_seq=3)
+    rewind.rewind_conversation(conversation=conversation, to_seq=3)
     assert seen(conversation) == ["One", "Yes.", rules[1]]
     assert problems(conversation) == []
     assert not [*integrity.find_problems()]
@@ -349,17 +363,17 @@ def test_a_rule_stays_where_a_rewind_goes_to_before_it(
 def test_an_answer_is_tried_again_across_a_rule(conversation: Conversation) -> None:
     """It is no part of the talk: what broke off is set aside as before."""
     end(ask(conversation, "Why?"), "Because it", stop_reason="error", status=Turn.Status.FAILED)
-    services.pin_rule(conversation=conversation, text=RULE)
-    services.retry_turn(conversation=conversation, nonce=uuid.uuid4())
+    pin_rule(conversation=conversation, text=RULE)
+    turn_retries.retry_turn(conversation=conversation, nonce=uuid.uuid4())
     assert seen(conversation) == ["Why?", f"<pinned_rule>\n{RULE}\n</pinned_rule>"]
 
 
 def test_pins_of_others_are_their_own(conversation: Conversation, say: Say, bob: User) -> None:
     """Those of one conversation say nothing of another."""
     say("user", RULE)
-    services.pin_message(conversation=conversation, seq=1)
-    other = services.start_conversation(owner=bob)
-    with pytest.raises(services.Refused):
-        services.unpin_message(conversation=other, seq=1)
+    pin_message(conversation=conversation, seq=1)
+    other = conversations.start_conversation(owner=bob)
+    with pytest.raises(errors.Refused):
+        unpin_message(conversation=other, seq=1)
     assert pins(conversation) == [1]
-    assert audit.verify(other).holds
+    assert audit_check.verify(other).holds

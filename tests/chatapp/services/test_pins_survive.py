@@ -11,10 +11,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import services
-from chatapp.context.pins import find_broken, with_unpinned
-from chatapp.models import Condensation, Conversation, Message, Profile, Rewind, Turn, hiding, store
-from chatapp.upkeep import integrity
+from chatapp import errors
+from chatapp.condensation import undo
+from chatapp.conversations import conversations, forks, pins
+from chatapp.conversations import rewind as rewind_
+from chatapp.conversations.locks import find_broken, with_unpinned
+from chatapp.conversations.rewind import rewind_conversation
+from chatapp.maintenance import integrity
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    Profile,
+    Rewind,
+    Turn,
+    hidden_messages,
+    message_store,
+)
+from chatapp.turns import lifecycle
 from condense.testing import ScriptedSummarizer, WordCounter
 from tests.chatapp.conftest import use_tools
 from tests.records import put_on_record
@@ -55,7 +69,7 @@ class Somebody:
 
     def __init__(self, owner: User) -> None:
         """Begin a conversation."""
-        self.conversation = services.start_conversation(owner=owner)
+        self.conversation = conversations.start_conversation(owner=owner)
         assert self.conversation.profile
         Profile.objects.filter(pk=self.conversation.profile_id).update(context_window=WINDOW)
         self.said: dict[int, str] = {}
@@ -70,7 +84,9 @@ class Somebody:
         for role in ("user", "assistant"):
             text = f"{uuid.uuid4()} {HARD}{LONG}\r\n{uuid.uuid4()} "
             message = condense.Message(role=role, content=(condense.TextBlock(text),))
-            self.said[store.append_message(self.conversation.pk, message, tokens=400).seq] = text
+            self.said[
+                message_store.append_message(self.conversation.pk, message, tokens=400).seq
+            ] = text
 
     def work(self) -> None:
         use_tools(self.conversation, 2, f"{uuid.uuid4()}")
@@ -78,11 +94,11 @@ class Somebody:
 
     def pin(self, place: int) -> None:
         if seqs := self.places():
-            services.pin_message(conversation=self.conversation, seq=seqs[place % len(seqs)])
+            pins.pin_message(conversation=self.conversation, seq=seqs[place % len(seqs)])
 
     def rule(self) -> None:
         text = f"{uuid.uuid4()} {HARD}"
-        services.pin_rule(conversation=self.conversation, text=text)
+        pins.pin_rule(conversation=self.conversation, text=text)
         self.note(text)
 
     def quote(self, place: int) -> None:
@@ -90,7 +106,7 @@ class Somebody:
         if seqs := self.places():
             seq = seqs[place % len(seqs)]
             words = self.said[seq][20:200].strip()
-            services.pin_selection(conversation=self.conversation, seq=seq, selected=words)
+            pins.pin_selection(conversation=self.conversation, seq=seq, selected=words)
             self.note(words)
 
     def note(self, text: str) -> None:
@@ -105,7 +121,7 @@ class Somebody:
         """Go on in a fork, where the same is pinned under the same numbers."""
         if seqs := self.places():
             seq = seqs[place % len(seqs)]
-            self.conversation = services.fork_conversation(conversation=self.conversation, seq=seq)
+            self.conversation = forks.fork_conversation(conversation=self.conversation, seq=seq)
             # What comes later has the same numbers again.
             last = self.conversation.last_seq
             self.said = {seq: text for seq, text in self.said.items() if seq <= last}
@@ -114,17 +130,17 @@ class Somebody:
 
     def unpin(self, place: int) -> None:
         if seqs := self.places(pinned=True):
-            services.unpin_message(conversation=self.conversation, seq=seqs[place % len(seqs)])
+            pins.unpin_message(conversation=self.conversation, seq=seqs[place % len(seqs)])
 
     def shrink(self, rung: str, forced: bool) -> None:
         """Try a rung; what it makes is applied where no pin is lost, as an attempt does it."""
-        effective = store.read_effective(self.conversation.pk)
+        effective = message_store.read_effective(self.conversation.pk)
         reduction = asyncio.run(self.reduce(rung, effective, forced=forced))
         if reduction is None:
             return
         with transaction.atomic():
-            made = hiding.apply_reduction(self.conversation.pk, reduction)
-            seen = store.read_effective(self.conversation.pk)
+            made = hidden_messages.apply_reduction(self.conversation.pk, reduction)
+            seen = message_store.read_effective(self.conversation.pk)
             assert find_broken(self.conversation.pk, seen) == ""
             put_on_record(self.conversation, at_seq=made.seq, message=made, kind=reduction.kind)
 
@@ -144,34 +160,34 @@ class Somebody:
     def undo_condensation(self) -> None:
         made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
         if (last := made.order_by("-started_at").first()) is not None:
-            services.undo_condensation(condensation=last)
+            undo.undo_condensation(condensation=last)
 
     def undo_below(self, place: int) -> None:
         made = Condensation.objects.filter(conversation=self.conversation, status="succeeded")
         if there := list(made.order_by("started_at")):
             chosen = there[place % len(there)]
-            later = services.preview_undo(condensation=chosen).later
-            services.undo_condensation(condensation=chosen, later=later)
+            later = undo.preview_undo(condensation=chosen).later
+            undo.undo_condensation(condensation=chosen, later=later)
 
     def redo_condensation(self) -> None:
         undone = Condensation.objects.filter(conversation=self.conversation, status="undone")
         if (last := undone.order_by("-started_at").first()) is not None:
-            services.redo_condensation(condensation=last)
+            undo.redo_condensation(condensation=last)
 
     def rewind(self, place: int) -> None:
         if seqs := self.places():
             seq = seqs[place % len(seqs)]
-            services.rewind_conversation(conversation=self.conversation, to_seq=seq)
+            rewind_conversation(conversation=self.conversation, to_seq=seq)
             self.dropped.add(seq)
 
     def undo_rewind(self) -> None:
         rewinds = self.conversation.rewinds.filter(undone_at=None, rewind_parent=None)
         if last := rewinds.order_by("-created_at").first():
-            services.undo_rewind(rewind=last)
+            rewind_.undo_rewind(rewind=last)
 
     def edit(self, place: int) -> None:
         if seqs := [seq for seq in self.places(role="user") if seq not in self.alone]:
-            started = services.start_turn(
+            started = lifecycle.start_turn(
                 conversation=self.conversation,
                 text=LONG,
                 tokens=400,
@@ -179,13 +195,13 @@ class Somebody:
                 replaces=seqs[place % len(seqs)],
             )
             assert started
-            services.finish_turn(turn=started[0], status=Turn.Status.SUCCEEDED)
+            lifecycle.finish_turn(turn=started[0], status=Turn.Status.SUCCEEDED)
 
     def switch_version(self, place: int) -> None:
         aside = Rewind.objects.filter(conversation=self.conversation, undone_at=None)
         there = list(aside.filter(rewind_parent=None, root_seq__isnull=False))
         if there:
-            services.switch_version(rewind=there[place % len(there)])
+            rewind_.switch_version(rewind=there[place % len(there)])
 
     def places(self, **where: object) -> list[int]:
         rows = self.conversation.messages.written().filter(rewind_parent=None, **where)
@@ -195,14 +211,17 @@ class Somebody:
         """Do something; what is refused or fails changes nothing."""
         if name == "shrink":
             # What is read from the database is read before the engine runs.
-            effective = store.read_effective(self.conversation.pk)
+            effective = message_store.read_effective(self.conversation.pk)
             self.history = with_unpinned(self.conversation.pk, effective)
-        with suppress(services.Refused, condense.CondenseError):
+        with suppress(errors.Refused, condense.CondenseError):
             getattr(self, name)(*details)
 
     def check(self) -> None:
         """Fail where the model does not read a pinned message, or its bytes are others."""
-        history = (*store.read_effective(self.conversation.pk), condense.Message("user", "Go on."))
+        history = (
+            *message_store.read_effective(self.conversation.pk),
+            condense.Message("user", "Go on."),
+        )
         sent = condense.shape_request(history)
         read = "\0".join(text for one in sent for text in texts(one))
         pinned = Message.objects.filter(conversation=self.conversation, pinned=True)

@@ -7,8 +7,11 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from chatapp import bootstrap, services
+from chatapp.condensation import undo
+from chatapp.conversations import conversations
+from chatapp.files import samples
 from chatapp.models import Condensation, Conversation, McpServer, Message, Turn
+from chatapp.turns import assembly
 from chatapp.views.conversations import EXAMPLES
 from tests.chatapp.sockets import open_page
 
@@ -31,7 +34,7 @@ def begin(alice: User, tools: int) -> Conversation:
     McpServer.objects.create(
         owner=alice, name="docs", address="https://mcp.example.org", tools=listed, listed_at=now
     )
-    return services.start_conversation(owner=alice, workspace=services.SAMPLES)
+    return conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
 
 
 @pytest.mark.parametrize("tools", [0, 12])
@@ -43,7 +46,7 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
     However many tools there are, the originals fit again where it is undone.
     """
     conversation = await sync_to_async(begin)(alice, tools)
-    files = {path.name for path in bootstrap.workspace_of(conversation).iterdir()}
+    files = {path.name for path in assembly.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
         await page.say(str(EXAMPLES[0]["prompt"]))
         await page.until_idle()
@@ -62,5 +65,5 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
     assert "web chat" in told["README.md"]
     assert f"{len(files) - 1} files, is hidden" in text
     assert "Undo condensation" in text
-    await sync_to_async(services.undo_condensation)(condensation=folded)
+    await sync_to_async(undo.undo_condensation)(condensation=folded)
     assert (await Condensation.objects.aget()).status == Condensation.Status.UNDONE

@@ -6,19 +6,32 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatapp import bootstrap, services
+from chatapp import errors
+from chatapp.accounts import accounts
+from chatapp.condensation import undo
 from chatapp.context.sizes import context_size
-from chatapp.models import Condensation, Conversation, Message, Preferences, Profile, Turn, store
+from chatapp.conversations import conversations, rewind
+from chatapp.files import samples
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    Preferences,
+    Profile,
+    Turn,
+    message_store,
+)
 from chatapp.models.profiles import KeySource
+from chatapp.turns import assembly, lifecycle
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record
 
 
 def test_the_owner_is_made_once(db: None) -> None:
     """With an Offline profile by default."""
-    owner = services.prepare_owner()
-    assert services.prepare_owner() == owner
-    assert services.preferences_of(owner).default_profile == Profile.objects.get()
+    owner = accounts.prepare_owner()
+    assert accounts.prepare_owner() == owner
+    assert accounts.preferences_of(owner).default_profile == Profile.objects.get()
     assert Profile.objects.get().provider == "offline"
 
 
@@ -27,7 +40,7 @@ def test_a_key_in_the_environment_makes_claude_the_default(
 ) -> None:
     """Beside the Offline profile; the key itself is not stored."""
     settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    default = services.preferences_of(alice).default_profile
+    default = accounts.preferences_of(alice).default_profile
     assert default is not None
     assert (default.name, default.has_key) == ("Claude", False)
     assert set(Profile.objects.values_list("name", flat=True)) == {"Offline", "Claude"}
@@ -35,9 +48,9 @@ def test_a_key_in_the_environment_makes_claude_the_default(
 
 def test_a_key_that_comes_later_adds_claude(alice: User, settings: LazySettings) -> None:
     """On the next start."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    default = services.preferences_of(alice).default_profile
+    default = accounts.preferences_of(alice).default_profile
     assert default is not None
     assert default.name == "Claude"
 
@@ -46,32 +59,32 @@ def test_a_key_that_comes_later_does_not_replace_a_chosen_model(
     alice: User, settings: LazySettings
 ) -> None:
     """Whoever entered a key of their own has chosen, and needs no second profile."""
-    preferences = services.preferences_of(alice)
+    preferences = accounts.preferences_of(alice)
     mine = Profile(owner=alice, name="Mine", provider="anthropic", context_window=1, max_output=1)
     mine.save()
     Preferences.objects.filter(pk=preferences.pk).update(default_profile=mine)
     settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    assert services.preferences_of(alice).default_profile == mine
+    assert accounts.preferences_of(alice).default_profile == mine
     mine.delete()
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     assert [profile.name for profile in alice.profiles.all()] == ["Offline"]
 
 
 def test_a_removed_profile_stays_removed(alice: User, settings: LazySettings) -> None:
     """Each provider's first profile is made once."""
     settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     alice.profiles.all().delete()
-    assert services.preferences_of(alice).default_profile is None
+    assert accounts.preferences_of(alice).default_profile is None
     assert not alice.profiles.exists()
 
 
 def test_a_name_that_is_taken_is_no_obstacle(alice: User, settings: LazySettings) -> None:
     """The first profile then has a number."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     Profile.objects.update(name="Claude")
     settings.ANTHROPIC_API_KEY = "sk-ant-test"
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     assert {profile.name for profile in alice.profiles.all()} == {"Claude", "Claude 2"}
 
 
@@ -79,9 +92,9 @@ def test_preferences_are_read_without_a_transaction(
     alice: User, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     """Reading must go on while the database can't be written."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     with django_assert_num_queries(1) as queries:
-        services.preferences_of(alice)
+        accounts.preferences_of(alice)
     assert queries.captured_queries[0]["sql"].startswith("SELECT")
 
 
@@ -102,17 +115,17 @@ def test_the_server_s_key_is_for_its_provider_at_its_own_address(
 
 def test_a_sign_in_link_works_once(alice: User) -> None:
     """The token itself is not stored."""
-    token = services.create_sign_in_token(user=alice)
-    assert services.redeem_sign_in_token(token=token) == alice
-    assert services.redeem_sign_in_token(token=token) is None
-    assert services.redeem_sign_in_token(token="made up") is None
+    token = accounts.create_sign_in_token(user=alice)
+    assert accounts.redeem_sign_in_token(token=token) == alice
+    assert accounts.redeem_sign_in_token(token=token) is None
+    assert accounts.redeem_sign_in_token(token="made up") is None
 
 
 def test_a_new_sign_in_link_ends_the_one_before(alice: User) -> None:
     """Each start prints a fresh one."""
-    first = services.create_sign_in_token(user=alice)
-    services.create_sign_in_token(user=alice)
-    assert services.redeem_sign_in_token(token=first) is None
+    first = accounts.create_sign_in_token(user=alice)
+    accounts.create_sign_in_token(user=alice)
+    assert accounts.redeem_sign_in_token(token=first) is None
 
 
 def test_a_stored_key_is_encrypted_and_can_be_read_back(alice: User) -> None:
@@ -129,8 +142,8 @@ def test_rewinding_is_refused_while_a_turn_runs(conversation: Conversation, say:
     """The turn would go on writing to what was hidden."""
     say("user", "Hello")
     Turn.objects.create(conversation=conversation)
-    with pytest.raises(services.Refused, match="Stop it first"):
-        services.rewind_conversation(conversation=conversation, to_seq=1)
+    with pytest.raises(errors.Refused, match="Stop it first"):
+        rewind.rewind_conversation(conversation=conversation, to_seq=1)
 
 
 def test_a_rewind_says_in_advance_what_it_hides(conversation: Conversation, say: Say) -> None:
@@ -139,8 +152,8 @@ def test_a_rewind_says_in_advance_what_it_hides(conversation: Conversation, say:
         say("user" if number % 2 == 0 else "assistant", "text")
     use_tools(conversation, 2)
     summarise(conversation)
-    preview = services.preview_rewind(conversation=conversation, to_seq=3)
-    record = services.rewind_conversation(conversation=conversation, to_seq=3)
+    preview = rewind.preview_rewind(conversation=conversation, to_seq=3)
+    record = rewind.rewind_conversation(conversation=conversation, to_seq=3)
     for one in (preview, record):
         counted = (one.messages_hidden, one.results_hidden, one.condensations_hidden)
         assert counted == (4, 2, 1)
@@ -152,26 +165,26 @@ def test_a_rewind_is_undone_until_something_new_is_written(
     """Then the refusal says why."""
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"text {number}")
-    before = store.read_effective(conversation.pk)
-    services.undo_rewind(rewind=services.rewind_conversation(conversation=conversation, to_seq=2))
-    assert store.read_effective(conversation.pk) == before
-    record = services.rewind_conversation(conversation=conversation, to_seq=2)
+    before = message_store.read_effective(conversation.pk)
+    rewind.undo_rewind(rewind=rewind.rewind_conversation(conversation=conversation, to_seq=2))
+    assert message_store.read_effective(conversation.pk) == before
+    record = rewind.rewind_conversation(conversation=conversation, to_seq=2)
     say("user", "something new")
-    with pytest.raises(services.Refused, match="Something new"):
-        services.undo_rewind(rewind=record)
+    with pytest.raises(errors.Refused, match="Something new"):
+        rewind.undo_rewind(rewind=record)
 
 
 def test_only_the_latest_of_two_rewinds_can_be_undone(conversation: Conversation, say: Say) -> None:
     """Otherwise a gap would open in between."""
     for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"text {number}")
-    later = services.rewind_conversation(conversation=conversation, to_seq=5)
-    earlier = services.rewind_conversation(conversation=conversation, to_seq=3)
-    with pytest.raises(services.Refused):
-        services.undo_rewind(rewind=later)
-    services.undo_rewind(rewind=earlier)
-    services.undo_rewind(rewind=later)
-    assert len(store.read_effective(conversation.pk)) == 6
+    later = rewind.rewind_conversation(conversation=conversation, to_seq=5)
+    earlier = rewind.rewind_conversation(conversation=conversation, to_seq=3)
+    with pytest.raises(errors.Refused):
+        rewind.undo_rewind(rewind=later)
+    rewind.undo_rewind(rewind=earlier)
+    rewind.undo_rewind(rewind=later)
+    assert len(message_store.read_effective(conversation.pk)) == 6
 
 
 def record_for(conversation: Conversation, message: Message) -> Condensation:
@@ -185,16 +198,16 @@ def test_undoing_a_condensation_brings_the_originals_back(
     """And the record stays, as undone."""
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"text {number}")
-    before = store.read_effective(conversation.pk)
+    before = message_store.read_effective(conversation.pk)
     attempt = record_for(conversation, summarise(conversation))
-    services.undo_condensation(condensation=attempt)
-    assert [m.to_api() for m in store.read_effective(conversation.pk)] == [
+    undo.undo_condensation(condensation=attempt)
+    assert [m.to_api() for m in message_store.read_effective(conversation.pk)] == [
         m.to_api() for m in before
     ]
     attempt.refresh_from_db()
     assert attempt.status == Condensation.Status.UNDONE
     revision = Conversation.objects.get().revision
-    services.undo_condensation(condensation=attempt)
+    undo.undo_condensation(condensation=attempt)
     assert Conversation.objects.get().revision == revision
 
 
@@ -205,10 +218,10 @@ def test_undoing_is_refused_when_the_originals_do_not_fit(
     for number in range(4):
         say("user" if number % 2 == 0 else "assistant", f"text {number}", tokens=4_000)
     attempt = record_for(conversation, summarise(conversation))
-    before = store.read_effective(conversation.pk)
-    with pytest.raises(services.Refused, match=r"don't fit: about 17,\d\d\d tokens"):
-        services.undo_condensation(condensation=attempt)
-    assert store.read_effective(conversation.pk) == before
+    before = message_store.read_effective(conversation.pk)
+    with pytest.raises(errors.Refused, match=r"don't fit: about 17,\d\d\d tokens"):
+        undo.undo_condensation(condensation=attempt)
+    assert message_store.read_effective(conversation.pk) == before
     attempt.refresh_from_db()
     assert attempt.status == Condensation.Status.SUCCEEDED
 
@@ -222,15 +235,15 @@ def test_what_fills_the_window_beside_the_reply_still_fits_when_it_is_undone(
     last = say("assistant", "text")
     profile = conversation.profile
     assert profile is not None
-    size = context_size(conversation, profile, store.read_effective(conversation.pk)).value
+    size = context_size(conversation, profile, message_store.read_effective(conversation.pk)).value
     room = profile.context_window - profile.output_limit - size
     Message.objects.filter(pk=last.pk).update(tokens=last.tokens + room + more)
     attempt = record_for(conversation, summarise(conversation))
     if fits:
-        services.undo_condensation(condensation=attempt)
+        undo.undo_condensation(condensation=attempt)
     else:
-        with pytest.raises(services.Refused, match="don't fit"):
-            services.undo_condensation(condensation=attempt)
+        with pytest.raises(errors.Refused, match="don't fit"):
+            undo.undo_condensation(condensation=attempt)
     attempt.refresh_from_db()
     assert (attempt.status == Condensation.Status.UNDONE) is fits
 
@@ -246,11 +259,11 @@ def test_a_condensation_behind_a_later_one_is_undone_after_it(
     say("assistant", "still more")
     second = record_for(conversation, summarise(conversation))
     first.refresh_from_db()
-    with pytest.raises(services.Refused, match="Undo that first"):
-        services.undo_condensation(condensation=first)
-    services.undo_condensation(condensation=second)
-    services.undo_condensation(condensation=Condensation.objects.get(pk=first.pk))
-    assert len(store.read_effective(conversation.pk)) == 6
+    with pytest.raises(errors.Refused, match="Undo that first"):
+        undo.undo_condensation(condensation=first)
+    undo.undo_condensation(condensation=second)
+    undo.undo_condensation(condensation=Condensation.objects.get(pk=first.pk))
+    assert len(message_store.read_effective(conversation.pk)) == 6
 
 
 def test_a_crash_leaves_nothing_running_for_ever(conversation: Conversation, say: Say) -> None:
@@ -260,8 +273,8 @@ def test_a_crash_leaves_nothing_running_for_ever(conversation: Conversation, say
     attempt = record_for(conversation, say("user", "x"))
     open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
     Condensation.objects.filter(pk=attempt.pk).change(**open_still)
-    assert services.close_interrupted() == {conversation.pk}
-    assert services.close_interrupted() == set()
+    assert lifecycle.close_interrupted() == {conversation.pk}
+    assert lifecycle.close_interrupted() == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()
     assert turn.status == Turn.Status.INTERRUPTED
@@ -278,38 +291,38 @@ def test_only_what_began_before_is_taken_for_interrupted(
     attempt = record_for(conversation, say("user", "x"))
     open_still = {"status": Condensation.Status.RUNNING, "turn": turn}
     Condensation.objects.filter(pk=attempt.pk).change(**open_still)
-    assert services.close_interrupted(conversation, started_before=looked) == set()
+    assert lifecycle.close_interrupted(conversation, started_before=looked) == set()
     turn.refresh_from_db()
     attempt.refresh_from_db()
     assert (turn.is_over, attempt.status) == (False, "running")
     later = timezone.now()
-    assert services.close_interrupted(conversation, started_before=later) == {conversation.pk}
+    assert lifecycle.close_interrupted(conversation, started_before=later) == {conversation.pk}
     attempt.refresh_from_db()
     assert attempt.status == "failed"
 
 
 def test_a_deleted_conversation_can_be_restored(conversation: Conversation) -> None:
     """It is only out of sight."""
-    services.delete_conversation(conversation=conversation)
+    conversations.delete_conversation(conversation=conversation)
     assert not Conversation.objects.present().exists()
-    services.restore_conversation(conversation=conversation)
+    conversations.restore_conversation(conversation=conversation)
     assert Conversation.objects.present().get() == conversation
 
 
 def test_a_blank_title_is_refused(conversation: Conversation) -> None:
     """A conversation without a name could not be found again."""
-    with pytest.raises(services.Refused):
-        services.rename_conversation(conversation=conversation, title="  ")
+    with pytest.raises(errors.Refused):
+        conversations.rename_conversation(conversation=conversation, title="  ")
 
 
 def test_preferences_are_one_row_a_user(alice: User) -> None:
     """However often they are asked for."""
-    assert services.preferences_of(alice) == services.preferences_of(alice)
+    assert accounts.preferences_of(alice) == accounts.preferences_of(alice)
     assert Preferences.objects.count() == 1
 
 
 def test_the_samples_are_palimpsests_own_documentation(alice: User) -> None:
     """In a workspace that every conversation with samples shares."""
-    conversation = services.start_conversation(owner=alice, workspace=services.SAMPLES)
-    names = [path.name for path in bootstrap.workspace_of(conversation).iterdir()]
+    conversation = conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
+    names = [path.name for path in assembly.workspace_of(conversation).iterdir()]
     assert {"README.md", "architecture.md", "operations.md"} <= set(names)

@@ -6,8 +6,11 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
-from chatapp import bootstrap, services
+from chatapp import errors
+from chatapp.conversations import conversations
+from chatapp.files import samples, workspaces
 from chatapp.models import Conversation
+from chatapp.turns import assembly
 
 ODD = [
     "..", ".", "../outside", "/etc", "missing", "link", "a\0b", "x" * 5_000, "x/" * 3_000, "users",
@@ -25,16 +28,16 @@ def root(settings: LazySettings) -> Path:
 
 def choose(conversation: Conversation, folder: str) -> Path:
     """Let the conversation read the folder; return where that is, below all workspaces."""
-    services.choose_workspace(conversation=conversation, folder=folder)
+    workspaces.choose_workspace(conversation=conversation, folder=folder)
     conversation.refresh_from_db()
-    return bootstrap.workspace_of(conversation)
+    return assembly.workspace_of(conversation)
 
 
 def refuse(conversation: Conversation, folder: str) -> None:
     """Expect that the folder is refused, and that nothing changes."""
     before = conversation.workspace
-    with pytest.raises(services.Refused, match="no workspace folder"):
-        services.choose_workspace(conversation=conversation, folder=folder)
+    with pytest.raises(errors.Refused, match="no workspace folder"):
+        workspaces.choose_workspace(conversation=conversation, folder=folder)
     conversation.refresh_from_db()
     assert conversation.workspace == before
 
@@ -68,7 +71,7 @@ def test_another_user_s_folders_are_refused(
 ) -> None:
     """Bob's files are not for Alice's agent, whatever way leads there."""
     User.objects.filter(pk=alice.pk).update(is_superuser=rank == "superuser")
-    other = services.start_conversation(owner=bob)
+    other = conversations.start_conversation(owner=bob)
     bobs = root / "users" / str(bob.pk)
     for folder in (bobs / "project", root / other.pk.hex, root / "users" / str(alice.pk)):
         folder.mkdir(parents=True)
@@ -103,10 +106,10 @@ def test_a_folder_that_was_chosen_before_stays(conversation: Conversation, root:
     (root / "project").mkdir()
     Conversation.objects.update(workspace="project")
     conversation.refresh_from_db()
-    assert bootstrap.workspace_of(conversation) == root / "project"
+    assert assembly.workspace_of(conversation) == root / "project"
 
 
 def test_the_samples_are_everybody_s(conversation: Conversation, root: Path) -> None:
     """They are Palimpsest's own documentation."""
-    services.start_conversation(owner=conversation.owner, workspace=services.SAMPLES)
-    assert choose(conversation, services.SAMPLES) == root / services.SAMPLES
+    conversations.start_conversation(owner=conversation.owner, workspace=samples.SAMPLES)
+    assert choose(conversation, samples.SAMPLES) == root / samples.SAMPLES

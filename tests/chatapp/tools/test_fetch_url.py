@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.agent.toolbox import Policy, ToolOutcome
-from chatapp.network import addresses, fetching
-from chatapp.network.addresses import Guard
+from chatapp.agent.tool_port import Policy, ToolOutcome
+from chatapp.network import address_guard, page_fetch
+from chatapp.network.address_guard import Guard
 from chatapp.tools import WorkspaceToolbox, tool_specs
 from chatapp.tools.fetch_url import _plain
 from tests.growth import assert_linear
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         pages = {
             "/page": ("text/html; charset=utf-8", HTML),
             "/json": ("application/json", b'{"a": 1}'),
-            "/large": ("text/plain", b"x" * (fetching.MAX_BYTES + 1_000)),
+            "/large": ("text/plain", b"x" * (page_fetch.MAX_BYTES + 1_000)),
             "/zip": ("application/zip", b"PK"),
             "/nul": ("text/plain", b"a\0b"),
             "/number": ("text/html", b"a &#" + b"9" * 9_000 + b"; b"),
@@ -108,7 +108,7 @@ async def test_no_address_of_this_machine_or_its_network_is_called(
 ) -> None:
     """In none of the ways it can be written."""
     outcome = await fetch(folder, f"http://{host}:{port}/page")
-    assert (outcome.is_error, outcome.text) == (True, addresses.PRIVATE)
+    assert (outcome.is_error, outcome.text) == (True, address_guard.PRIVATE)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ async def test_a_name_that_leads_here_is_refused_when_it_is_looked_up(
     outcome = await fetch(
         folder, f"http://example.org:{port}/", Guard(resolve=Pretending("127.0.0.1"))
     )
-    assert outcome.text == addresses.PRIVATE
+    assert outcome.text == address_guard.PRIVATE
 
 
 async def test_the_address_that_was_checked_is_the_one_that_is_called(
@@ -134,7 +134,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_called(
 ) -> None:
     """A name that leads elsewhere the second time is not looked up a second time."""
     resolve = Pretending("127.0.0.1", "192.0.2.1")
-    monkeypatch.setattr(addresses, "_is_public", lambda _address: True)
+    monkeypatch.setattr(address_guard, "_is_public", lambda _address: True)
     outcome = await fetch(folder, f"http://example.org:{port}/page", Guard(resolve=resolve))
     assert outcome.text.splitlines() == [
         f"[http://example.org:{port}/page, HTTP 200, text/html]", "Hello", "One & two",
@@ -149,11 +149,11 @@ async def test_each_redirect_is_checked_as_the_first_address_was(
     """To this machine, to a file, and in a circle: none is followed to its end."""
     resolve = Pretending("127.0.0.1")
     allowed = iter([True, False])
-    monkeypatch.setattr(addresses, "_is_public", lambda _address: next(allowed, False))
+    monkeypatch.setattr(address_guard, "_is_public", lambda _address: next(allowed, False))
     base = f"http://example.org:{port}"
     outcome = await fetch(folder, f"{base}/inside", Guard(resolve=resolve))
-    assert outcome.text == addresses.PRIVATE
-    monkeypatch.setattr(addresses, "_is_public", lambda _address: True)
+    assert outcome.text == address_guard.PRIVATE
+    monkeypatch.setattr(address_guard, "_is_public", lambda _address: True)
     assert (await fetch(folder, f"{base}/file", Guard(resolve=resolve))).is_error
     looped = await fetch(folder, f"{base}/loop", Guard(resolve=resolve))
     assert looped.text == "The server redirects more than 5 times."

@@ -7,9 +7,9 @@ import pytest
 
 import condense
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import ToolOutcome
+from chatapp.agent.tool_port import ToolOutcome
 from chatapp.tools import WorkspaceToolbox
-from chatapp.tools.media import MAX_IMAGE, pdf_text
+from chatapp.tools.documents import MAX_IMAGE, pdf_text
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 

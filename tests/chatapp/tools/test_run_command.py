@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.toolbox import ToolOutcome
+from chatapp.agent.tool_port import ToolOutcome
 from chatapp.tools import WorkspaceToolbox, shell
-from chatapp.tools.outputs import HEAD, TAIL, Outputs, read_part
+from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, read_part
 from chatapp.tools.ports import Person
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
 
@@ -234,7 +234,7 @@ async def test_a_command_has_no_memory_without_end(toolbox: WorkspaceToolbox) ->
 SERVER = """
 import asyncio, sys
 from pathlib import Path
-from chatapp.agent.toolbox import NO_LINE
+from chatapp.agent.tool_port import NO_LINE
 from chatapp.tools.shell import Shell
 asyncio.run(Shell(Path(sys.argv[1]), Path(sys.argv[2]), NO_LINE).run(sys.argv[3], 1000))
 """

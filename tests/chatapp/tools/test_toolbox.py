@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.agent.toolbox import Policy, Toolbox, ToolOutcome
+from chatapp.agent.tool_port import Policy, Toolbox, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, list_files, tool_specs
 from chatapp.tools.ports import Person
 from chatapp.tools.workspace import Workspace

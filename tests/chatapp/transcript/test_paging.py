@@ -14,10 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import condense
-from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Message, hiding, store
-from chatapp.services import versions
-from chatapp.transcript import MessageRow, Page, RewindRow, Row, ToolCard
+from chatapp import errors
+from chatapp.conversations import versions
+from chatapp.conversations.rewind import rewind_conversation, switch_version
+from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
+from chatapp.transcript import row_pages
+from chatapp.transcript.message_parts import ToolCard
+from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.services.test_services import record_for
 
@@ -65,7 +68,7 @@ class Session:
 
     def condense(self, keep: int) -> None:
         """Hide all but the last visible messages behind a summary that is on record."""
-        if len(store.read_effective(self.conversation.pk)) > keep:
+        if len(message_store.read_effective(self.conversation.pk)) > keep:
             record_for(self.conversation, summarise(self.conversation, keep=keep))
 
     def fail(self, _argument: int) -> None:
@@ -81,13 +84,13 @@ class Session:
         """Go back to one of the messages that were not rewound."""
         there = Message.objects.filter(conversation=self.conversation, rewind_parent=None)
         if there:
-            hiding.rewind(self.conversation.pk, to_seq=there[place % len(there)].seq)
+            hidden_messages.rewind(self.conversation.pk, to_seq=there[place % len(there)].seq)
 
     def regenerate(self, place: int) -> None:
         """Answer anew, or fail to, with the answer before set aside as a version."""
         there = self.conversation.messages.in_force().written().filter(role="assistant")
         if seqs := [row.seq for row in there]:
-            with suppress(services.Refused):
+            with suppress(errors.Refused):
                 versions.set_answer_aside(self.conversation, seqs[place % len(seqs)])
                 self.use_tools(place % 3)
 
@@ -97,19 +100,19 @@ class Session:
             undone_at=None, rewind_parent=None, root_seq__isnull=False
         )
         if there := list(aside.order_by("created_at")):
-            services.switch_version(rewind=there[place % len(there)])
+            switch_version(rewind=there[place % len(there)])
 
     def undo_rewind(self, _argument: int) -> None:
         """Take the last rewind back where nothing was written since."""
         record = self.conversation.rewinds.undoable().order_by("-created_at").first()
         if record:
-            hiding.undo_rewind(record)
+            hidden_messages.undo_rewind(record)
 
 
 def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> None:
     """Store a message made of blocks."""
     message = condense.Message(role=role, content=blocks)
-    store.append_message(conversation.pk, message, tokens=1)
+    message_store.append_message(conversation.pk, message, tokens=1)
 
 
 def flat(rows: tuple[Row, ...] | list[Row]) -> Iterator[Row]:
@@ -140,7 +143,7 @@ def upwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
     """Return the pages before a page, in reading order, with it."""
     pages = [first]
     while pages[0].older:
-        pages.insert(0, transcript.page(conversation, before=pages[0].older, limit=limit))
+        pages.insert(0, row_pages(conversation, before=pages[0].older, limit=limit))
     return pages
 
 
@@ -148,7 +151,7 @@ def downwards(conversation: Conversation, first: Page, limit: int) -> list[Page]
     """Return the pages after a page, with it."""
     pages = [first]
     while pages[-1].newer:
-        pages.append(transcript.page_after(conversation, pages[-1].newer, limit=limit))
+        pages.append(row_pages.page_after(conversation, pages[-1].newer, limit=limit))
     return pages
 
 
@@ -170,15 +173,15 @@ def test_every_row_is_reached_once_and_in_order(
     for operation, argument in operations:
         session.do(operation, argument)
     conversation = session.conversation
-    whole = transcript.page_between(conversation, "", "")
+    whole = row_pages.page_between(conversation, "", "")
     assert len(set(ids(whole))) == len(ids(whole))
     messages = Message.objects.filter(conversation=conversation).written().in_reading_order()
     spoken = [one for one in messages if not one.holds_results]
     assert {name for name in ids(whole) if name.startswith("message")} == set(names(spoken))
     in_order = [name for name in present(whole) if name.startswith("message")]
     assert in_order == [*names(one for one in spoken if one.rewind_parent is None)]
-    newest = transcript.page(conversation, limit=limit)
-    around = transcript.page_around(conversation, str(place), limit=limit)
+    newest = row_pages(conversation, limit=limit)
+    around = row_pages.page_around(conversation, str(place), limit=limit)
     above = upwards(conversation, around, limit)
     below = downwards(conversation, around, limit)
     for pages in (upwards(conversation, newest, limit), [*above, *below[1:]]):
@@ -186,7 +189,7 @@ def test_every_row_is_reached_once_and_in_order(
         assert present(*pages) == present(whole)
     for one, other in pairwise([*above, *below[1:]]):
         assert one.newer == other.older
-    assert transcript.page_between(conversation, around.older, around.newer) == around
+    assert row_pages.page_between(conversation, around.older, around.newer) == around
 
 
 def test_results_in_a_row_at_a_border_are_no_end(conversation: Conversation) -> None:
@@ -197,11 +200,11 @@ def test_results_in_a_row_at_a_border_are_no_end(conversation: Conversation) -> 
     append(conversation, "assistant", *calls)
     for name in names:
         append(conversation, "user", condense.ToolResultBlock(name, "text"))
-    page = transcript.page(conversation, limit=3)
+    page = row_pages(conversation, limit=3)
     (agent,) = page.rows
     assert isinstance(agent, MessageRow)
     assert [card.state for card in agent.parts if isinstance(card, ToolCard)] == ["done"] * 9
-    assert ids(transcript.page(conversation, before=page.older, limit=3)) == ["message-1"]
+    assert ids(row_pages(conversation, before=page.older, limit=3)) == ["message-1"]
 
 
 def test_a_page_around_a_place_has_what_stands_before_and_after_it(
@@ -210,7 +213,7 @@ def test_a_page_around_a_place_has_what_stands_before_and_after_it(
     """Not all that was said since."""
     for number in range(1, 41):
         say("user" if number % 2 else "assistant", f"message {number}")
-    page = transcript.page_around(conversation, "20", limit=9)
+    page = row_pages.page_around(conversation, "20", limit=9)
     assert [row.seq for row in page.rows] == list(range(16, 27))
     assert (page.older, page.newer) == ("16.16", "27.27")
 
@@ -222,10 +225,10 @@ def test_a_place_that_is_none_is_the_newest_page(
     """It comes from a URL that anybody can type."""
     for number in range(3):
         say("user", f"message {number}")
-    assert [row.seq for row in transcript.page_around(conversation, place).rows] == [1, 2, 3]
-    assert [row.seq for row in transcript.page(conversation, before=place).rows] == [1, 2, 3]
-    assert [row.seq for row in transcript.page_after(conversation, place).rows] == [1, 2, 3]
-    assert [row.seq for row in transcript.page_between(conversation, place, place).rows] == [
+    assert [row.seq for row in row_pages.page_around(conversation, place).rows] == [1, 2, 3]
+    assert [row.seq for row in row_pages(conversation, before=place).rows] == [1, 2, 3]
+    assert [row.seq for row in row_pages.page_after(conversation, place).rows] == [1, 2, 3]
+    assert [row.seq for row in row_pages.page_between(conversation, place, place).rows] == [
         1,
         2,
         3,
@@ -236,7 +239,7 @@ def test_a_place_after_the_end_is_the_end(conversation: Conversation, say: Say) 
     """What stood there may have been in another conversation."""
     for number in range(3):
         say("user", f"message {number}")
-    page = transcript.page_around(conversation, "999999999.999999999")
+    page = row_pages.page_around(conversation, "999999999.999999999")
     assert ([row.seq for row in page.rows], page.newer) == ([1, 2, 3], "")
 
 
@@ -245,7 +248,7 @@ def test_a_page_takes_as_many_queries_wherever_it_is(conversation: Conversation,
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
-            transcript.page_around(conversation, "5", limit=6)
+            row_pages.page_around(conversation, "5", limit=6)
         return len(captured)
 
     for number in range(20):
@@ -253,5 +256,5 @@ def test_a_page_takes_as_many_queries_wherever_it_is(conversation: Conversation,
     few = queries()
     for number in range(100):
         say("user" if number % 2 else "assistant", f"message {number}")
-    services.rewind_conversation(conversation=conversation, to_seq=100)
+    rewind_conversation(conversation=conversation, to_seq=100)
     assert queries() == few

@@ -1,8 +1,10 @@
 """Rewinds as rows: what they hide is in one of them, and none ever disappears."""
 
-from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, hiding
-from chatapp.transcript import CondensationRow, FailureRow, MessageRow, RewindRow, Row
+from chatapp.conversations import pins
+from chatapp.conversations.rewind import rewind_conversation, undo_rewind
+from chatapp.models import Condensation, Conversation, hidden_messages
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.chatapp.services.test_services import record_for
 from tests.chatapp.transcript.test_transcript import fail, talk
@@ -10,7 +12,7 @@ from tests.chatapp.transcript.test_transcript import fail, talk
 
 def rows(conversation: Conversation) -> list[Row]:
     """Return the rows of the newest page."""
-    return list(transcript.page(conversation).rows)
+    return list(row_pages(conversation).rows)
 
 
 def rewinds(conversation: Conversation) -> list[RewindRow]:
@@ -25,9 +27,9 @@ def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
     talk(say, 3)
     fail(conversation)
     talk(say, 2)
-    services.rewind_conversation(conversation=conversation, to_seq=2)
+    rewind_conversation(conversation=conversation, to_seq=2)
     fail(conversation)
-    _first, rewound, failed = transcript.page(conversation).rows
+    _first, rewound, failed = row_pages(conversation).rows
     assert isinstance(failed, FailureRow)
     assert isinstance(rewound, RewindRow)
     kinds = [type(row) for row in rewound.rows]
@@ -37,12 +39,12 @@ def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
 def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say) -> None:
     """With a way back until something new is written."""
     talk(say, 6)
-    services.rewind_conversation(conversation=conversation, to_seq=3)
-    *_kept, rewound = transcript.page(conversation).rows
+    rewind_conversation(conversation=conversation, to_seq=3)
+    *_kept, rewound = row_pages(conversation).rows
     assert isinstance(rewound, RewindRow)
     assert (len(rewound.rows), rewound.undoable) == (4, True)
     say("user", "something new")
-    rewound = transcript.page(conversation).rows[-2]
+    rewound = row_pages(conversation).rows[-2]
     assert isinstance(rewound, RewindRow)
     assert not rewound.undoable
 
@@ -52,11 +54,11 @@ def test_a_rewind_can_be_undone_after_a_rule_was_pinned(
 ) -> None:
     """What is pinned is no part of the talk, so nothing new was said."""
     talk(say, 4)
-    rewind = services.rewind_conversation(conversation=conversation, to_seq=3)
-    services.pin_rule(conversation=conversation, text="Answer in French.")
+    rewind = rewind_conversation(conversation=conversation, to_seq=3)
+    pins.pin_rule(conversation=conversation, text="Answer in French.")
     (row,) = rewinds(conversation)
     assert row.undoable
-    services.undo_rewind(rewind=rewind)
+    undo_rewind(rewind=rewind)
     shown = [row.seq for row in rows(conversation) if isinstance(row, MessageRow)]
     assert shown == [1, 2, 3, 4, 5]
 
@@ -64,9 +66,9 @@ def test_a_rewind_can_be_undone_after_a_rule_was_pinned(
 def test_a_rewind_past_another_one_holds_it(conversation: Conversation, say: Say) -> None:
     """Each says once what it hid, and the inner one is undone after the outer one."""
     talk(say, 6)
-    inner = services.rewind_conversation(conversation=conversation, to_seq=5)
+    inner = rewind_conversation(conversation=conversation, to_seq=5)
     talk(say, 2)
-    outer = services.rewind_conversation(conversation=conversation, to_seq=3)
+    outer = rewind_conversation(conversation=conversation, to_seq=3)
     (row,) = rewinds(conversation)
     assert (row.rewind, row.words) == (outer, "4 messages")
     assert [one.seq for one in row.rows] == [3, 4, 5, 7, 8]
@@ -82,7 +84,7 @@ def test_a_summary_that_stands_apart_is_rewound_in_the_same_row(
     talk(say, 6)
     record_for(conversation, summarise(conversation, keep=2))
     talk(say, 2)
-    services.rewind_conversation(conversation=conversation, to_seq=6)
+    rewind_conversation(conversation=conversation, to_seq=6)
     (row,) = rewinds(conversation)
     assert row.words == "3 messages, 1 condensation"
     assert sorted(one.seq for one in row.rows) == [6, 7, 8, 9]
@@ -91,15 +93,15 @@ def test_a_summary_that_stands_apart_is_rewound_in_the_same_row(
 def test_an_undone_rewind_stays_on_record(conversation: Conversation, say: Say) -> None:
     """As one line after what it had hidden; a later rewind takes it along."""
     talk(say, 4)
-    record = services.rewind_conversation(conversation=conversation, to_seq=3)
-    services.undo_rewind(rewind=record)
+    record = rewind_conversation(conversation=conversation, to_seq=3)
+    undo_rewind(rewind=record)
     talk(say, 1)
     kinds = [type(row) for row in rows(conversation)]
     assert kinds == [*[MessageRow] * 4, RewindRow, MessageRow]
     (line,) = rewinds(conversation)
     assert (line.words, line.undoable, line.slim, line.rows) == ("2 messages", False, True, ())
     assert line.rewind.undone_at
-    services.rewind_conversation(conversation=conversation, to_seq=2)
+    rewind_conversation(conversation=conversation, to_seq=2)
     (outer,) = rewinds(conversation)
     assert not outer.rewind.undone_at
     assert [row for row in outer.rows if isinstance(row, RewindRow)] == [line]
@@ -112,12 +114,12 @@ def test_everything_counts_as_people_see_it(conversation: Conversation, say: Say
     use_tools(conversation, 4)
     talk(say, 2)
     words = "5 messages, 6 tool results"
-    record = services.rewind_conversation(conversation=conversation, to_seq=1)
+    record = rewind_conversation(conversation=conversation, to_seq=1)
     assert [row.words for row in rewinds(conversation)] == [words]
-    services.undo_rewind(rewind=record)
+    undo_rewind(rewind=record)
     made = summarise(conversation)
     attempt = record_for(conversation, made)
-    hidden = hiding.hidden_by(conversation.pk, [made]).count_seen()
+    hidden = hidden_messages.hidden_by(conversation.pk, [made]).count_seen()
     Condensation.objects.filter(pk=attempt.pk).change(**hidden)
     first, *_others, fold = rows(conversation)
     assert isinstance(first, MessageRow)
@@ -131,10 +133,10 @@ def test_a_rewind_longer_than_a_page_says_once_what_it_hid(
 ) -> None:
     """The page that has its beginning has its figures and its button."""
     talk(say, 12)
-    services.rewind_conversation(conversation=conversation, to_seq=3)
-    page = transcript.page(conversation, limit=5)
+    rewind_conversation(conversation=conversation, to_seq=3)
+    page = row_pages(conversation, limit=5)
     (rest,) = page.rows
-    first = transcript.page(conversation, before=page.older, limit=20).rows[-1]
+    first = row_pages(conversation, before=page.older, limit=20).rows[-1]
     assert isinstance(rest, RewindRow)
     assert isinstance(first, RewindRow)
     assert [(row.rest, row.undoable) for row in (first, rest)] == [(False, True), (True, False)]

@@ -4,8 +4,8 @@ from django.test import Client
 from django.utils import timezone
 
 import condense
-from chatapp import transcript
-from chatapp.models import Conversation, ToolRun, Turn, hiding, store
+from chatapp.context import todo_list
+from chatapp.models import Conversation, ToolRun, Turn, hidden_messages, message_store
 from tests.chatapp.conftest import summarise
 
 
@@ -13,7 +13,7 @@ def keep(conversation: Conversation, todos: object, *, is_error: bool = False) -
     """Store a call that keeps a list, and its result; return the number of its message."""
     turn = Turn.objects.create(conversation=conversation, finished_at=timezone.now())
     call = condense.ToolUseBlock("same-id", "update_todo_list", {"todos": todos})
-    row = store.append_message(
+    row = message_store.append_message(
         conversation.pk, condense.Message("assistant", (call,)), tokens=1, turn=turn
     )
     ToolRun.objects.create(
@@ -21,24 +21,24 @@ def keep(conversation: Conversation, todos: object, *, is_error: bool = False) -
         finished_at=timezone.now(),
     )  # fmt: skip
     result = condense.Message("user", (condense.ToolResultBlock("same-id", "Kept."),))
-    store.append_message(conversation.pk, result, tokens=1, turn=turn)
+    message_store.append_message(conversation.pk, result, tokens=1, turn=turn)
     return row.seq
 
 
 def test_the_last_list_stands(conversation: Conversation, browser: Client) -> None:
     """Whatever a condensation hides; one that was refused is none, and a rewind takes one back."""
-    assert transcript.read_todo(conversation) is None
+    assert todo_list.read_todo(conversation) is None
     keep(conversation, "[x] Read\n[ ] Write\n[-] Test")
     second = keep(conversation, "[x] Read\n[x] Write\n[ ] Test")
     keep(conversation, "nonsense", is_error=True)
     summarise(conversation)
-    todo = transcript.read_todo(conversation)
+    todo = todo_list.read_todo(conversation)
     assert todo
     assert (todo.done, todo.current) == (2, "Test")
     page = browser.get(f"/c/{conversation.pk}/").content.decode()
     assert "2 of 3" in page
-    hiding.rewind(conversation.pk, to_seq=second)
-    earlier = transcript.read_todo(conversation)
+    hidden_messages.rewind(conversation.pk, to_seq=second)
+    earlier = todo_list.read_todo(conversation)
     assert earlier
     assert (earlier.done, earlier.current) == (1, "Test")
     assert "1 of 3" in browser.get(f"/c/{conversation.pk}/todo/").content.decode()

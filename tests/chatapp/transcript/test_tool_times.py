@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 import condense
-from chatapp import transcript
-from chatapp.models import Conversation, Message, ToolRun, Turn, store
-from chatapp.transcript import ToolCard
+from chatapp.models import Conversation, Message, ToolRun, Turn, message_store
+from chatapp.transcript import row_pages
+from chatapp.transcript.message_parts import ToolCard
 from tests.chatapp.turns import ask
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def step(turn: Turn, minute: int, ran: dict[str, float], *, also: str = "") -> N
     began = NOW + timedelta(minutes=minute)
     for role, content, when in (("assistant", calls, 0), ("user", results, 50)):
         message = condense.Message(role, content)  # type: ignore[arg-type] # one of two
-        row = store.append_message(turn.conversation_id, message, tokens=1, turn=turn)
+        row = message_store.append_message(turn.conversation_id, message, tokens=1, turn=turn)
         Message.objects.filter(pk=row.pk).update(created_at=began + timedelta(seconds=when))
     for name, seconds in ran.items():
         end = began + timedelta(seconds=seconds)
@@ -33,7 +33,7 @@ def step(turn: Turn, minute: int, ran: dict[str, float], *, also: str = "") -> N
 
 def took(conversation: Conversation) -> list[float | None]:
     """Return the seconds on each card of the page."""
-    rows = transcript.page(conversation).rows
+    rows = row_pages(conversation).rows
     parts = [part for row in rows for part in getattr(row, "parts", ())]
     return [part.seconds for part in parts if isinstance(part, ToolCard)]
 

@@ -9,17 +9,21 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 import condense
-from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Turn, hiding, store
-from chatapp.transcript import (
-    CondensationRow,
-    FailureRow,
-    MessageRow,
-    NotePart,
-    TextPart,
-    ToolCard,
-    TurnCost,
+from chatapp.condensation import undo
+from chatapp.conversations import rewind
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Turn,
+    hidden_messages,
+    message_store,
 )
+from chatapp.transcript import row_pages
+from chatapp.transcript.message_parts import NotePart, TextPart, ToolCard
+from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow, TurnCost
+from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.services.test_services import record_for
 
@@ -27,7 +31,7 @@ from tests.chatapp.services.test_services import record_for
 def append(conversation: Conversation, role: condense.Role, *blocks: condense.Block) -> Message:
     """Store a message made of blocks."""
     message = condense.Message(role=role, content=blocks)
-    return store.append_message(conversation.pk, message, tokens=1)
+    return message_store.append_message(conversation.pk, message, tokens=1)
 
 
 def talk(say: Say, count: int) -> None:
@@ -41,7 +45,7 @@ def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -
     append(conversation, "user", condense.TextBlock("Read a.txt"))
     append(conversation, "assistant", condense.ToolUseBlock("c1", "read_file", {"path": "a.txt"}))
     append(conversation, "user", condense.ToolResultBlock("c1", "its text"))
-    _user, agent = transcript.page(conversation).rows
+    _user, agent = row_pages(conversation).rows
     assert isinstance(agent, MessageRow)
     (card,) = agent.parts
     assert isinstance(card, ToolCard)
@@ -51,7 +55,7 @@ def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -
 def test_a_call_without_arguments_shows_none(conversation: Conversation) -> None:
     """Its name says all; empty braces would be a riddle."""
     append(conversation, "assistant", condense.ToolUseBlock("c1", "list_files", {}))
-    (agent,) = transcript.page(conversation).rows
+    (agent,) = row_pages(conversation).rows
     assert isinstance(agent, MessageRow)
     (card,) = agent.parts
     assert isinstance(card, ToolCard)
@@ -63,7 +67,7 @@ def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> N
     calls = [condense.ToolUseBlock(f"c{n}", "read_file", {}) for n in (1, 2)]
     append(conversation, "assistant", *calls)
     append(conversation, "user", condense.ToolResultBlock("c1", "no such file", is_error=True))
-    (agent,) = transcript.page(conversation).rows
+    (agent,) = row_pages(conversation).rows
     assert isinstance(agent, MessageRow)
     assert [part.state for part in agent.parts if isinstance(part, ToolCard)] == [
         "failed",
@@ -77,11 +81,11 @@ def test_a_call_whose_id_comes_again_keeps_its_own_result(conversation: Conversa
         append(conversation, "assistant", condense.ToolUseBlock("call_0", "read", {"path": path}))
         if answer:
             append(conversation, "user", condense.ToolResultBlock("call_0", answer))
-    rows = transcript.page(conversation).rows
+    rows = row_pages(conversation).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
     cards = [(part.argument, part.result) for part in parts if isinstance(part, ToolCard)]
     assert cards == [("a", "of a"), ("b", ""), ("c", "of c")]
-    whole = [transcript.call_text(conversation, seq, "call_0", "result") for seq in (1, 3, 4)]
+    whole = [row_pages.call_text(conversation, seq, "call_0", "result") for seq in (1, 3, 4)]
     assert whole == ["of a", None, "of c"]
 
 
@@ -97,9 +101,9 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={first: {"call_0": "[cleared]"}})
     marker = condense.Message(role="user", content="1 cleared", tags=tags)
     reduction = replace(reduction_of(marker, (first,)), kind="cleared")
-    record = record_for(conversation, hiding.apply_reduction(conversation.pk, reduction))
+    record = record_for(conversation, hidden_messages.apply_reduction(conversation.pk, reduction))
     Condensation.objects.filter(pk=record.pk).change(kind=Condensation.Kind.CLEARED)
-    rows = transcript.page(conversation).rows
+    rows = row_pages(conversation).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
     cleared = [part.cleared is not None for part in parts if isinstance(part, ToolCard)]
     assert cleared == [True, False]
@@ -111,7 +115,7 @@ def test_a_result_of_blocks_is_their_text_with_images_named(conversation: Conver
     image = condense.ImageBlock({"type": "url", "url": "https://example.org/a.png"})
     found = condense.ToolResultBlock("c1", (condense.TextBlock("Two windows."), image))
     append(conversation, "user", found)
-    (agent,) = transcript.page(conversation).rows
+    (agent,) = row_pages(conversation).rows
     assert isinstance(agent, MessageRow)
     (card,) = agent.parts
     assert isinstance(card, ToolCard)
@@ -133,7 +137,7 @@ def test_a_card_names_the_argument_that_says_most(
 ) -> None:
     """On one line, and not at any length."""
     append(conversation, "assistant", condense.ToolUseBlock("c1", "some_tool", arguments))
-    (agent,) = transcript.page(conversation).rows
+    (agent,) = row_pages(conversation).rows
     assert isinstance(agent, MessageRow)
     assert [part.argument for part in agent.parts if isinstance(part, ToolCard)] == [shown]
 
@@ -143,7 +147,7 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     image = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
     thinking = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
     append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
-    (row,) = transcript.page(conversation).rows
+    (row,) = row_pages(conversation).rows
     assert isinstance(row, MessageRow)
     assert row.parts == (NotePart("Image"), NotePart("Thinking", "Hm."), NotePart("X y"))
 
@@ -151,7 +155,7 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
 def test_hostile_markdown_is_harmless(conversation: Conversation) -> None:
     """Whoever wrote it."""
     append(conversation, "assistant", condense.TextBlock("<script>x</script> ![](https://e.vil/)"))
-    (row,) = transcript.page(conversation).rows
+    (row,) = row_pages(conversation).rows
     assert isinstance(row, MessageRow)
     (part,) = row.parts
     assert isinstance(part, TextPart)
@@ -166,7 +170,7 @@ def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
     talk(say, 4)
     say("user", "the newest")
     attempt = record_for(conversation, summarise(conversation, keep=1))
-    *hidden, fold, newest = transcript.page(conversation).rows
+    *hidden, fold, newest = row_pages(conversation).rows
     assert isinstance(fold, CondensationRow)
     assert fold.undoable
     for row in hidden:
@@ -183,8 +187,8 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     """The record never disappears."""
     talk(say, 4)
     attempt = record_for(conversation, summarise(conversation))
-    services.undo_condensation(condensation=attempt)
-    *rows, fold = transcript.page(conversation).rows
+    undo.undo_condensation(condensation=attempt)
+    *rows, fold = row_pages(conversation).rows
     assert isinstance(fold, CondensationRow)
     assert not fold.undoable
     assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
@@ -196,13 +200,13 @@ def test_only_the_first_condensation_of_a_conversation_explains_itself(
     """Whoever took it back has understood, and needs no other."""
     talk(say, 4)
     first, second = (record_for(conversation, summarise(conversation)) for _ in range(2))
-    folds = transcript.page(conversation).rows[4:]
+    folds = row_pages(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
-    services.undo_condensation(condensation=second)
-    folds = transcript.page(conversation).rows[4:]
+    undo.undo_condensation(condensation=second)
+    folds = row_pages(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [True, False]
-    services.undo_condensation(condensation=first)
-    folds = transcript.page(conversation).rows[4:]
+    undo.undo_condensation(condensation=first)
+    folds = row_pages(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
 
 
@@ -213,8 +217,8 @@ def test_a_condensation_undone_after_a_later_one_is_hidden_by_neither(
     talk(say, 4)
     attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
     for attempt in reversed(attempts):
-        services.undo_condensation(condensation=attempt)
-    folds = transcript.page(conversation).rows[4:]
+        undo.undo_condensation(condensation=attempt)
+    folds = row_pages(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.hidden_by for fold in folds] == [None, None]
 
 
@@ -223,15 +227,13 @@ def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncat
 ) -> None:
     """A message may name both."""
     talk(say, 4)
-    services.undo_condensation(
-        condensation=record_for(conversation, summarise(conversation, keep=1))
-    )
-    hidden = tuple(message.id for message in store.read_effective(conversation.pk))
+    undo.undo_condensation(condensation=record_for(conversation, summarise(conversation, keep=1)))
+    hidden = tuple(message.id for message in message_store.read_effective(conversation.pk))
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message(role="user", content="4 messages hidden", tags=tags)
-    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, hidden))
+    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, hidden))
     attempt = record_for(conversation, made)
-    rows = [row for row in transcript.page(conversation).rows if isinstance(row, MessageRow)]
+    rows = [row for row in row_pages(conversation).rows if isinstance(row, MessageRow)]
     found = [row.hidden_by.row_id if row.hidden_by else "" for row in rows]
     assert found == [f"condensation-{attempt.pk}"] * 4
 
@@ -249,9 +251,9 @@ def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
     truncated.kind, truncated.at_seq = Condensation.Kind.TRUNCATED, failed.at_seq
     truncated.messages_hidden = 1_200
     truncated.save()
-    kinds = [type(row) for row in transcript.page(conversation).rows]
+    kinds = [type(row) for row in row_pages(conversation).rows]
     assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow]
-    row = transcript.page(conversation).rows[2]
+    row = row_pages(conversation).rows[2]
     assert isinstance(row, FailureRow)
     assert row.instead == "Truncated instead: 1,200 messages hidden."
 
@@ -274,7 +276,7 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
     for _ in range(2):
         fail(conversation)
         record_for(conversation, summarise(conversation))
-    kinds = [type(row) for row in transcript.page(conversation).rows[4:]]
+    kinds = [type(row) for row in row_pages(conversation).rows[4:]]
     assert kinds == [FailureRow, CondensationRow] * 2
 
 
@@ -285,12 +287,12 @@ def test_pages_meet_without_gap_or_overlap(conversation: Conversation, say: Say)
     seqs: list[int] = []
     cursor = ""
     while True:
-        page = transcript.page(conversation, before=cursor, limit=5)
+        page = row_pages(conversation, before=cursor, limit=5)
         seqs = [row.seq for row in page.rows] + seqs
         cursor = page.older
         if not cursor:
             break
-    whole = transcript.page(conversation, limit=100)
+    whole = row_pages(conversation, limit=100)
     assert seqs == [row.seq for row in whole.rows]
     assert len(set(seqs)) == 24
 
@@ -301,7 +303,7 @@ def test_a_page_never_separates_a_call_from_its_result(conversation: Conversatio
         name = f"c{number}"
         append(conversation, "assistant", condense.ToolUseBlock(name, "read_file", {}))
         append(conversation, "user", condense.ToolResultBlock(name, "text"))
-    page = transcript.page(conversation, limit=5)
+    page = row_pages(conversation, limit=5)
     cards = [part for row in page.rows if isinstance(row, MessageRow) for part in row.parts]
     assert [card.state for card in cards if isinstance(card, ToolCard)] == ["done"] * 3
 
@@ -313,15 +315,15 @@ def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
-            transcript.page(conversation)
+            row_pages(conversation)
         return len(captured)
 
     talk(say, 4)
-    services.rewind_conversation(conversation=conversation, to_seq=3)
+    rewind.rewind_conversation(conversation=conversation, to_seq=3)
     few = queries()
     talk(say, 20)
     record_for(conversation, summarise(conversation, keep=6))
-    services.rewind_conversation(conversation=conversation, to_seq=20)
+    rewind.rewind_conversation(conversation=conversation, to_seq=20)
     assert queries() <= few + 1
 
 
@@ -329,8 +331,8 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
     """Over all its calls, failed ones included; a turn of one call says it on its message."""
     turn = Turn.objects.create(conversation=conversation)
     message = condense.Message(role="assistant", content=(condense.TextBlock("Done."),))
-    store.append_message(conversation.pk, message, tokens=1, turn=turn)
-    services.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
+    message_store.append_message(conversation.pk, message, tokens=1, turn=turn)
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
 
     def add_call(cost: str) -> None:
         ModelCall.objects.create(
@@ -344,7 +346,7 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
         )
 
     def shown() -> TurnCost | None:
-        (row,) = transcript.page(conversation).rows
+        (row,) = row_pages(conversation).rows
         assert isinstance(row, MessageRow)
         return row.turn
 

@@ -4,28 +4,30 @@ import uuid
 
 import pytest
 
-from chatapp import services, transcript
+from chatapp.conversations import pins, rewind
 from chatapp.models import Conversation, Turn
-from chatapp.transcript import ContinuedRow, MessageRow, RewindRow, TurnRow
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import ContinuedRow, MessageRow, RewindRow, TurnRow
+from chatapp.turns import lifecycle, turn_retries
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.turns import FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
 
 
 def turn_rows(conversation: Conversation) -> list[TurnRow]:
     """Return the rows of turns on the newest page."""
-    return [row for row in transcript.page(conversation).rows if isinstance(row, TurnRow)]
+    return [row for row in row_pages(conversation).rows if isinstance(row, TurnRow)]
 
 
 def answers(conversation: Conversation) -> list[MessageRow]:
     """Return the agent's rows on the newest page."""
-    rows = transcript.page(conversation).rows
+    rows = row_pages(conversation).rows
     return [row for row in rows if isinstance(row, MessageRow) and row.role == "assistant"]
 
 
 def test_a_failed_turn_is_a_row_that_can_be_tried_again(conversation: Conversation) -> None:
     """After what was said in it, with the reason."""
     end(ask(conversation), status=FAILED)
-    said, failed = transcript.page(conversation).rows
+    said, failed = row_pages(conversation).rows
     assert isinstance(said, MessageRow)
     assert isinstance(failed, TurnRow)
     assert (failed.name, failed.reason) == ("Turn failed", "No luck.")
@@ -37,7 +39,7 @@ def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conver
     end(ask(conversation), status=FAILED)
     end(retry(conversation), status=FAILED)
     end(ask(conversation, "Hello?"), "Here I am.")
-    kinds = [type(row) for row in transcript.page(conversation).rows]
+    kinds = [type(row) for row in row_pages(conversation).rows]
     assert kinds == [MessageRow, TurnRow, TurnRow, MessageRow, MessageRow]
     assert [row.commands for row in turn_rows(conversation)] == [(), ()]
 
@@ -67,11 +69,11 @@ def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
 ) -> None:
     """It has no place without it."""
     end(ask(conversation), status=FAILED)
-    record = services.rewind_conversation(conversation=conversation, to_seq=1)
-    (rewound,) = transcript.page(conversation).rows
+    record = rewind.rewind_conversation(conversation=conversation, to_seq=1)
+    (rewound,) = row_pages(conversation).rows
     assert isinstance(rewound, RewindRow)
     assert [type(row) for row in rewound.rows] == [MessageRow, TurnRow]
-    services.undo_rewind(rewind=record)
+    rewind.undo_rewind(rewind=record)
     (row,) = turn_rows(conversation)
     assert row.commands == ("turn.retry",)
 
@@ -81,10 +83,10 @@ def test_an_answer_that_was_stopped_can_be_continued_after_a_rule_was_pinned(
 ) -> None:
     """What is pinned is no part of the talk."""
     end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
-    services.pin_rule(conversation=conversation, text="Answer in French.")
+    pins.pin_rule(conversation=conversation, text="Answer in French.")
     (answer,) = answers(conversation)
     assert answer.continuable
-    turn = services.continue_turn(conversation=conversation, nonce=uuid.uuid4())
+    turn = turn_retries.continue_turn(conversation=conversation, nonce=uuid.uuid4())
     assert turn is not None
 
 
@@ -109,7 +111,7 @@ def test_a_turn_that_used_up_its_steps_can_go_on(conversation: Conversation) -> 
     """It is finished, and says why it ended."""
     turn = ask(conversation)
     use_tools(conversation, 1, turn=turn)
-    services.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED, error="Stopped after 50 steps.")
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.SUCCEEDED, error="Stopped after 50 steps.")
     (row,) = turn_rows(conversation)
     assert (row.reason, row.failed) == ("Stopped after 50 steps.", False)
     assert row.commands == ("turn.continue",)
@@ -137,7 +139,7 @@ def test_an_answer_is_continued_once_with_a_quiet_line(conversation: Conversatio
     """What asked the model to go on is no message of the user."""
     end(ask(conversation), "Because it", stop_reason="stopped")
     end(go_on(conversation), "is so.")
-    kinds = [type(row) for row in transcript.page(conversation).rows]
+    kinds = [type(row) for row in row_pages(conversation).rows]
     assert kinds == [MessageRow, MessageRow, ContinuedRow, MessageRow]
     assert [row.continuable for row in answers(conversation)] == [False, False]
 

@@ -1,15 +1,16 @@
 """Versions of messages and answers, as rows of the transcript."""
 
-from chatapp import services, transcript
+from chatapp.conversations import rewind
 from chatapp.models import Conversation, Rewind
-from chatapp.transcript import MessageRow, RewindRow, Row, TurnRow, VersionChoice
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import MessageRow, RewindRow, Row, TurnRow, VersionChoice
 from tests.chatapp.conftest import use_tools
 from tests.chatapp.turns import FAILED, ask, end, regenerate, retry
 
 
 def rows(conversation: Conversation) -> list[Row]:
     """Return the rows of the newest page."""
-    return list(transcript.page(conversation).rows)
+    return list(row_pages(conversation).rows)
 
 
 def choices(conversation: Conversation) -> dict[int, str]:
@@ -41,7 +42,7 @@ def test_a_choice_leads_to_the_version_before_and_after(conversation: Conversati
     end(ask(conversation), "First.")
     end(regenerate(conversation, 2), "Second.")
     end(regenerate(conversation, 3), "Third.")
-    services.switch_version(rewind=Rewind.objects.get(version=2))
+    rewind.switch_version(rewind=Rewind.objects.get(version=2))
     (row,) = (one for one in rows(conversation) if isinstance(one, MessageRow) and one.versions)
     assert row.versions
     assert shown(row.versions) == "2/3"
@@ -54,7 +55,7 @@ def test_the_versions_of_a_message_stand_at_the_message(conversation: Conversati
     end(ask(conversation, "Why?"), "Because.")
     end(ask(conversation, "How?", replaces=1), "Thus.")
     assert choices(conversation) == {3: "2/2"}
-    services.switch_version(rewind=Rewind.objects.get())
+    rewind.switch_version(rewind=Rewind.objects.get())
     assert choices(conversation) == {1: "1/2"}
 
 
@@ -64,7 +65,7 @@ def test_a_question_and_its_answer_have_versions_of_their_own(conversation: Conv
     end(ask(conversation, "How?", replaces=1), "Thus.")
     end(regenerate(conversation, 4), "So.")
     assert choices(conversation) == {3: "2/2", 5: "2/2"}
-    services.switch_version(rewind=Rewind.objects.get(cause=Rewind.Cause.EDITED))
+    rewind.switch_version(rewind=Rewind.objects.get(cause=Rewind.Cause.EDITED))
     assert choices(conversation) == {1: "1/2"}
     first, _answer, aside = rows(conversation)
     assert first.seq == 1
@@ -76,9 +77,9 @@ def test_a_version_is_one_row_wherever_its_messages_stand(conversation: Conversa
     """Its beginning and what was added later, with another version between them."""
     end(ask(conversation), "First.")
     end(regenerate(conversation, 2), "Second.")
-    services.switch_version(rewind=Rewind.objects.get())
+    rewind.switch_version(rewind=Rewind.objects.get())
     end(ask(conversation, "More."), "More of the first.")
-    services.switch_version(rewind=Rewind.objects.get(undone_at=None))
+    rewind.switch_version(rewind=Rewind.objects.get(undone_at=None))
     _question, aside, second = rows(conversation)
     assert isinstance(aside, RewindRow)
     assert ([row.seq for row in aside.rows], aside.words) == ([2, 4, 5], "3 messages")
@@ -92,7 +93,7 @@ def test_a_turn_that_failed_is_told_with_the_version_it_was_to_write(
     end(ask(conversation), "First.")
     end(regenerate(conversation, 2), status=FAILED)
     assert isinstance(rows(conversation)[-1], TurnRow)
-    services.switch_version(rewind=Rewind.objects.get())
+    rewind.switch_version(rewind=Rewind.objects.get())
     _question, answer, empty = rows(conversation)
     assert (answer.seq, choices(conversation)) == (2, {2: "1/2"})
     assert isinstance(empty, RewindRow)

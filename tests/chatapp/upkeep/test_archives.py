@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.upkeep.archives import (
+from chatapp.maintenance.backups import (
     DATABASE,
     KEY,
     SEAL_KEY,
@@ -69,7 +69,7 @@ def test_what_a_killed_backup_has_left_is_removed_by_the_next(
     program = f"""
 import os, signal, tarfile
 from pathlib import Path
-from chatapp.upkeep.archives import Source, write_backup
+from chatapp.maintenance.backups import Source, write_backup
 tarfile.TarFile.gettarinfo = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 write_backup(Source(Path({str(source.database)!r}), Path("nowhere")), Path("backup.tar.gz"))
 """

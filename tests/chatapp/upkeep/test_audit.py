@@ -16,7 +16,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 import condense
-from chatapp import services
+from chatapp.conversations import conversations, forks, pins, rewind
+from chatapp.maintenance import audit_check as check
+from chatapp.maintenance import audit_seals
+from chatapp.maintenance.integrity import find_problems
 from chatapp.models import (
     AuditEntry,
     Condensation,
@@ -26,12 +29,9 @@ from chatapp.models import (
     Review,
     Rewind,
     audit,
-    chain,
 )
+from chatapp.models import audit as chain
 from chatapp.models.audit import Recorded, RecordedQuerySet
-from chatapp.upkeep import audit as check
-from chatapp.upkeep import seals
-from chatapp.upkeep.integrity import find_problems
 from tests.chatapp.audited import entries, live_through, problems, raw, talk
 from tests.chatapp.context.test_receipts import finding
 
@@ -56,11 +56,11 @@ def taken_back() -> Iterator[None]:
 
 def all_found(conversation: Conversation, tamper: Tamper, sealed: str = "") -> None:
     """Tamper in many ways, and see that each is found: by itself, or against a seal."""
-    heads = seals.read_seal(sealed, seals.public_key()) if sealed else []
+    heads = audit_seals.read_seal(sealed, audit_seals.public_key()) if sealed else []
     for seed in range(INSTANCES):
         with taken_back():
             tamper(conversation, Random(seed))  # noqa: S311 - only to vary
-            found = [*map(seals.compare, heads)] if sealed else problems(conversation)
+            found = [*map(audit_seals.compare, heads)] if sealed else problems(conversation)
             assert any(found), f"with seed {seed}"
             assert all(one.endswith(".") for one in found)
 
@@ -259,8 +259,8 @@ def another(column: Any, value: Any) -> Any:
 
 def test_no_column_of_any_kind_of_record_is_changed_unnoticed(record: Conversation) -> None:
     """Those that no entry tells of are left out for a reason."""
-    services.pin_rule(conversation=record, text="Never guess.")
-    services.fork_conversation(conversation=record, seq=2)
+    pins.pin_rule(conversation=record, text="Never guess.")
+    forks.fork_conversation(conversation=record, seq=2)
     assert problems(record) == []
     for model in Recorded.__subclasses__():
         row = RecordedQuerySet(model).told_in(record).order_by("pk").last()
@@ -293,9 +293,9 @@ def test_a_cut_that_the_conversation_does_not_know_of_is_found_with_a_seal(
     record: Conversation,
 ) -> None:
     """Without one a chain that is left fits itself."""
-    seals.make_seal()
+    audit_seals.make_seal()
     talk(record, "Forget this.")
-    seal = seals.make_seal()
+    seal = audit_seals.make_seal()
     with taken_back():
         raw(Conversation).update(audit_number=12, audit_hash=entries(record)[11].hash, audit_seq=12)
         raw(AuditEntry).filter(number=13).delete()
@@ -305,7 +305,7 @@ def test_a_cut_that_the_conversation_does_not_know_of_is_found_with_a_seal(
 
 def test_every_chain_that_was_written_anew_is_found_with_a_seal(record: Conversation) -> None:
     """Without one it fits itself."""
-    seal = seals.make_seal()
+    seal = audit_seals.make_seal()
     with taken_back():
         rewrite(record, Random(1))  # noqa: S311 - only to vary
         assert problems(record) == []
@@ -350,7 +350,7 @@ def test_what_is_written_while_somebody_looks_is_no_problem(record: Conversation
     def write(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         if "auditentry" in sql and not written:
             written.append(sql)
-            services.rewind_conversation(conversation=record, to_seq=3)
+            rewind.rewind_conversation(conversation=record, to_seq=3)
         return execute(sql, *rest)
 
     with connection.execute_wrapper(write):
@@ -386,7 +386,7 @@ def test_what_an_older_version_told_and_nobody_stores_any_more_is_no_problem(
 
 def test_the_command_says_that_all_chains_hold(record: Conversation) -> None:
     """All of them, or one."""
-    services.start_conversation(owner=record.owner)
+    conversations.start_conversation(owner=record.owner)
     assert verify() == (
         "2 chains with 12 entries hold. 0 contents were erased; 0 messages wait for the next "
         "entry.\n"
@@ -412,13 +412,15 @@ def test_since_a_seal_chains_only_grow(record: Conversation, tmp_path: Path) -> 
     file = tmp_path / "seal.json"
     call_command("seal_audit", str(file))
     live_through(record)
-    services.start_conversation(owner=record.owner)
+    conversations.start_conversation(owner=record.owner)
     assert f"Since {file} was made, 1 chains only grew." in verify(against=file)
     with pytest.raises(CommandError, match="is there already"):
         call_command("seal_audit", str(file))
     with taken_back():
         Conversation.objects.filter(pk=record.pk).delete()
-        said = seals.compare(seals.read_seal(file.read_text(), seals.public_key())[0])
+        said = audit_seals.compare(
+            audit_seals.read_seal(file.read_text(), audit_seals.public_key())[0]
+        )
         assert said.endswith("was sealed with 12 entries, and is not there any more.")
         with pytest.raises(CommandError):
             verify(against=file)
@@ -429,37 +431,37 @@ def test_since_a_seal_chains_only_grow(record: Conversation, tmp_path: Path) -> 
 def test_a_seal_commits_to_what_was_said_since_the_last_entry(record: Conversation) -> None:
     """So that a conversation in which nothing else happened is sealed, too."""
     talk(record, "One more.")
-    seals.make_seal()
+    audit_seals.make_seal()
     *_before, entry = entries(record)
     assert (entry.kind, len(json.loads(entry.payload)["digests"])) == ("seal", 1)
-    seals.make_seal()
+    audit_seals.make_seal()
     assert len(entries(record)) == entry.number
 
 
 def test_a_seal_that_was_changed_is_refused(record: Conversation) -> None:
     """Or that another key has signed, or that is none at all."""
-    text, key = seals.make_seal(), seals.public_key()
-    assert [head.number for head in seals.read_seal(text, key)] == [12]
+    text, key = audit_seals.make_seal(), audit_seals.public_key()
+    assert [head.number for head in audit_seals.read_seal(text, key)] == [12]
     for wrong in (text.replace(": 12", ": 10"), text.replace("seal 1", "seal 2"), "{}", "x", "[]"):
-        with pytest.raises(seals.BadSeal):
-            seals.read_seal(wrong, key)
-    (Path(seals.settings.DATA_DIR) / seals.SEAL_KEY).unlink()
-    with pytest.raises(seals.BadSeal, match="another key"):
-        seals.read_seal(text, seals.public_key())
-    with pytest.raises(seals.BadSeal):
-        seals.read_seal(text, "no key")
-    assert len(seals.read_seal(text, key)) == 1
+        with pytest.raises(audit_seals.BadSeal):
+            audit_seals.read_seal(wrong, key)
+    (Path(audit_seals.settings.DATA_DIR) / audit_seals.SEAL_KEY).unlink()
+    with pytest.raises(audit_seals.BadSeal, match="another key"):
+        audit_seals.read_seal(text, audit_seals.public_key())
+    with pytest.raises(audit_seals.BadSeal):
+        audit_seals.read_seal(text, "no key")
+    assert len(audit_seals.read_seal(text, key)) == 1
 
 
 def test_where_nothing_was_sealed_a_key_is_asked_for(record: Conversation, tmp_path: Path) -> None:
     """Instead of making one that fits nothing; the key on paper does as well."""
     file = tmp_path / "seal.json"
-    file.write_text(seals.make_seal())
-    key = seals.public_key()
-    (Path(seals.settings.DATA_DIR) / seals.SEAL_KEY).unlink()
+    file.write_text(audit_seals.make_seal())
+    key = audit_seals.public_key()
+    (Path(audit_seals.settings.DATA_DIR) / audit_seals.SEAL_KEY).unlink()
     with pytest.raises(CommandError, match="--public-key"):
         verify(against=file)
-    assert not seals.has_key()
+    assert not audit_seals.has_key()
     assert "only grew" in verify(against=file, public_key=key)
     with pytest.raises(CommandError, match="can't be used"):
         verify(against=tmp_path / "none", public_key=key)
@@ -467,6 +469,6 @@ def test_where_nothing_was_sealed_a_key_is_asked_for(record: Conversation, tmp_p
 
 def test_the_key_is_for_its_owner_only(record: Conversation) -> None:
     """As the secret key is."""
-    seals.make_seal()
-    file = Path(seals.settings.DATA_DIR) / seals.SEAL_KEY
+    audit_seals.make_seal()
+    file = Path(audit_seals.settings.DATA_DIR) / audit_seals.SEAL_KEY
     assert file.stat().st_mode & 0o777 == 0o600

@@ -15,9 +15,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp import services
+from chatapp.accounts.accounts import prepare_owner
 from chatapp.agent.errors import ToolError
-from chatapp.context import past
+from chatapp.conversations import pins
+from chatapp.maintenance.integrity import find_problems
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -28,8 +29,7 @@ from chatapp.models import (
     Review,
     Turn,
 )
-from chatapp.services import prepare_owner
-from chatapp.upkeep.integrity import find_problems
+from chatapp.toolbox import history_search
 from tests.chatapp.audited import raw
 from tests.chatapp.conftest import Say, summarise
 from tests.records import put_on_record
@@ -140,7 +140,7 @@ def test_a_damaged_index_of_words_is_found_and_made_anew(
     inside = browser.get(reverse("find", args=[talk.pk]), {"q": "yourself"}).json()
     assert (inside["places"], "out of order" in inside["problem"]) == ([], True)
     with pytest.raises(ToolError, match="out of order"):
-        past.search(talk.pk, "yourself", 5)
+        history_search.search(talk.pk, "yourself", 5)
     call_command("rebuild_search", stdout=io.StringIO())
     assert problems() == []
     found = browser.get(reverse("find", args=[talk.pk]), {"q": "yourself"}).json()
@@ -234,7 +234,7 @@ def test_what_a_summary_says_that_it_hides_is_compared(talk: Conversation) -> No
 
 def test_pins_are_compared_with_their_messages(talk: Conversation) -> None:
     """On record and in force are the same, and so is every byte."""
-    services.pin_message(conversation=talk, seq=3)
+    pins.pin_message(conversation=talk, seq=3)
     row = Message.objects.get(seq=3)
     assert problems() == []
     Message.objects.filter(pk=row.pk).update(pinned=None)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.upkeep.archives import BadArchive
-from chatapp.upkeep.places import check_database
+from chatapp.maintenance.backups import BadArchive
+from chatapp.maintenance.data_folder import check_database
 
 
 def database_with(folder: Path, *migrations: str) -> Path:

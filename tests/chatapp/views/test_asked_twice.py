@@ -7,8 +7,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
-from chatapp.models import Conversation, Message, Rewind, hiding, store
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Message, Rewind, hidden_messages, message_store
+from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,13 +35,13 @@ def test_going_back_and_forth_is_answered_as_it_was(
     forth = (reverse("undo_rewind", args=[conversation.pk, key]), {"": ""})
     for path, form in (back, forth):
         assert browser.post(path, form)["Location"] == address
-    services.start_turn(conversation=conversation, text="So?", tokens=1, nonce=uuid.uuid4())
-    before = store.read_effective(conversation.pk)
+    lifecycle.start_turn(conversation=conversation, text="So?", tokens=1, nonce=uuid.uuid4())
+    before = message_store.read_effective(conversation.pk)
     for path, form in (back, forth):
         answer = browser.post(path, form, headers=HTMX)
         assert (answer.status_code, answer["HX-Trigger"]) == (204, "transcript-changed")
         assert browser.post(path, form)["Location"] == address
-    assert store.read_effective(conversation.pk) == before
+    assert message_store.read_effective(conversation.pk) == before
     assert Rewind.objects.count() == 1
 
 
@@ -58,7 +59,7 @@ def test_a_key_of_another_conversation_is_refused(
     """Nothing is changed here or there."""
     say("user", "One.")
     other = Conversation.objects.create(owner=conversation.owner)
-    form = {"to_seq": "1", "key": str(hiding.rewind(other.pk, to_seq=1).pk)}
+    form = {"to_seq": "1", "key": str(hidden_messages.rewind(other.pk, to_seq=1).pk)}
     answer = browser.post(reverse("rewind", args=[conversation.pk]), form, headers=HTMX)
     assert (answer.status_code, "another conversation" in answer.text) == (422, True)
     assert not Message.objects.get(seq=1).hidden
@@ -70,7 +71,7 @@ def test_deleting_and_restoring_are_answered_as_they_were(
 ) -> None:
     """The page that follows is the same, and so is when it was deleted."""
     if name == "restore":
-        services.delete_conversation(conversation=conversation)
+        conversations.delete_conversation(conversation=conversation)
     path, seen = reverse(name, args=[conversation.pk]), set()
     for _ in range(2):
         answer = browser.post(path)

@@ -12,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
-from chatapp.models import Condensation, Conversation, Rewind, Turn, store
+from chatapp.conversations.rewind import rewind_conversation
+from chatapp.models import Condensation, Conversation, Rewind, Turn, message_store
+from chatapp.turns import lifecycle, turn_retries
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.context.test_receipts import finding
 from tests.chatapp.files import database_in
@@ -64,28 +65,30 @@ def at_once(browser: Client, path: str, **form: str) -> list[tuple[int, str]]:
 
 def test_a_condensation_is_undone_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
     """All get the same answer, and nothing else changes."""
-    before = store.read_effective(talk.pk)
+    before = message_store.read_effective(talk.pk)
     attempt = record_for(talk, summarise(talk))
     path = reverse("undo_condensation", args=[talk.pk, attempt.pk])
     with database_in(tmp_path):
         revision = Conversation.objects.get().revision
         answers = at_once(browser, path)
         assert answers == TIMES * [DONE]
-        assert [one.text for one in store.read_effective(talk.pk)] == [one.text for one in before]
+        assert [one.text for one in message_store.read_effective(talk.pk)] == [
+            one.text for one in before
+        ]
         assert Conversation.objects.get().revision == revision + 1
         assert Condensation.objects.get().status == Condensation.Status.UNDONE
 
 
 def test_a_rewind_is_undone_once(browser: Client, talk: Conversation, tmp_path: Path) -> None:
     """Likewise."""
-    before = store.read_effective(talk.pk)
-    rewind = services.rewind_conversation(conversation=talk, to_seq=2)
+    before = message_store.read_effective(talk.pk)
+    rewind = rewind_conversation(conversation=talk, to_seq=2)
     path = reverse("undo_rewind", args=[talk.pk, rewind.pk])
     with database_in(tmp_path):
         revision = Conversation.objects.get().revision
         answers = at_once(browser, path)
         assert answers == TIMES * [DONE]
-        assert store.read_effective(talk.pk) == before
+        assert message_store.read_effective(talk.pk) == before
         assert Conversation.objects.get().revision == revision + 1
         assert Rewind.objects.get().undone_at is not None
 
@@ -110,7 +113,9 @@ def test_a_fact_is_put_back_once(browser: Client, talk: Conversation, tmp_path: 
     with database_in(tmp_path):
         answers = at_once(browser, path, fact="0")
         assert answers == TIMES * [DONE]
-        told = [one.text for one in store.read_effective(talk.pk) if "make deploy" in one.text]
+        told = [
+            one.text for one in message_store.read_effective(talk.pk) if "make deploy" in one.text
+        ]
         assert len(told) == 1
 
 
@@ -132,10 +137,10 @@ def test_what_begins_a_turn_begins_one(talk: Conversation, tmp_path: Path, what:
     end(ask(talk), "Because", stop_reason="stopped", status=STOPPED)
     nonce = uuid.uuid4()
     begin = {
-        "send": lambda: services.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
-        "condense": lambda: services.start_condensing(conversation=talk, nonce=nonce),
-        "retry": lambda: services.retry_turn(conversation=talk, nonce=nonce),
-        "continue": lambda: services.continue_turn(conversation=talk, nonce=nonce),
+        "send": lambda: lifecycle.start_turn(conversation=talk, text="So?", tokens=1, nonce=nonce),
+        "condense": lambda: lifecycle.start_condensing(conversation=talk, nonce=nonce),
+        "retry": lambda: turn_retries.retry_turn(conversation=talk, nonce=nonce),
+        "continue": lambda: turn_retries.continue_turn(conversation=talk, nonce=nonce),
     }[what]
     with database_in(tmp_path):
         begun = together(begin)

@@ -16,10 +16,13 @@ from django.test import Client
 from pytest_django import Settings
 
 import condense
-from chatapp import services
-from chatapp.models import Attachment, Conversation, Profile, store
-from chatapp.services import attachments as module
-from chatapp.tools import media
+from chatapp import errors
+from chatapp.composer import attachments, file_types
+from chatapp.composer import attachments as module
+from chatapp.conversations import conversations
+from chatapp.models import Attachment, Conversation, Profile, message_store
+from chatapp.tools import documents
+from chatapp.turns import message_queue
 from tests.chatapp.claude import answered_by
 from tests.chatapp.pictures import make_gif, make_jpeg, make_png, make_webp
 from tests.chatapp.tools.test_read_media import make_pdf
@@ -34,7 +37,7 @@ HTMX = {"HX-Request": "true"}
 def talk(alice: User) -> Conversation:
     """A conversation whose model sees images."""
     profile = answered_by(alice, "anthropic", "claude-opus-5", "http://127.0.0.1:9")
-    return services.start_conversation(owner=alice, profile=profile)
+    return conversations.start_conversation(owner=alice, profile=profile)
 
 
 @pytest.fixture
@@ -181,7 +184,7 @@ def test_a_file_that_no_window_could_hold_is_refused(
 
 def test_a_pdf_that_takes_too_long_is_refused(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody may have made it so on purpose."""
-    monkeypatch.setattr(media, "PATIENCE", -1)
+    monkeypatch.setattr(documents, "PATIENCE", -1)
     assert "takes too long to read" in put("a.pdf", make_pdf("One", "Two")).content.decode()
 
 
@@ -208,7 +211,7 @@ def test_an_image_is_refused_where_the_model_sees_none(
 )  # fmt: skip
 def test_a_hostile_name_stays_one_short_line_of_words(name: str, kept: str) -> None:
     """No folders, nothing that can't be seen, nothing that turns the text around."""
-    assert services.clean_name(name) == kept
+    assert file_types.clean_name(name) == kept
 
 
 def test_a_name_is_no_markup(put: Put) -> None:
@@ -231,8 +234,8 @@ def test_nobody_else_attaches_sees_or_removes(put: Put, talk: Conversation, bob:
     assert waiting() == attachment
     sent = {"file": SimpleUploadedFile("b.txt", b"Hi"), "conversation": str(talk.pk)}
     assert stranger.post("/attachments/new/", sent).status_code == HTTPStatus.NOT_FOUND
-    with pytest.raises(services.Refused, match="not attached any more"):
-        services.find_attachments(bob, [attachment.pk], None)
+    with pytest.raises(errors.Refused, match="not attached any more"):
+        attachments.find_attachments(bob, [attachment.pk], None)
     assert waiting() == attachment
 
 
@@ -299,9 +302,9 @@ def test_what_a_queued_message_came_with_is_kept_as_long_as_it_waits(
     old = waiting()
     Attachment.objects.update(created_at=old.created_at - timedelta(days=800))
     nonce = uuid.uuid4()
-    services.queue_message(conversation=talk, text="", nonce=nonce, attachments=[old.pk])
+    message_queue.queue_message(conversation=talk, text="", nonce=nonce, attachments=[old.pk])
     module.forget_waiting(alice)
-    assert services.send_queued(talk, nonce)
+    assert message_queue.send_queued(talk, nonce)
     assert not Attachment.objects.exists()
 
 
@@ -322,9 +325,9 @@ def test_what_was_sent_is_seen_by_its_owner_only(
     script = condense.ImageBlock(
         {"type": "base64", "media_type": "text/html", "data": "PHNjcmlwdD4="}
     )
-    file = services.block_for("page.html", b"<script>alert(1)</script>")
+    file = file_types.block_for("page.html", b"<script>alert(1)</script>")
     content = (condense.TextBlock("Look"), picture, script, file)
-    message = store.append_message(talk.pk, condense.Message("user", content), tokens=1)
+    message = message_store.append_message(talk.pk, condense.Message("user", content), tokens=1)
     base = f"/c/{talk.pk}/messages/{message.seq}/blocks"
     shown = browser.get(f"{base}/1/")
     assert (shown.content, shown["Content-Type"]) == (make_png(), "image/png")
@@ -345,10 +348,10 @@ def test_what_was_sent_is_seen_by_its_owner_only(
 
 def test_a_message_shows_what_it_came_with(browser: Client, talk: Conversation) -> None:
     """A picture by its name, a file as a line that unfolds, and its words alone for editing."""
-    file = services.block_for("<b>.py", b"</pre><script>alert(1)</script>")
-    image = services.block_for("photo.png", make_png())
+    file = file_types.block_for("<b>.py", b"</pre><script>alert(1)</script>")
+    image = file_types.block_for("photo.png", make_png())
     content = (condense.TextBlock("Look"), image, file)
-    message = store.append_message(talk.pk, condense.Message("user", content), tokens=1)
+    message = message_store.append_message(talk.pk, condense.Message("user", content), tokens=1)
     page = browser.get(f"/c/{talk.pk}/").content.decode()
     assert 'alt="photo.png"' in page
     assert "&lt;b&gt;.py" in page

@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, Message, ModelCall, Rewind, store
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Message, ModelCall, Rewind, message_store
+from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,7 +74,7 @@ def test_what_is_alices_is_not_changed_by_bob(
 
 def test_a_deleted_conversation_is_not_found(browser: Client, conversation: Conversation) -> None:
     """Until it is restored."""
-    services.delete_conversation(conversation=conversation)
+    conversations.delete_conversation(conversation=conversation)
     assert browser.get(f"/c/{conversation.pk}/").status_code == 404
 
 
@@ -174,7 +175,7 @@ def test_a_prompt_from_the_first_page_stays_until_it_is_stored(browser: Client) 
     nonces = {page.partition('data-nonce="')[2].partition('"')[0] for page in pages}
     assert len(nonces) == 1
     conversation = Conversation.objects.get()
-    services.start_turn(
+    lifecycle.start_turn(
         conversation=conversation, text="Read <this>.", tokens=3, nonce=uuid.UUID(nonces.pop())
     )
     assert " data-send" not in browser.get(address).text
@@ -185,7 +186,7 @@ def test_a_prompt_that_was_stored_leaves_the_session(browser: Client, alice: Use
     for number in range(3):
         browser.post(reverse("new_conversation"), {"prompt": f"Prompt {number}."})
     first = Conversation.objects.order_by("created_at")[0]
-    services.start_turn(conversation=first, text="x", tokens=1, nonce=uuid.uuid4())
+    lifecycle.start_turn(conversation=first, text="x", tokens=1, nonce=uuid.uuid4())
     browser.post(reverse("new_conversation"), {"prompt": "Prompt 3."})
     waiting = [one["prompt"] for one in browser.session["first"].values()]
     assert sorted(waiting) == ["Prompt 1.", "Prompt 2.", "Prompt 3."]
@@ -258,7 +259,7 @@ def test_a_call_without_a_result_has_nothing_to_show(
     """It may still run."""
     call = condense.ToolUseBlock("c", "read_file", {"path": "x" * 20_000})
     message = condense.Message(role="assistant", content=(call,))
-    store.append_message(conversation.pk, message, tokens=1)
+    message_store.append_message(conversation.pk, message, tokens=1)
     address = reverse("call_text", args=[conversation.pk, 1])
     page = browser.get(reverse("chat", args=[conversation.pk])).text
     assert f"{address}?part=input&amp;call=c" in page

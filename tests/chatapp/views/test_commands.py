@@ -10,10 +10,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
-from chatapp.context.toolboxes import policies_of, workspace_of
+from chatapp.composer import slash_commands
+from chatapp.conversations import conversations
 from chatapp.importers.palimpsest import read_transcript
 from chatapp.models import Conversation, SavedCommand
+from chatapp.toolbox.toolbox import policies_of, workspace_of
 from tests.chatapp.conftest import Say, summarise
 
 PAGES = ["commands", "commands_help", "paths", "export"]
@@ -73,7 +74,7 @@ def test_an_export_has_all_messages_and_can_be_imported(
     say("user", "Hello")
     say("assistant", "Hi")
     summarise(conversation)
-    services.rename_conversation(conversation=conversation, title='A "title"')
+    conversations.rename_conversation(conversation=conversation, title='A "title"')
     answer = browser.get(reverse("export", args=[conversation.pk]))
     assert answer["Content-Disposition"] == 'attachment; filename="a-title.json"'
     told: dict[str, Any] = json.loads(answer.content)
@@ -101,7 +102,7 @@ def test_clear_begins_a_conversation_like_this_one(
     assert "same profile and workspace" in browser.get(answer["Location"]).text
     assert made.profile
     assert policies_of(made, made.profile) == policies_of(conversation, made.profile)
-    again = services.begin_again(conversation=made)
+    again = slash_commands.begin_again(conversation=made)
     assert workspace_of(again) == workspace_of(conversation)
 
 
@@ -109,7 +110,7 @@ def test_a_folder_of_somebody_elses_conversation_is_nobodys_own(
     conversation: Conversation, bob: User
 ) -> None:
     """Whatever a row says: no agent of another may write there."""
-    other = services.start_conversation(owner=bob, workspace=conversation.pk.hex)
+    other = conversations.start_conversation(owner=bob, workspace=conversation.pk.hex)
     assert other.profile
     assert policies_of(other, other.profile)["write_file"] == "deny"
 

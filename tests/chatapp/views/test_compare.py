@@ -8,8 +8,10 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services, transcript
-from chatapp.models import Condensation, Conversation, Message, hiding, store
+from chatapp.condensation import undo
+from chatapp.conversations import conversations
+from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
+from chatapp.transcript import originals
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.queries import statements
 from tests.growth import LINEAR, assert_cheap
@@ -22,7 +24,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7 }} %s"
 
 def condensed(conversation: Conversation, summary: str = "", **columns: object) -> Condensation:
     """Condense all that is visible, and return the record, with a receipt of what was hidden."""
-    hidden = store.read_effective(conversation.pk)
+    hidden = message_store.read_effective(conversation.pk)
     made = summarise(conversation)
     receipt = condense.receipt(hidden, summary, searchable=False)
     row = {"message": made, "at_seq": made.seq - 1, "summary": summary, "receipt": receipt}
@@ -47,7 +49,7 @@ def test_each_fact_leads_to_the_message_it_is_from(
     leads = f"?from={source.pk}#original-{source.pk}"
     assert leads in page
     assert f'id="original-{source.pk}"' in page
-    found = transcript.compare(attempt, None).originals.shown
+    found = originals.compare(attempt, None).originals.shown
     told = {one.message.pk: [fact.text for fact in one.facts] for one in found}
     assert told[source.pk] == ["You must never push to main."]
     compare = reverse("compare", args=[conversation.pk, attempt.pk])
@@ -59,17 +61,17 @@ def test_a_summary_is_told_with_its_generation(
     conversation: Conversation, say: Say, browser: Client
 ) -> None:
     """How many summaries of its conversation stand behind one another, and what is new in it."""
-    other = services.start_conversation(owner=conversation.owner)
+    other = conversations.start_conversation(owner=conversation.owner)
     for _ in range(5):
-        store.append_message(other.pk, condense.Message("user", "Elsewhere"), tokens=1)
+        message_store.append_message(other.pk, condense.Message("user", "Elsewhere"), tokens=1)
         condensed(other)
     attempts = []
     for number in range(3):
         say("user", f"Question {number}")
         attempts.append(condensed(conversation, f"Same words. Part {number} is done."))
     for generation, attempt in enumerate(attempts, start=1):
-        assert transcript.read_descent(attempt).generation == generation
-    descent = transcript.read_descent(attempts[2])
+        assert originals.read_descent(attempt).generation == generation
+    descent = originals.read_descent(attempts[2])
     assert descent.before == attempts[1]
     assert descent.lines == [
         ("same", "Same words."),
@@ -91,7 +93,7 @@ def test_a_summary_written_again_from_all_originals_begins_anew(
         say("user", f"Question {number}")
         attempts.append(condensed(conversation, f"Part {number} is done."))
     Condensation.objects.filter(pk=attempts[1].pk).change(strategy="from_originals")
-    depths = [transcript.read_descent(one).generation for one in attempts]
+    depths = [originals.read_descent(one).generation for one in attempts]
     assert depths == [1, 1, 2]
 
 
@@ -103,12 +105,12 @@ def test_what_was_undone_keeps_its_generation_and_its_originals(
     for number in range(3):
         said = say("user", f"Question {number}")
         attempts.append(condensed(conversation, f"Part {number} is done."))
-    services.undo_condensation(condensation=attempts[2])
+    undo.undo_condensation(condensation=attempts[2])
     again = condensed(conversation, "Part 2 is done anew.")
-    assert transcript.read_descent(attempts[2]).generation == 3
-    assert transcript.read_descent(attempts[2]).before == attempts[1]
-    assert transcript.read_descent(again).generation == 3
-    shown = transcript.compare(attempts[2], None).originals.shown
+    assert originals.read_descent(attempts[2]).generation == 3
+    assert originals.read_descent(attempts[2]).before == attempts[1]
+    assert originals.read_descent(again).generation == 3
+    shown = originals.compare(attempts[2], None).originals.shown
     assert [one.message.pk for one in shown][-1] == said.pk
 
 
@@ -119,11 +121,11 @@ def test_the_summary_of_a_part_is_a_generation_for_what_hides_it(
     hidden = [say("user", f"Question {number}") for number in range(3)][1]
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message("user", "## Conversation Summary\nA part.", tags=tags)
-    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (str(hidden.pk),)))
+    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (str(hidden.pk),)))
     part = put_on_record(conversation, message=made, at_seq=3, summary="A part.")
     whole = condensed(conversation, "All of it.")
-    assert transcript.read_descent(part).generation == 1
-    descent = transcript.read_descent(whole)
+    assert originals.read_descent(part).generation == 1
+    descent = originals.read_descent(whole)
     assert (descent.generation, descent.before) == (2, part)
 
 
@@ -134,7 +136,7 @@ def test_a_truncation_has_no_generation(
     said = say("user", "Begin")
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message("user", "Hidden.", tags=tags)
-    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (str(said.pk),)))
+    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (str(said.pk),)))
     attempt = put_on_record(conversation, message=made, at_seq=1, kind="truncated")
     page = page_of(browser, attempt)
     assert "No summary stands for what was hidden." in page
@@ -166,13 +168,13 @@ def test_thousands_of_originals_come_a_page_at_a_time(
     assert costs[1] <= costs[0] + 2
     start, seen = None, []
     while True:
-        found = transcript.compare(large, start).originals
+        found = originals.compare(large, start).originals
         seen += [one.message.pk for one in found.shown]
         if found.later is None:
             break
         start = found.later
     assert len(seen) == len(set(seen)) == 601
-    assert transcript.compare(large, seen[60]).originals.earlier == seen[30]
+    assert originals.compare(large, seen[60]).originals.earlier == seen[30]
 
 
 def test_thousands_of_facts_are_listed_in_part(
@@ -203,8 +205,8 @@ def test_summaries_of_any_shape_are_compared_in_linear_time(
         say("user", "Go on")
         pairs.append(condensed(conversation, "b.\na.\nc.\n" * size))
     small, large = pairs
-    assert transcript.read_descent(large).cut
-    read = transcript.read_descent
+    assert originals.read_descent(large).cut
+    read = originals.read_descent
     assert_cheap(lambda: read(large), lambda: read(small), LINEAR)
 
 
@@ -242,6 +244,6 @@ def test_nobody_else_sees_it(
     client.force_login(bob)
     assert client.get(address).status_code == 404
     other = Conversation.objects.create(owner=bob)
-    foreign = store.append_message(other.pk, condense.Message("user", "Foreign"), tokens=1)
-    shown = transcript.compare(attempt, foreign.pk).originals.shown
+    foreign = message_store.append_message(other.pk, condense.Message("user", "Foreign"), tokens=1)
+    shown = originals.compare(attempt, foreign.pk).originals.shown
     assert [one.message for one in shown] == [Message.objects.get(seq=1, conversation=conversation)]

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from chatapp import services
+from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Profile
 from chatapp.views.condensations import PAGE
 from tests.chatapp.views.test_condensations import attempt
@@ -104,7 +104,7 @@ def test_the_net_is_what_the_tokens_saved_are_worth_less_what_was_spent(
     """At the input price of the profile that reads less; failed attempts are paid as well."""
     Profile.objects.update(price_input=Decimal(5))
     # Others may call theirs the same.
-    theirs = services.start_conversation(owner=bob).profile
+    theirs = conversations.start_conversation(owner=bob).profile
     assert theirs is not None
     Profile.objects.filter(pk=theirs.pk).update(price_input=Decimal(500))
     attempt(conversation)

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
+from chatapp.conversations import conversations, rewind
 from chatapp.models import Condensation, Conversation, Message, Rewind
 from chatapp.views.condensations import HIDDEN_LISTED, PAGE
 from tests.chatapp.conftest import Say, summarise
@@ -52,7 +52,7 @@ def test_every_attempt_is_listed_with_its_place(
     say("user", "Hello.")
     first = attempt(conversation)
     attempt(conversation, status="failed", error="No answer.", tokens_after=None)
-    attempt(services.start_conversation(owner=bob), cost=Decimal(100))
+    attempt(conversations.start_conversation(owner=bob), cost=Decimal(100))
     page = browser.get(reverse("condensations")).text
     assert f"/c/{conversation.pk}/?at=1#condensation-{first.pk}" in page
     assert "No answer." in page
@@ -99,7 +99,7 @@ def test_the_list_its_totals_and_its_downloads_are_narrowed_together(
     browser: Client, conversation: Conversation, query: dict[str, str], found: str
 ) -> None:
     """By words, conversation, profile, strategy, trigger, day, outcome; nonsense narrows none."""
-    other = services.start_conversation(owner=conversation.owner, title="Sailing")
+    other = conversations.start_conversation(owner=conversation.owner, title="Sailing")
     days = {one: datetime(2026, 3, day, 12, tzinfo=UTC) for day, one in enumerate("abc", 1)}
     attempt(
         conversation, model="a", summary="To the north.", strategy="ledger", started_at=days["a"]
@@ -126,7 +126,7 @@ def test_capitals_make_no_difference_in_any_language(
     """What is looked for is a text, and no expression."""
     Conversation.objects.update(title="Die Größe")
     attempt(conversation, summary="Der über. Blick.")
-    attempt(services.start_conversation(owner=conversation.owner), summary="Der überxblick.")
+    attempt(conversations.start_conversation(owner=conversation.owner), summary="Der überxblick.")
     assert len(browser.get(reverse("condensations"), {**query, "as": "json"}).json()) == 1
 
 
@@ -175,7 +175,7 @@ def test_nothing_of_others_is_offered_or_downloaded(
 ) -> None:
     """Neither their profiles nor their attempts."""
     attempt(conversation)
-    attempt(services.start_conversation(owner=bob), profile_name="Bob's own")
+    attempt(conversations.start_conversation(owner=bob), profile_name="Bob's own")
     address = reverse("condensations")
     assert "Bob&#x27;s own" not in browser.get(address).text
     assert len(browser.get(address, {"as": "json"}).json()) == 1
@@ -191,13 +191,13 @@ def test_what_was_rewound_is_not_in_force(
     kept = attempt(conversation, message=summarise(conversation, keep=4))
     address = reverse("condensations")
     assert browser.get(address).context["totals"]["tokens_saved"] == 8_000
-    services.rewind_conversation(conversation=conversation, to_seq=kept.message.seq)
+    rewind.rewind_conversation(conversation=conversation, to_seq=kept.message.seq)
     totals = browser.get(address).context["totals"]
     assert (totals["attempts"], totals["in_force"], totals["tokens_saved"]) == (1, 0, 0)
     (line,) = lines(browser)
     assert line.endswith("Rewound")
     assert "Succeeded" not in line
-    services.undo_rewind(rewind=Rewind.objects.get())
+    rewind.undo_rewind(rewind=Rewind.objects.get())
     assert lines(browser)[0].endswith("Succeeded")
 
 
@@ -379,7 +379,7 @@ def test_a_condensation_of_another_conversation_is_not_found(
     browser: Client, conversation: Conversation, bob: User
 ) -> None:
     """Its number does not help."""
-    foreign = attempt(services.start_conversation(owner=bob))
+    foreign = attempt(conversations.start_conversation(owner=bob))
     for pk in (foreign.pk, uuid.uuid4()):
         address = reverse("undo_condensation", args=[conversation.pk, pk])
         assert browser.post(address).status_code == 404

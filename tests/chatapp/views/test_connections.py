@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
+from chatapp.accounts import accounts
 from chatapp.models import Profile
-from chatapp.providers.servers import LocalServer
+from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
-from chatapp.views import connections
+from chatapp.views import test_connection
 from tests.chatapp.test_forms import PROFILE
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -40,7 +40,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         looked.append(1)
         return [LocalServer("openai", OLLAMA, (ListedModel("llama<3", 16_384),))]
 
-    monkeypatch.setattr(connections, "find_local_servers", find)
+    monkeypatch.setattr(test_connection, "find_local_servers", find)
     return looked
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_called_is_not_tried(browser: Client, settings: LazySetti
 
 def test_a_profile_of_somebody_else_is_not_tried(client: Client, bob: User, alice: User) -> None:
     """Its key would be used."""
-    profile = services.preferences_of(alice).default_profile
+    profile = accounts.preferences_of(alice).default_profile
     assert profile
     client.force_login(bob)
     assert client.post(reverse("test_profile", args=[profile.pk])).status_code == 404
@@ -118,7 +118,7 @@ def test_a_model_on_this_machine_is_offered_once(
     assert browser.post(reverse("look_around")).content == b""
     assert len(runs) == 1
     browser.post(reverse("use_local_server"), {"url": OLLAMA.url})
-    profile = services.preferences_of(owner).default_profile
+    profile = accounts.preferences_of(owner).default_profile
     assert profile
     assert (profile.name, profile.provider, profile.model) == ("Ollama", "openai", "llama<3")
     assert (profile.base_url, profile.context_window) == (OLLAMA.url, 16_384)

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from chatapp import services
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall
 from tests.chatapp.turns import ask, end, regenerate
 
@@ -25,7 +25,7 @@ def test_costs_are_exact_and_estimates_and_unknown_ones_told_apart(
     browser: Client, conversation: Conversation
 ) -> None:
     """By profile, in all, and by conversation, the dearest first."""
-    other = services.start_conversation(owner=conversation.owner, title="Dear")
+    other = conversations.start_conversation(owner=conversation.owner, title="Dear")
     call(conversation, cost=Decimal("0.1"))
     call(conversation, cost=Decimal("0.0002"), usage_measured=False, purpose="summary")
     call(conversation, cost=None, profile_name="Own server")
@@ -65,7 +65,7 @@ def test_the_page_asks_as_often_however_many_calls_there_are(
         browser.get(reverse("costs"))
     for number in range(9):
         call(conversation, profile_name=str(number))
-        call(services.start_conversation(owner=conversation.owner))
+        call(conversations.start_conversation(owner=conversation.owner))
     with CaptureQueriesContext(connection) as many:
         browser.get(reverse("costs"))
     assert sum("chatapp_modelcall" in one["sql"] for one in many) == 3
@@ -76,9 +76,9 @@ def test_what_others_spent_or_what_was_deleted_is_not_told(
     browser: Client, conversation: Conversation, bob: User
 ) -> None:
     """The page says so, and that there is nothing."""
-    call(services.start_conversation(owner=bob), profile_name="Bob's own")
+    call(conversations.start_conversation(owner=bob), profile_name="Bob's own")
     call(conversation)
-    services.delete_conversation(conversation=conversation)
+    conversations.delete_conversation(conversation=conversation)
     page = browser.get(reverse("costs")).text
     assert "No model has been called yet." in page
     assert "Bob" not in page

@@ -13,10 +13,12 @@ from django.http import HttpResponse
 from django.test import Client
 
 import condense
-from chatapp import bootstrap, services
-from chatapp.context.toolboxes import outputs_of
-from chatapp.models import Conversation, store
-from chatapp.services import files as module
+from chatapp.conversations import conversations
+from chatapp.files import folder_transfer as module
+from chatapp.files import samples
+from chatapp.models import Conversation, message_store
+from chatapp.toolbox.toolbox import outputs_of
+from chatapp.turns import assembly
 
 Put = Callable[..., HttpResponse]
 
@@ -24,7 +26,7 @@ Put = Callable[..., HttpResponse]
 @pytest.fixture
 def folder(conversation: Conversation) -> Path:
     """The conversation's workspace."""
-    return bootstrap.workspace_of(conversation)
+    return assembly.workspace_of(conversation)
 
 
 @pytest.fixture
@@ -219,9 +221,9 @@ def test_nobody_else_sees_or_changes_them(
     for address in (base, f"{base}file/?path=a.txt", f"{base}all/"):
         assert client.get(address).status_code == 404
     assert client.post(base, {"files": SimpleUploadedFile("b", b"b")}).status_code == 404
-    shared = services.start_conversation(owner=bob, workspace=services.SAMPLES)
+    shared = conversations.start_conversation(owner=bob, workspace=samples.SAMPLES)
     client.post(f"/c/{shared.pk}/files/", {"files": SimpleUploadedFile("b", b"b")})
-    assert not (bootstrap.workspace_of(shared) / "b").exists()
+    assert not (assembly.workspace_of(shared) / "b").exists()
 
 
 def test_the_whole_output_of_a_command_is_kept_for_people_too(
@@ -250,6 +252,6 @@ def test_a_card_leads_to_the_whole_output(conversation: Conversation, browser: C
         for message in (
             condense.Message("assistant", (call,)), condense.Message("user", (result,))
         ):  # fmt: skip
-            store.append_message(conversation.pk, message, tokens=1)
+            message_store.append_message(conversation.pk, message, tokens=1)
     page = browser.get(f"/c/{conversation.pk}/").content.decode()
     assert page.count(f"/outputs/{'a' * 16}/") == 1

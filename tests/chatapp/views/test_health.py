@@ -9,7 +9,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.live.hub import hub
+from chatapp.turns.active_conversations import hub
 
 
 def answer(address: str) -> tuple[int, str]:

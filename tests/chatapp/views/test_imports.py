@@ -18,10 +18,10 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 import condense
-from chatapp import services
-from chatapp.agent.beside import is_claimed
-from chatapp.exchange import Piece, jobs, write_record
-from chatapp.models import AuditEntry, Conversation, Source, store
+from chatapp.agent.annotated_blocks import is_claimed
+from chatapp.conversations import conversations, forks, pins
+from chatapp.models import AuditEntry, Conversation, Source, message_store
+from chatapp.transfer import Piece, import_jobs, write_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +35,7 @@ def send(browser: Client, *files: tuple[str, Any]) -> Any:
         for name, data in files
     ]
     answer = browser.post(reverse("import"), {"files": sent}, follow=False)
-    for job in [*jobs._JOBS.values()]:
+    for job in [*import_jobs._JOBS.values()]:
         if job.future:
             job.future.result()
     return answer
@@ -62,15 +62,15 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     browser: Client, alice: User
 ) -> None:
     """The fragment asks to be asked for anew; at the end it leads to the report."""
-    job = jobs.Job(alice, None, messages=1_234)  # type: ignore[arg-type]
-    jobs._JOBS[job.pk] = job
+    job = import_jobs.Job(alice, None, messages=1_234)  # type: ignore[arg-type]
+    import_jobs._JOBS[job.pk] = job
     address = reverse("import_job", args=[job.pk])
     fragment = browser.get(address, headers={"HX-Request": "true"}).text
     assert "1,234 messages read…" in fragment
     assert f'hx-get="{address}"' in fragment
     # One that asked at intervals would begin to go there again before it has arrived.
     assert 'hx-trigger="load delay:400ms' in fragment
-    del jobs._JOBS[job.pk]
+    del import_jobs._JOBS[job.pk]
     assert "not known any more" in browser.get(address).text
     answer = send(browser, ("talk.json", TALK))
     over = browser.get(answer["Location"], headers={"HX-Request": "true"})
@@ -78,7 +78,7 @@ def test_while_it_runs_the_page_looks_again_and_then_goes_there(
     assert over["HX-Redirect"] == reverse("source", args=[made.pk])
     assert "Everything was used." in browser.get(over["HX-Redirect"]).text
     # It may end while the page that still waits for it is written: that looks again, too.
-    ended = jobs._JOBS[resolve(answer["Location"]).kwargs["job_pk"]]
+    ended = import_jobs._JOBS[resolve(answer["Location"]).kwargs["job_pk"]]
     waiting = render_to_string("imports/_progress.html", {"job": ended, "job_pk": ended.pk})
     assert f'hx-get="{reverse("import_job", args=[ended.pk])}"' in waiting
 
@@ -114,7 +114,7 @@ def test_an_import_that_breaks_off_is_over(browser: Client, alice: User, tmp_pat
     folder = tmp_path / "sent"
     folder.mkdir()
     source = Source(form="messages", name="talk.json")
-    job = jobs.start_import(owner=alice, path=folder, source=source, read=read)
+    job = import_jobs.start_import(owner=alice, path=folder, source=source, read=read)
     assert job.future
     with suppress(MemoryError):
         job.future.result()
@@ -124,7 +124,7 @@ def test_an_import_that_breaks_off_is_over(browser: Client, alice: User, tmp_pat
         page = browser.get(address, headers=headers).text
         assert "The import failed." in page
         assert f'hx-get="{address}"' not in page
-    del jobs._JOBS[job.pk]
+    del import_jobs._JOBS[job.pk]
     assert not folder.exists()
     assert not Conversation.objects.exists()
 
@@ -148,7 +148,7 @@ def test_the_files_of_a_task_are_sent_together(browser: Client, alice: User) -> 
 def test_an_import_that_is_over_is_known_while_others_run(browser: Client, alice: User) -> None:
     """Each page leads to its own conversation."""
     answers = [send(browser, (f"{name}.json", TALK)) for name in ("first", "second")]
-    assert [job.messages for job in [*jobs._JOBS.values()][-2:]] == [2, 2]
+    assert [job.messages for job in [*import_jobs._JOBS.values()][-2:]] == [2, 2]
     for answer, name in zip(answers, ("first", "second"), strict=True):
         made = Conversation.objects.get(owner=alice, title=name)
         assert browser.get(answer["Location"])["Location"] == reverse("source", args=[made.pk])
@@ -194,15 +194,15 @@ def test_the_report_counts_what_was_in_the_file(browser: Client, alice: User) ->
     said = {"seq": 900, "role": "user", "content": "Hello.", "tokens": 2}
     send(browser, ("talk.json", json.dumps({**head, "messages": [said]}).encode()))
     made = Conversation.objects.get(owner=alice)
-    store.append_message(made.pk, condense.Message("user", "And now?"), tokens=3)
+    message_store.append_message(made.pk, condense.Message("user", "And now?"), tokens=3)
     page = browser.get(reverse("source", args=[made.pk])).text
     assert "1 message from “talk.json”." in page
 
 
 def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice: User) -> None:
     """The report and the dialog of pins ask, and both say what the system prompt is."""
-    made = services.start_conversation(owner=alice)
-    services.pin_rule(conversation=made, text="Obey the file.")
+    made = conversations.start_conversation(owner=alice)
+    pins.pin_rule(conversation=made, text="Obey the file.")
     Conversation.objects.filter(pk=made.pk).update(system_prompt="You are a pirate.")
     made.refresh_from_db()
     answer = send(browser, ("talk.json", b"".join(write_record(made))))
@@ -210,18 +210,18 @@ def test_rules_of_a_file_are_rules_once_somebody_says_so(browser: Client, alice:
     assert "You are a pirate." in page
     assert "Obey the file." in page
     copy = Conversation.objects.exclude(pk=made.pk).get()
-    (rule,) = (block for one in store.read_effective(copy.pk) for block in one.blocks)
+    (rule,) = (block for one in message_store.read_effective(copy.pk) for block in one.blocks)
     assert is_claimed(rule)
     adopt = reverse("adopt_rules", args=[copy.pk])
     assert adopt in page
     assert adopt in browser.get(reverse("pins", args=[copy.pk])).text
-    fork = services.fork_conversation(conversation=copy, seq=1)
-    (rule,) = (block for one in store.read_effective(fork.pk) for block in one.blocks)
+    fork = forks.fork_conversation(conversation=copy, seq=1)
+    (rule,) = (block for one in message_store.read_effective(fork.pk) for block in one.blocks)
     assert is_claimed(rule)
     before = AuditEntry.objects.filter(conversation=copy, kind="pin").count()
     assert browser.post(adopt)["Location"] == reverse("chat", args=[copy.pk])
     assert AuditEntry.objects.filter(conversation=copy, kind="pin").count() == before + 1
-    (rule,) = (block for one in store.read_effective(copy.pk) for block in one.blocks)
+    (rule,) = (block for one in message_store.read_effective(copy.pk) for block in one.blocks)
     assert not is_claimed(rule)
     assert adopt not in browser.get(reverse("pins", args=[copy.pk])).text
 

@@ -14,11 +14,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp import inspector, services
-from chatapp.context import budgets
-from chatapp.context.instructions import system_of
-from chatapp.context.prediction import CACHED_FOR
-from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, hiding, store
+from chatapp import inspector
+from chatapp.condensation.cost_forecast import CACHED_FOR
+from chatapp.context import sizes
+from chatapp.context.system_prompt import system_of
+from chatapp.conversations import pins, rewind
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Profile,
+    hidden_messages,
+    message_store,
+)
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of
@@ -48,12 +57,12 @@ def session(conversation: Conversation) -> Session:
 def condense_all(session: Session, *, keep: int = 2) -> Condensation:
     """Hide all but the last messages behind a summary with all its parts; return the record."""
     conversation = session.conversation
-    effective = store.read_effective(conversation.pk)
+    effective = message_store.read_effective(conversation.pk)
     hidden = tuple(message.id for message in effective[: len(effective) - keep])
     blocks = tuple(map(condense.TextBlock, SUMMARY))
     tags = condense.Tags(condense_id=condense.Message("user", "").id)
     made = condense.Message("user", blocks, tags=tags, tokens=200)
-    row = hiding.apply_reduction(conversation.pk, reduction_of(made, hidden))
+    row = hidden_messages.apply_reduction(conversation.pk, reduction_of(made, hidden))
     return Condensation.objects.create(
         conversation=conversation,
         message=row,
@@ -161,7 +170,7 @@ def test_the_system_prompt_takes_what_it_takes(session: Session) -> None:
     seen = inspector.read_next_request(conversation)
     assert seen is not None
     assert conversation.profile is not None
-    tokens = budgets.COUNTER.count(system_of(conversation, conversation.profile))
+    tokens = sizes.COUNTER.count(system_of(conversation, conversation.profile))
     assert seen.cards[0].kind == "system"
     assert seen.cards[0].tokens == pytest.approx(tokens, rel=0.01)
 
@@ -194,7 +203,7 @@ def test_only_rewinds_in_force_are_counted(session: Session) -> None:
         session.say("user" if number % 2 == 0 else "assistant", condense.TextBlock("Go on"))
     conversation = session.conversation
     for to_seq in (5, 3):
-        services.rewind_conversation(conversation=conversation, to_seq=to_seq)
+        rewind.rewind_conversation(conversation=conversation, to_seq=to_seq)
     seen = inspector.read_next_request(Conversation.objects.get(pk=conversation.pk))
     assert seen is not None
     assert seen.rewound == "2 messages"
@@ -214,7 +223,7 @@ def test_a_rule_is_a_pin_and_not_what_the_model_works_on(session: Session, provi
     session.writer = FORMATS[provider](MODEL)
     for role in ("user", "assistant"):
         session.say(role, condense.TextBlock("Begin"))
-    services.pin_rule(conversation=session.conversation, text="Answer in one line.")
+    pins.pin_rule(conversation=session.conversation, text="Answer in one line.")
     seen = inspector.read_next_request(Conversation.objects.get(pk=session.conversation.pk))
     assert seen is not None
     assert kinds(seen.cards)[2:] == ["newest", "since", "pins"]

@@ -13,7 +13,8 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from chatapp import services
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile
 from condense import INHERIT
 from tests.chatapp.test_forms import PROFILE
@@ -56,7 +57,7 @@ def test_every_page_opens(browser: Client, name: str) -> None:
 
 def test_a_search_that_is_opened_by_itself_leads_to_a_page(browser: Client, alice: User) -> None:
     """With what was found beside it."""
-    services.start_conversation(owner=alice, title="Trieste & Rome")
+    conversations.start_conversation(owner=alice, title="Trieste & Rome")
     answer = browser.get("/search/?q=e+%26+r", follow=True)
     assert answer.redirect_chain == [("/?q=e+%26+r", 302)]
     assert answer.text.startswith("<!DOCTYPE html>")
@@ -75,7 +76,7 @@ def test_a_fragment_moves_the_whole_page_to_signing_in(transactional_db: None) -
 
 def test_a_link_signs_in_once(alice: User) -> None:
     """The second time it leads to the form, with an explanation."""
-    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
     client = Client()
     assert client.post(address)["Location"] == reverse("conversations")
     assert client.get(reverse("conversations")).status_code == 200
@@ -86,7 +87,7 @@ def test_a_link_signs_in_once(alice: User) -> None:
 
 def test_looking_at_a_link_does_not_use_it_up(alice: User) -> None:
     """Programs that preview links do nothing else; a person presses the button."""
-    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
     client = Client(enforce_csrf_checks=True)
     page = client.get(address)
     assert client.get(reverse("conversations")).status_code == 302
@@ -98,14 +99,14 @@ def test_looking_at_a_link_does_not_use_it_up(alice: User) -> None:
 
 def test_one_who_is_signed_in_already_needs_no_button(browser: Client, alice: User) -> None:
     """And leaves the link for another browser."""
-    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
     assert browser.get(address)["Location"] == reverse("conversations")
     assert Client().get(address).status_code == 200
 
 
 def test_a_link_of_somebody_who_was_deactivated_does_nothing(alice: User) -> None:
     """Nor does a session that was open then."""
-    address = reverse("sign_in_with_token", args=[services.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
     client = Client()
     client.force_login(alice)
     User.objects.update(is_active=False)
@@ -243,9 +244,9 @@ def test_what_was_said_is_kept_by_no_browser(
 
 def test_the_sidebar_lists_what_is_the_users(browser: Client, alice: User, bob: User) -> None:
     """Filtered by title on request."""
-    services.start_conversation(owner=alice, title="Trieste")
-    services.start_conversation(owner=alice, title="Venice")
-    services.start_conversation(owner=bob, title="Bob's own")
+    conversations.start_conversation(owner=alice, title="Trieste")
+    conversations.start_conversation(owner=alice, title="Venice")
+    conversations.start_conversation(owner=bob, title="Bob's own")
     page = browser.get(reverse("conversations")).text
     assert "Trieste" in page
     assert "Bob" not in page
@@ -258,7 +259,7 @@ def test_the_sidebar_lists_what_is_the_users(browser: Client, alice: User, bob: 
 def test_a_long_list_goes_on_page_by_page(browser: Client, alice: User) -> None:
     """Without a gap or a repetition."""
     for number in range(45):
-        services.start_conversation(owner=alice, title=f"Talk {number}.")
+        conversations.start_conversation(owner=alice, title=f"Talk {number}.")
     first = browser.get(reverse("search"), headers=HTMX).text
     after = first.partition("after=")[2].partition("&")[0]
     second = browser.get(f"{reverse('search')}?after={after}", headers=HTMX).text
@@ -290,7 +291,7 @@ def test_a_conversation_can_be_renamed(browser: Client, conversation: Conversati
 
 def test_settings_are_saved_together(browser: Client, alice: User) -> None:
     """Preferences and every profile's threshold in one step."""
-    profile = services.preferences_of(alice).default_profile
+    profile = accounts.preferences_of(alice).default_profile
     assert profile
     form = {
         "threshold": 75,
@@ -310,7 +311,7 @@ def test_settings_are_saved_together(browser: Client, alice: User) -> None:
 
 def test_a_profile_that_was_removed_in_another_tab_is_said(browser: Client, alice: User) -> None:
     """All else is saved, and a profile that came in between keeps what it has."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
     form = {
         "threshold": 75,
         "step_limit": 20,
@@ -330,7 +331,7 @@ def test_a_wrong_threshold_of_a_profile_is_said_where_it_was_entered(
     browser: Client, alice: User
 ) -> None:
     """And nothing of the rest is lost or saved."""
-    profile = services.preferences_of(alice).default_profile
+    profile = accounts.preferences_of(alice).default_profile
     assert profile
     form = {
         "threshold": 75,
@@ -343,7 +344,7 @@ def test_a_wrong_threshold_of_a_profile_is_said_where_it_was_entered(
     assert answer.status_code == 422
     assert "Enter a number from 5 to 100." in answer.text
     assert "Be brief." in answer.text
-    assert services.preferences_of(alice).condensing_prompt == ""
+    assert accounts.preferences_of(alice).condensing_prompt == ""
 
 
 def test_a_condensing_prompt_has_a_limit_that_is_named(browser: Client, alice: User) -> None:
@@ -352,7 +353,7 @@ def test_a_condensing_prompt_has_a_limit_that_is_named(browser: Client, alice: U
     answer = browser.post(reverse("settings"), form)
     assert answer.status_code == 422
     assert "at most 200000 characters (it has 2000000)" in answer.text
-    assert services.preferences_of(alice).condensing_prompt == ""
+    assert accounts.preferences_of(alice).condensing_prompt == ""
 
 
 def test_profiles_are_made_changed_and_removed(browser: Client, alice: User) -> None:
@@ -364,7 +365,7 @@ def test_profiles_are_made_changed_and_removed(browser: Client, alice: User) -> 
     assert "A key is stored" in page
     assert "sk-secret" not in page
     browser.post(reverse("default_profile", args=[profile.pk]))
-    assert services.preferences_of(alice).default_profile == profile
+    assert accounts.preferences_of(alice).default_profile == profile
     assert "Keep it" in browser.get(reverse("delete_profile", args=[profile.pk])).text
     browser.post(reverse("delete_profile", args=[profile.pk]))
     assert not Profile.objects.filter(pk=profile.pk).exists()
@@ -374,7 +375,7 @@ def test_a_profile_s_card_says_whose_key_is_used(
     browser: Client, alice: User, settings: LazySettings
 ) -> None:
     """And never that the server's key goes to an address of the user's."""
-    services.preferences_of(alice)
+    accounts.preferences_of(alice)
 
     def said(**columns: Any) -> str:
         Profile.objects.update(provider="anthropic", **columns)
@@ -391,7 +392,7 @@ def test_a_profile_s_card_says_whose_key_is_used(
 
 def test_a_profile_of_someone_else_is_not_found(browser: Client, bob: User) -> None:
     """Neither to see nor to change."""
-    profile = services.preferences_of(bob).default_profile
+    profile = accounts.preferences_of(bob).default_profile
     assert profile
     for name in ("edit_profile", "delete_profile"):
         assert browser.get(reverse(name, args=[profile.pk])).status_code == 404

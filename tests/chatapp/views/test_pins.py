@@ -5,9 +5,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
+from chatapp.conversations import pins
+from chatapp.formats import number
 from chatapp.models import Conversation, Message, Profile
-from chatapp.rendering.numbers import number
 from tests.chatapp.conftest import Say, summarise
 
 HTMX = {"HX-Request": "true"}
@@ -120,7 +120,7 @@ def test_nobody_else_pins_anything(
     """Neither somebody else nor somebody who is not signed in, and not by a look at the address."""
     say("user", "Never push.")
     if name == "unpin_message":
-        services.pin_message(conversation=conversation, seq=1)
+        pins.pin_message(conversation=conversation, seq=1)
     stranger, anybody, owner = Client(), Client(), Client()
     stranger.force_login(bob)
     owner.force_login(conversation.owner)

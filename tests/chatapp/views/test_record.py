@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 import condense
-from chatapp import transcript
 from chatapp.models import Condensation, Conversation, ModelCall, Profile
+from chatapp.transcript import condensation_page
 from tests.chatapp.conftest import Say, summarise, use_tools
 
 pytestmark = pytest.mark.django_db
@@ -98,13 +98,13 @@ def test_its_cost_is_told_by_part(conversation: Conversation, browser: Client) -
         seconds_to_first=1.5,
         **names,
     )
-    parts = transcript.read_record(attempt).spent
+    parts = condensation_page.read_record(attempt).spent
     assert [part.cost for part in parts] == [Decimal("0.4"), 0, 0, Decimal("0.02")]
     page = page_of(browser, attempt)
     for said in ("100,000", "$0.40", "$0.02", "1.5 s", "8.4 s"):
         assert said in page
     attempt.cost = Decimal(1)
-    assert {part.cost for part in transcript.read_record(attempt).spent} == {None}
+    assert {part.cost for part in condensation_page.read_record(attempt).spent} == {None}
 
 
 def test_an_attempt_that_came_to_nothing_has_a_page_too(

@@ -7,8 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp import services
-from chatapp.models import Condensation, Conversation, Message, store
+from chatapp.conversations import pins
+from chatapp.conversations.rewind import rewind_conversation, undo_rewind
+from chatapp.models import Condensation, Conversation, Message, message_store
 from tests.chatapp.audited import condense_on_record, entries, problems, talk
 
 HTMX = {"HX-Request": "true"}
@@ -23,7 +24,7 @@ def press(browser: Client, attempt: Condensation, name: str) -> tuple[int, str]:
 
 def visible(conversation: Conversation) -> list[int]:
     """Return the numbers of what the model sees."""
-    return [one.seq for one in store.read_effective(conversation.pk)]
+    return [one.seq for one in message_store.read_effective(conversation.pk)]
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_what_was_pinned_since_keeps_its_undo(
 ) -> None:
     """The summary does not carry it."""
     press(browser, first, "undo")
-    services.pin_message(conversation=conversation, seq=2)
+    pins.pin_message(conversation=conversation, seq=2)
     status, said = press(browser, first, "redo")
     assert (status, "would not see message 2 word for word" in said) == (422, True)
     assert visible(conversation) == [1, 2, 3, 4, 6, 7]
@@ -104,10 +105,10 @@ def test_what_a_rewind_took_along_is_not_redone(
 ) -> None:
     """Undoing the rewind comes first; one in whose originals was rewound stays undone."""
     press(browser, first, "undo")
-    rewind = services.rewind_conversation(conversation=conversation, to_seq=3)
+    rewind = rewind_conversation(conversation=conversation, to_seq=3)
     status, said = press(browser, first, "redo")
     assert (status, "Undo the rewind first" in said) == (422, True)
-    services.undo_rewind(rewind=rewind)
+    undo_rewind(rewind=rewind)
     assert press(browser, first, "redo") == (204, "")
 
 
@@ -199,9 +200,9 @@ def test_what_was_rewound_since_is_left_out_when_the_others_are_redone(
     """It comes back with the rewind, and is redone then."""
     before = visible(conversation)
     undo_all(browser, stacked[0], 2)
-    rewind = services.rewind_conversation(conversation=conversation, to_seq=9)
+    rewind = rewind_conversation(conversation=conversation, to_seq=9)
     assert press(browser, stacked[0], "redo") == (204, "")
     assert visible(conversation) == [8]
-    services.undo_rewind(rewind=rewind)
+    undo_rewind(rewind=rewind)
     assert press(browser, stacked[2], "redo") == (204, "")
     assert visible(conversation) == before

@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, Rewind, hiding, store
-from chatapp.transcript.hits import BEST, PER_CONVERSATION
+from chatapp.conversations import conversations
+from chatapp.models import Conversation, Rewind, hidden_messages, message_store
+from chatapp.transcript.search_hits import BEST, PER_CONVERSATION
 from tests.chatapp.conftest import Say, reduction_of, summarise
 from tests.chatapp.models.test_message_index import HOSTILE
 from tests.records import put_on_record
@@ -39,7 +39,7 @@ def test_messages_are_found_beside_every_page(
     browser: Client, conversation: Conversation, say: Say
 ) -> None:
     """Each with an excerpt, and with a link to its place that keeps the search."""
-    services.rename_conversation(conversation=conversation, title="At sea")
+    conversations.rename_conversation(conversation=conversation, title="At sea")
     say("user", "Where is it?")
     say("assistant", "The <b>compass</b> lies under the plank.")
     page = search(browser, "compass")
@@ -53,7 +53,7 @@ def test_messages_are_found_beside_every_page(
 
 def test_titles_come_before_messages(browser: Client, alice: User, say: Say) -> None:
     """By day, as they are listed without a search."""
-    services.start_conversation(owner=alice, title="The compass")
+    conversations.start_conversation(owner=alice, title="The compass")
     say("user", "compass")
     page = search(browser, "compass")
     assert page.index("The compass") < page.index("In messages")
@@ -67,14 +67,14 @@ def test_hidden_messages_are_found_and_say_why_they_are(
     say("user", "compass one")
     summary = summarise(conversation)
     say("assistant", "compass two")
-    visible = store.read_effective(conversation.pk)
+    visible = message_store.read_effective(conversation.pk)
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     marker = condense.Message(role="user", content="cut", tags=tags)
-    hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     say("user", "compass three")
-    hiding.rewind(conversation.pk, to_seq=5)
+    hidden_messages.rewind(conversation.pk, to_seq=5)
     result = condense.ToolResultBlock("c1", "compass four")
-    store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
+    message_store.append_message(conversation.pk, condense.Message("user", (result,)), tokens=1)
     assert sorted(facts(search(browser, "compass"))) == [
         "Agent · hidden by a truncation",
         "Tool",
@@ -82,7 +82,7 @@ def test_hidden_messages_are_found_and_say_why_they_are(
         "You · rewound",
     ]
     assert facts(search(browser, "what was said")) == ["Summary"]
-    hiding.undo_reduction(summary)
+    hidden_messages.undo_reduction(summary)
     assert "You" in facts(search(browser, "compass one"))
     assert facts(search(browser, "what was said")) == ["Summary · undone"]
 
@@ -93,11 +93,11 @@ def test_the_summary_of_a_part_is_a_summary_and_hides_as_one(
     """Whatever the tag is called that it hides by."""
     for words in ("compass one", "compass two", "compass three"):
         say("user", words)
-    visible = store.read_effective(conversation.pk)
+    visible = message_store.read_effective(conversation.pk)
     tags = condense.Tags(truncation_id=uuid.uuid4().hex)
     text = (condense.TextBlock("## Conversation Summary\nA sextant."),)
     marker = condense.Message(role="user", content=text, tags=tags)
-    made = hiding.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
+    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
     put_on_record(conversation, at_seq=3, message=made, kind="condensed")
     assert facts(search(browser, "sextant")) == ["Summary"]
     assert facts(search(browser, "compass two")) == ["You · hidden by a condensation"]
@@ -117,7 +117,9 @@ def test_what_was_set_aside_says_why(
 ) -> None:
     """Going back is not the only reason: there may be another version now."""
     say("user", "compass")
-    Rewind.objects.filter(pk=hiding.rewind(conversation.pk, to_seq=1).pk).change(cause=cause)
+    Rewind.objects.filter(pk=hidden_messages.rewind(conversation.pk, to_seq=1).pk).change(
+        cause=cause
+    )
     assert facts(search(browser, "compass")) == [f"You · {words}"]
 
 
@@ -127,9 +129,9 @@ def test_one_conversation_does_not_take_all_the_room(
     """It shows its best, and says how many more there are."""
     for number in range(PER_CONVERSATION + 2):
         say("user", f"compass {number}")
-    other = services.start_conversation(owner=alice, title="Another")
+    other = conversations.start_conversation(owner=alice, title="Another")
     message = condense.Message(role="user", content="a compass in a longer sentence")
-    store.append_message(other.pk, message, tokens=1)
+    message_store.append_message(other.pk, message, tokens=1)
     page = search(browser, "compass")
     assert page.count("<mark>") == PER_CONVERSATION + 1
     assert "2 more here" in page
@@ -156,8 +158,8 @@ def test_searching_takes_as_many_queries_whatever_is_found(
     say("user", "compass")
     few = queries()
     for number in range(20):
-        chat = services.start_conversation(owner=alice, title=f"Compass {number}")
-        store.append_message(chat.pk, condense.Message("user", "compass"), tokens=1)
+        chat = conversations.start_conversation(owner=alice, title=f"Compass {number}")
+        message_store.append_message(chat.pk, condense.Message("user", "compass"), tokens=1)
     assert queries() == few
 
 
@@ -218,5 +220,5 @@ def test_nobody_searches_what_is_not_theirs(
     stranger.force_login(bob)
     assert stranger.get(f"/c/{conversation.pk}/find/?q=heliotrope").status_code == 404
     assert "<mark>" not in search(stranger, "heliotrope")
-    services.delete_conversation(conversation=conversation)
+    conversations.delete_conversation(conversation=conversation)
     assert browser.get(f"/c/{conversation.pk}/find/?q=heliotrope").status_code == 404

@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from chatapp.context import servers as own_servers
-from chatapp.context import toolboxes
 from chatapp.models import Conversation, McpServer
-from chatapp.tools.mcp.definitions import Definition, Listing
+from chatapp.toolbox import mcp_servers as own_servers
+from chatapp.toolbox import toolbox
+from chatapp.tools.mcp.remote_tools import Definition, Listing
 from tests.chatapp.tools.mcp import offering
 
 SECRET = "sesame-open-wide"
@@ -100,7 +100,7 @@ def test_a_tool_and_a_server_can_be_switched_off(
     def told() -> list[str]:
         profile = Conversation.objects.get(pk=conversation.pk).profile
         assert profile
-        names = [spec.name for spec in toolboxes.offered(conversation, profile)]
+        names = [spec.name for spec in toolbox.offered(conversation, profile)]
         return [name for name in names if name.startswith("tools__")]
 
     assert told() == ["tools__add", "tools__drop"]
@@ -125,7 +125,7 @@ def test_what_has_changed_is_said_until_somebody_has_seen_it(
         fresh = Conversation.objects.get(pk=conversation.pk)
         assert fresh.profile
         names = ("tools__add", "tools__drop")
-        return [toolboxes.policy_of(name, fresh, fresh.profile) for name in names]
+        return [toolbox.policy_of(name, fresh, fresh.profile) for name in names]
 
     assert policies() == ["allow", "allow"]
     seen = server.listed_at
@@ -167,7 +167,7 @@ def test_a_server_of_someone_else_is_not_found(
     other = bob.profiles.create(
         name="Bob's", provider="offline", model="m", context_window=9_000, max_output=100
     )
-    names = [spec.name for spec in toolboxes.offered(None, other)]
+    names = [spec.name for spec in toolbox.offered(None, other)]
     assert "tools__add" not in names
     assert McpServer.objects.filter(pk=server.pk).exists()
 
@@ -252,7 +252,7 @@ def test_secrets_that_can_t_be_read_any_more_are_asked_for_again(
     """Its tools are not there meanwhile, and a turn goes on without them."""
     settings.SECRET_KEY = "another"
     assert conversation.profile
-    names = [spec.name for spec in toolboxes.offered(conversation, conversation.profile)]
+    names = [spec.name for spec in toolbox.offered(conversation, conversation.profile)]
     assert "tools__add" not in names
     with pytest.raises(own_servers.DecryptionFailed):
         server.reached()

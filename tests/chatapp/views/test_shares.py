@@ -9,8 +9,9 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 import condense
-from chatapp import services
-from chatapp.models import Conversation, Share, hiding, store
+from chatapp import errors
+from chatapp.conversations import conversations, shares
+from chatapp.models import Conversation, Share, hidden_messages, message_store
 from chatapp.views.shares import MOST_VIEWS
 from tests.chatapp.conftest import Say
 
@@ -20,10 +21,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def link(conversation: Conversation, say: Say) -> str:
     """A link to a conversation of two messages."""
-    services.rename_conversation(conversation=conversation, title="North")
+    conversations.rename_conversation(conversation=conversation, title="North")
     say("user", "Where is north?")
     say("assistant", "Up.")
-    return reverse("shared", args=[services.share_conversation(conversation=conversation)])
+    return reverse("shared", args=[shares.share_conversation(conversation=conversation)])
 
 
 def test_a_link_is_made_shown_once_and_taken_back(
@@ -65,9 +66,9 @@ def test_what_came_after_it_was_shared_and_what_was_rewound_is_not_shown(
     """A new link shows the rest, and then the old one opens nothing."""
     say("user", "My number is 1234.")
     assert "1234" not in Client().get(link).text
-    hiding.rewind(conversation.pk, to_seq=2)
+    hidden_messages.rewind(conversation.pk, to_seq=2)
     assert "Up." not in Client().get(link).text
-    token = services.share_conversation(conversation=conversation)
+    token = shares.share_conversation(conversation=conversation)
     assert Client().get(reverse("shared", args=[token])).status_code == 200
     assert Client().get(link).status_code == 404
 
@@ -79,7 +80,7 @@ def test_what_tools_were_given_and_answered_is_shown_only_if_that_is_asked_for(
     use = condense.ToolUseBlock("call", "read_file", {"path": "secret.txt"})
     result = condense.ToolResultBlock("call", "my password", is_error=True)
     for message in (condense.Message("assistant", (use,)), condense.Message("user", (result,))):
-        store.append_message(conversation.pk, message, tokens=1)
+        message_store.append_message(conversation.pk, message, tokens=1)
     address = reverse("share", args=[conversation.pk])
 
     def shared(**form: str) -> str:
@@ -105,9 +106,9 @@ def test_without_the_conversation_or_its_owner_there_is_nothing(
     conversation: Conversation, alice: User, link: str
 ) -> None:
     """As for a token that nobody made."""
-    services.delete_conversation(conversation=conversation)
+    conversations.delete_conversation(conversation=conversation)
     assert Client().get(link).status_code == 404
-    services.restore_conversation(conversation=conversation)
+    conversations.restore_conversation(conversation=conversation)
     assert Client().get(link).status_code == 200
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert Client().get(link).status_code == 404
@@ -121,8 +122,8 @@ def test_only_the_owner_shares(conversation: Conversation, say: Say, bob: User) 
     for name in ("share", "stop_sharing"):
         assert other.post(reverse(name, args=[conversation.pk])).status_code == 404
         assert Client().post(reverse(name, args=[conversation.pk])).status_code == 302
-    with pytest.raises(services.Refused, match="nothing to share"):
-        services.share_conversation(conversation=conversation)
+    with pytest.raises(errors.Refused, match="nothing to share"):
+        shares.share_conversation(conversation=conversation)
 
 
 def test_a_link_opens_only_so_often(link: str) -> None:

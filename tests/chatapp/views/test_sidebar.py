@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatapp import services
+from chatapp.conversations import conversations
 from chatapp.models import Conversation
-from chatapp.views.days import ZONE_COOKIE, name_day
+from chatapp.views.common import ZONE_COOKIE, name_day
 
 HTMX = {"HX-Request": "true"}
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -29,7 +29,7 @@ NAMED = [
 
 def converse(owner: User, title: str, *, days: int = 0) -> None:
     """Store a conversation that was last written in some days ago."""
-    made = services.start_conversation(owner=owner, title=title)
+    made = conversations.start_conversation(owner=owner, title=title)
     when = timezone.now() - timedelta(days=days)
     Conversation.objects.filter(pk=made.pk).update(updated_at=when)
 

@@ -10,7 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from chatapp import inspector, services
+from chatapp import inspector
+from chatapp.conversations import conversations
 from chatapp.inspector.size_history import STEPS, SizeHistory
 from chatapp.models import Conversation, ModelCall, Turn
 from tests.chatapp.views.test_condensations import attempt
@@ -101,7 +102,7 @@ def test_the_chart_stands_over_the_list_of_one_conversation(
 ) -> None:
     """With cost and saving of each drop in a table, in as many queries however long it is."""
     address, query = reverse("condensations"), {"conversation": str(conversation.pk)}
-    other = services.start_conversation(owner=conversation.owner)
+    other = conversations.start_conversation(owner=conversation.owner)
     attempt(other)
     made = attempt(conversation, cost=Decimal("0.0123"))
     call(turn_of(conversation), 0, 5_000)
@@ -122,7 +123,7 @@ def test_the_chart_stands_over_the_list_of_one_conversation(
 
 def test_nothing_of_another_persons_conversation_is_drawn(browser: Client, bob: User) -> None:
     """Whoever knows its number."""
-    foreign = services.start_conversation(owner=bob, title="Bob's plans")
+    foreign = conversations.start_conversation(owner=bob, title="Bob's plans")
     attempt(foreign)
     page = browser.get(reverse("condensations"), {"conversation": str(foreign.pk)}).text
     assert "plans" not in page

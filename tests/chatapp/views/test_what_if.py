@@ -10,9 +10,11 @@ from django.test import Client
 from django.urls import reverse
 
 import condense
-from chatapp import services
+from chatapp.accounts import accounts
+from chatapp.conversations import conversations
+from chatapp.formats import money
 from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Profile, Turn
-from chatapp.rendering.numbers import money
+from chatapp.turns import crash_recovery
 from tests.chatapp.claude import answered_by, converse
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.queries import statements
@@ -120,22 +122,22 @@ def test_nobody_elses_settings_change_with_ones_own(
     conversation: Conversation, bob: User, browser: Client
 ) -> None:
     """Neither another user's, nor a profile that answers elsewhere."""
-    theirs = services.start_conversation(owner=bob).profile
+    theirs = conversations.start_conversation(owner=bob).profile
     assert theirs is not None
     Profile.objects.update(threshold=90)
-    wanted = services.preferences_of(bob)
+    wanted = accounts.preferences_of(bob)
     compare(browser, conversation, use="ledger|60|")
     assert Profile.objects.get(pk=theirs.pk).threshold == 90
     compare(browser, conversation, use="clear|60|", prompt="In one line.")
-    assert services.preferences_of(bob).strategy == wanted.strategy == ""
-    assert not services.preferences_of(bob).clear_tool_output
+    assert accounts.preferences_of(bob).strategy == wanted.strategy == ""
+    assert not accounts.preferences_of(bob).clear_tool_output
 
 
 def test_a_prompt_and_a_writer_are_used_where_they_were_tried(
     conversation: Conversation, alice: User, browser: Client
 ) -> None:
     """Only the button of the card that has them; the other one keeps the prompt in force."""
-    writer = services.start_conversation(owner=alice).profile
+    writer = conversations.start_conversation(owner=alice).profile
     assert writer is not None
     other = Profile.objects.create(
         owner=alice,
@@ -210,7 +212,7 @@ def test_how_often_it_would_have_condensed_is_told_as_if_it_never_had(
     """A summary that stands for what was said is none of what was said."""
     told = []
     for was_condensed in (False, True):
-        conversation = services.start_conversation(owner=alice)
+        conversation = conversations.start_conversation(owner=alice)
         talk(conversation, 10)
         if was_condensed:
             summarise(conversation, tokens=5_000)
@@ -327,7 +329,7 @@ def test_a_call_that_a_process_left_is_closed(conversation: Conversation) -> Non
         profile_name="x",
         model="x",
     )
-    services.close_left()
+    crash_recovery.close_left()
     call = ModelCall.objects.get()
     assert (call.status, call.cost) == (ModelCall.Status.INTERRUPTED, None)
 
@@ -336,7 +338,7 @@ def test_it_costs_the_database_the_same_however_much_was_said(alice: User, brows
     """The page, and a comparison of everything that asks no model."""
     opened, compared = [], []
     for turns in (2, 200):
-        conversation = services.start_conversation(owner=alice)
+        conversation = conversations.start_conversation(owner=alice)
         talk(conversation, turns)
         address = reverse("what_if", args=[conversation.pk])
         browser.get(address)

@@ -19,12 +19,12 @@ from condense import (
     UsageChunk,
 )
 from condense.history import replace_hidden
+from condense.summaries.writer import PARALLEL
 from condense.testing import (
     EchoSummarizer,
     RecordingLog,
     WordCounter,
 )
-from condense.writing.writer import PARALLEL
 from tests.condense.bench import WINDOW, Bench, talk
 from tests.condense.dialogues import SUMMARY, call, result, situation, user
 

@@ -29,8 +29,8 @@ from condense import (
     shape_request,
     undo,
 )
+from condense.summaries.writer import PARALLEL
 from condense.testing import EchoSummarizer, RecordingLog, RepeatingSummarizer, WordCounter
-from condense.writing.writer import PARALLEL
 from tests.condense.api_rules import assert_valid_request
 
 MILLION = 1_000_000

@@ -29,7 +29,7 @@ from condense import (
     shape_request,
     shows_pin,
 )
-from condense.reducing.carryover import carried_pins, newest_request
+from condense.reduction.carryover import carried_pins, newest_request
 from condense.testing import RecordingLog, ScriptedSummarizer
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.bench import Bench, talk

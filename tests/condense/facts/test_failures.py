@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense.facts import gather
+from condense.notes import gather
 from tests.condense.sessions import Session
 
 

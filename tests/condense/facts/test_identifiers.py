@@ -1,9 +1,9 @@
 """Which identifiers of tool calls a ledger names, and where."""
 
 from condense import TextBlock
-from condense.facts import FileUse, gather, ledger
-from condense.facts.identifiers import ENOUGH, FADED, HALF_LIFE, Identifiers
-from condense.facts.notebook import Notebook
+from condense.notes import FileUse, gather, ledger
+from condense.notes.identifiers import ENOUGH, FADED, HALF_LIFE, Identifiers
+from condense.notes.notebook import Notebook
 from tests.condense.sessions import Session, summary
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from condense.facts import FileUse, Ledger, Request, Run, Todo, gather, ledger, render
 from condense.messages import Message, TextBlock
+from condense.notes import FileUse, Ledger, Request, Run, Todo, gather, ledger, render
 from tests.condense.sessions import Session, carried, marker, summary
 
 

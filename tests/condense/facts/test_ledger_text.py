@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condense import CharacterCounter, Message, TextBlock
-from condense.facts import Ledger, Request, gather, ledger, parse_ledger, render
+from condense.notes import Ledger, Request, gather, ledger, parse_ledger, render
 from condense.testing import WordCounter
 from tests.condense.sessions import Session, carried, sessions, summary
 

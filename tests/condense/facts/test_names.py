@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.facts import asking, names_in
+from condense.notes import names_in, user_words
 
 TEXTS = st.text(alphabet="aBc1\u00e9\u4e2d_./-#:`,( \n\thtps0f\u2028\x1c\u0301\u01c5", max_size=40)
 
@@ -14,9 +14,9 @@ TEXTS = st.text(alphabet="aBc1\u00e9\u4e2d_./-#:`,( \n\thtps0f\u2028\x1c\u0301\u
 @given(TEXTS)
 def test_leaving_plain_words_out_loses_no_name(text: str) -> None:
     """The same names in the same order as in the whole text."""
-    found = Counter(match.group().rstrip(".,:;!?()") for match in asking._NAMES.finditer(text))
-    names = [name for name, _ in found.most_common() if len(name) >= asking.SHORTEST]
-    assert names_in(text) == tuple(asking.one_line(name, asking.NAME) for name in names)
+    found = Counter(match.group().rstrip(".,:;!?()") for match in user_words._NAMES.finditer(text))
+    names = [name for name, _ in found.most_common() if len(name) >= user_words.SHORTEST]
+    assert names_in(text) == tuple(user_words.one_line(name, user_words.NAME) for name in names)
 
 
 def test_names_stand_among_plain_words_and_in_quotes() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from condense.facts import Request, gather
 from condense.messages import Message, TextBlock
+from condense.notes import Request, gather
 from tests.condense.sessions import Session
 
 CLAUDE = (

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condense.facts import Failure, FileUse, Ledger, Request, Run, Todo, parse_ledger, render
-from condense.facts.tree import by_folder, common_root, file_lines, read_files
+from condense.notes import Failure, FileUse, Ledger, Request, Run, Todo, parse_ledger, render
+from condense.notes.paths import by_folder, common_root, file_lines, read_files
 
 # Letters of several scripts, and what ledgers are written with.
 SIGNS = st.sampled_from([*"abB1 ~.-_#⇒[]/+", "é", "端", "日", "ش", "д", "क", "😀", "end", "re: "])

@@ -3,8 +3,8 @@
 import pytest
 
 from condense import Message, TextBlock, ToolUseBlock
-from condense.facts import gather, ledger
-from condense.facts.sentences import is_rule, replaces, sentences
+from condense.notes import gather, ledger
+from condense.notes.sentences import is_rule, replaces, sentences
 from tests.condense.sessions import Session
 
 CHATTER = "That is a good question, and there is a lot to be said about it. Let me explain. " * 8

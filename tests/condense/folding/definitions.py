@@ -1,7 +1,7 @@
 """The definitions of a text, as they stand in a section."""
 
-from condense.folding import read_definitions
-from condense.folding.folded import Unfoldable
+from condense.folded_files import read_definitions
+from condense.folded_files.results import Unfoldable
 
 
 def definitions(path: str, text: str) -> str | None:

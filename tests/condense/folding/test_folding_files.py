@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from condense.folding import LIMIT, Folded, FoldedFile, SkipReason, fold_files, ignore_matcher
-from condense.folding.folded import FoldingRecord, Unfoldable, units
-from condense.folding.parser_process import parser
-from condense.folding.sections import Sections, first_units, frame
-from condense.folding.signatures import SignatureCache
+from condense.folded_files import LIMIT, Folded, FoldedFile, SkipReason, fold_files, ignore_matcher
+from condense.folded_files.parser_process import parser
+from condense.folded_files.results import FoldingRecord, Unfoldable, units
+from condense.folded_files.sections import Sections, first_units, frame
+from condense.folded_files.signatures import SignatureCache
 
 # Turns of the event loop: parsing in this process would leave it a handful.
 TICKS = 50
@@ -277,7 +277,8 @@ async def test_conversations_may_be_folded_at_the_same_time(root: Path) -> None:
 def test_importing_the_engine_loads_no_grammar() -> None:
     """Nor tree-sitter itself, in this process ever."""
     code = (
-        "import sys, condense, condense.folding as f; f.read_definitions('a.py', b'def f(): ...');"
+        "import sys, condense, condense.folded_files as f\n"
+        "f.read_definitions('a.py', b'def f(): ...');"
         "print([m for m in sys.modules if 'tree_sitter' in m or m == 'pathspec'])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from condense.folding import LANGUAGES, SkipReason, fold_files, read_definitions
-from condense.folding.folded import Unfoldable
-from condense.folding.parser_process import ParserProcess, parser
-from condense.folding.signatures import LONGEST_LINE, MARKDOWN
+from condense.folded_files import LANGUAGES, SkipReason, fold_files, read_definitions
+from condense.folded_files.parser_process import ParserProcess, parser
+from condense.folded_files.results import Unfoldable
+from condense.folded_files.signatures import LONGEST_LINE, MARKDOWN
 from tests.condense.folding.definitions import definitions
 
 PARSED = sorted(set(LANGUAGES) - {MARKDOWN})
@@ -97,7 +97,7 @@ def test_a_parser_that_is_not_installed_is_told_from_a_crash(tmp_path: Path) -> 
 def test_no_parser_is_left_behind_when_its_program_is_killed() -> None:
     """It ends when nobody can ask it any more, so a shutdown need not end it."""
     program = (
-        "from condense.folding.parser_process import parser;"
+        "from condense.folded_files.parser_process import parser;"
         "parser.parse('python', b'def f(): ...');"
         "print(parser._process.pid, flush=True);"
         "import time; time.sleep(600)"

@@ -1,6 +1,6 @@
 """What is shown of a file in each language: a sample and its lines, side by side in one file.
 
-SNAPSHOTS=write .venv/bin/python -m pytest tests/condense/folding/test_folding_languages.py
+SNAPSHOTS=write .venv/bin/python -m pytest tests/condense/folded_files/test_folding_languages.py
 """
 
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from condense.folding import LANGUAGES
-from condense.folding.signatures import MARKDOWN, language_of
+from condense.folded_files import LANGUAGES
+from condense.folded_files.signatures import MARKDOWN, language_of
 from tests.condense.folding.definitions import definitions
 
 SAMPLES = sorted((Path(__file__).parent / "folded").glob("*.txt"))

@@ -1,6 +1,6 @@
 """Command blocks outlive every condensation."""
 
-from condense.history.commands import REMINDER, command_blocks, extract_command_blocks
+from condense.history.command_blocks import REMINDER, command_blocks, extract_command_blocks
 from condense.messages import Message, Tags, TextBlock
 from tests.growth import assert_linear
 from tests.hostile import Hostile

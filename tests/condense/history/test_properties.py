@@ -12,7 +12,7 @@ from condense.errors import UndoRefused, UnknownMessage
 from condense.history import effective_history, hide_behind, rewind, truncate, undo, undo_rewind
 from condense.history.boundaries import safe_cuts, unread_tail
 from condense.messages import Content, Message, Tags, TextBlock, ToolResultBlock, ToolUseBlock
-from condense.shaping import shape_request
+from condense.requests import shape_request
 from tests.condense.api_rules import assert_valid_request
 from tests.condense.roo import Case, each, messages, said
 

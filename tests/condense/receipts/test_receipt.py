@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 
-from condense.facts import FileUse, Ledger, ledger, render
 from condense.messages import Message, TextBlock
+from condense.notes import FileUse, Ledger, ledger, render
 from condense.receipts import KINDS, Receipt, probes_of, receipt
-from condense.receipts.plain import plain
+from condense.receipts.lookup import plain
 from tests.condense.sessions import WORDS, Session, sessions, summary
 
 

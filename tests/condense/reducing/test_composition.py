@@ -3,7 +3,7 @@
 import pytest
 
 import condense
-from condense.reducing.carryover import WORKFLOWS
+from condense.reduction.carryover import WORKFLOWS
 
 PARTS = {
     "## Conversation Summary\nThe lexer is done.": "summary",

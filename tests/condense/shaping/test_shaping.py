@@ -15,7 +15,7 @@ from condense.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from condense.shaping import (
+from condense.requests import (
     IMAGE_TEXT,
     INTERRUPTED,
     OPENING,

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from condense.situation import Budget
+from condense.budget import Budget
 
 BUDGETS = st.builds(
     Budget,

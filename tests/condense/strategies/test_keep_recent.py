@@ -12,7 +12,7 @@ from condense import (
     load_strategy,
     safe_cuts,
 )
-from condense.reducing.carryover import FIRST
+from condense.reduction.carryover import FIRST
 from condense.strategies.keep_recent import KeepRecent
 from condense.testing import ScriptedSummarizer
 from tests.condense.bench import Bench, talk

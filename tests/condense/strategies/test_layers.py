@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from condense import Reduction
-from condense.reducing.composition import Layer, lowest_pair
+from condense.reduction.composition import Layer, lowest_pair
 from condense.strategies.layers import Layers
 from condense.testing import ScriptedSummarizer
 from tests.condense.dialogues import chat, reduce_with, start_afresh, texts

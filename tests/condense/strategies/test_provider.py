@@ -23,8 +23,8 @@ from condense import (
     without_compaction,
 )
 from condense.condenser.hooks import Hooks
+from condense.summaries.summary_request import flatten
 from condense.testing import ScriptedSummarizer
-from condense.writing.requests import flatten
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import chat, numbered, reduce_with, situation
 

@@ -20,9 +20,9 @@ from condense import (
     register_strategy,
     unregister_strategy,
 )
-from condense.reducing import ByRule
+from condense.budget import Kind
+from condense.reduction import ByRule
 from condense.registry import Entry, Registry
-from condense.situation import Kind
 from tests.condense.bench import Bench, talk
 
 ROOT = Path(__file__).parents[3]

@@ -26,7 +26,7 @@ from condense.tokens import (
     count_message,
     count_tools,
 )
-from condense.tokens.prompt import FRAME, TOOL_FRAME
+from condense.tokens.prompt_counter import FRAME, TOOL_FRAME
 
 
 class Recorder:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from condense.writing.failures import MAX_DETAILS, describe, make_safe
+from condense.summaries.summary_failures import MAX_DETAILS, describe, make_safe
 
 
 class VendorError(Exception):

@@ -21,8 +21,8 @@ from condense import (
     Trigger,
     condense,
 )
+from condense.summaries.attachments import PER_TOKEN_OF_WINDOW
 from condense.testing import ScriptedSummarizer, WordCounter
-from condense.writing.attachments import PER_TOKEN_OF_WINDOW
 from tests.condense.bench import Bench, talk
 from tests.condense.dialogues import texts
 

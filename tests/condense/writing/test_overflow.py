@@ -7,7 +7,7 @@ import httpx2
 import openai
 import pytest
 
-from condense.writing.failures import is_context_overflow
+from condense.summaries.summary_failures import is_context_overflow
 
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
 REQUEST = httpx2.Request("POST", "https://example.org/v1/messages")

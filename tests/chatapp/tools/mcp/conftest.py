@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.agent.toolbox import NO_LINE, Line, ToolOutcome
-from chatapp.network.addresses import Guard
+from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
+from chatapp.network.address_guard import Guard
 from chatapp.tools import WorkspaceToolbox
-from chatapp.tools.mcp.definitions import Listing
+from chatapp.tools.long_outputs import Outputs
 from chatapp.tools.mcp.pool import pool
-from chatapp.tools.mcp.remote import Place, RemoteTool, list_tools
+from chatapp.tools.mcp.remote_tools import Listing, Place, RemoteTool, list_tools
 from chatapp.tools.mcp.servers import Server, Way
-from chatapp.tools.outputs import Outputs
 from tests.chatapp.tools.mcp import offering
 
 SECRET = "correct-horse"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.agent.toolbox import Access, Policy
+from chatapp.agent.tool_port import Access, Policy
 from chatapp.tools import tool_specs
-from chatapp.tools.mcp.definitions import (
+from chatapp.tools.mcp.remote_tools import (
     MAX_DESCRIPTION,
     MAX_NAME,
     MAX_TOOLS,

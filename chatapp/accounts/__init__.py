@@ -1,0 +1,1 @@
+"""Users: their preferences, passwords, API tokens and sign-in."""

@@ -1,0 +1,164 @@
+"""The owner, sign-in links, profiles and preferences."""
+
+import itertools
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.db import models, transaction
+from django.utils import timezone
+
+from chatapp.models import Preferences, Profile, SignInToken
+from chatapp.models.prepared_queries import prepared
+from chatapp.models.profiles import server_key
+from chatapp.providers import ProviderSpec, provider_specs
+from chatapp.providers.specs import ListedModel, Preset
+
+OWNER_NAME = "owner"
+SIGN_IN_LIFETIME = timedelta(hours=24)
+# Among the providers that were offered to a user: those on the machine itself.
+LOOKED_AROUND = "this machine"
+UNTOLD_WINDOW, LEAST_WINDOW = 8_192, 1_000
+
+
+@transaction.atomic
+def prepare_owner() -> User:
+    """Return the server's owner, made on first start with profiles and preferences."""
+    users = get_user_model().objects
+    owner = users.filter(is_superuser=True).order_by("pk").first()
+    if owner is None:
+        owner = users.create_superuser(OWNER_NAME)
+    preferences_of(owner)
+    return owner
+
+
+def preferences_of(user: User) -> Preferences:
+    """Return the user's preferences; first profiles are made where they were not offered yet.
+
+    A user who has seen it all is read without a transaction: also while nothing can be written.
+    """
+    stored = _stored_preferences(owner=user.pk)
+    if not stored or _unoffered(stored[0]):
+        return _offer_profiles(user)
+    return stored[0]
+
+
+@prepared(owner=models.IntegerField())
+def _stored_preferences(owner: int) -> models.QuerySet[Preferences]:
+    return Preferences.objects.select_related("default_profile").filter(owner=owner)
+
+
+@transaction.atomic
+def _offer_profiles(user: User) -> Preferences:
+    """Make each provider's first profile, once, unless the user has one already."""
+    preferences, _made = Preferences.objects.get_or_create(owner=user)
+    for spec in _unoffered(preferences):
+        preferences.offered_providers.append(spec.name)
+        if user.profiles.filter(provider=spec.name).exists():
+            continue
+        profile = _make_profile(user, spec)
+        default = preferences.default_profile
+        if default is None or not default.spec.needs_key:
+            preferences.default_profile = profile
+    preferences.save(update_fields=["default_profile", "offered_providers"])
+    return preferences
+
+
+def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
+    """Return the providers that could answer this user now and never could before.
+
+    Those that need no key come first, so that one with the server's key becomes the default.
+    """
+    ready = [
+        spec
+        for spec in provider_specs().values()
+        if spec.name not in preferences.offered_providers
+        and (server_key(spec) or not spec.needs_key)
+    ]
+    return sorted(ready, key=lambda spec: spec.needs_key)
+
+
+def _make_profile(user: User, spec: ProviderSpec) -> Profile:
+    """Store a profile with the first model's figures; it uses the server's own key, if any."""
+    model = spec.models[0]
+    name = _free_name(user, spec.first_profile)
+    return Profile.objects.create(
+        owner=user, name=name, provider=spec.name, model=model.id, **model.figures
+    )
+
+
+def _free_name(user: User, wanted: str) -> str:
+    """Return a profile's name that the user has not given yet."""
+    taken = {*user.profiles.values_list("name", flat=True)}
+    names = itertools.chain([wanted], (f"{wanted} {number}" for number in itertools.count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def is_alone(user: User) -> bool:
+    """Whether nobody else uses this server, which may call what runs on this machine."""
+    others = get_user_model().objects.exclude(pk=user.pk)
+    return settings.ALLOW_PRIVATE_ADDRESSES and user.is_superuser and not others.exists()
+
+
+def may_look_around(user: User, preferences: Preferences) -> bool:
+    """Whether to look for models on this machine: once, where no profile needs a key yet."""
+    if LOOKED_AROUND in preferences.offered_providers or not is_alone(user):
+        return False
+    return not any(profile.spec.needs_key for profile in user.profiles.all())
+
+
+@transaction.atomic
+def note_look_around(user: User) -> bool:
+    """Note that this machine is looked at; False where that is not to be."""
+    preferences = preferences_of(user)
+    if not may_look_around(user, preferences):
+        return False
+    preferences.offered_providers.append(LOOKED_AROUND)
+    preferences.save(update_fields=["offered_providers"])
+    return True
+
+
+@transaction.atomic
+def add_local_profile(*, owner: User, provider: str, preset: Preset, model: ListedModel) -> Profile:
+    """Store a profile for a model on this machine, free of charge, as the default."""
+    window = model.context_window or UNTOLD_WINDOW
+    profile = Profile.objects.create(
+        owner=owner,
+        name=_free_name(owner, preset.label),
+        provider=provider,
+        model=model.id,
+        base_url=preset.url,
+        context_window=max(window, LEAST_WINDOW),
+        max_output=model.max_output or max(1, window // 4),
+    )
+    preferences = preferences_of(owner)
+    preferences.default_profile = profile
+    preferences.save(update_fields=["default_profile"])
+    return profile
+
+
+def create_sign_in_token(*, user: User) -> str:
+    """Return a token that signs ``user`` in once, within a day; older ones end."""
+    SignInToken.objects.filter(user=user).usable().delete()
+    token = SignInToken.generate()
+    SignInToken.objects.create(
+        user=user,
+        digest=SignInToken.digest_of(token),
+        expires_at=timezone.now() + SIGN_IN_LIFETIME,
+    )
+    return token
+
+
+def holder_of_sign_in_token(*, token: str) -> User | None:
+    """Return whom the token would sign in; None when it is unknown, used or expired."""
+    found = SignInToken.objects.filter(digest=SignInToken.digest_of(token)).usable()
+    usable = found.select_related("user").first()
+    return usable.user if usable else None
+
+
+def redeem_sign_in_token(*, token: str) -> User | None:
+    """Return whom the token signs in, and use it up; None as in ``holder_of_sign_in_token``."""
+    holder = holder_of_sign_in_token(token=token)
+    found = SignInToken.objects.filter(digest=SignInToken.digest_of(token)).usable()
+    return holder if found.update(used_at=timezone.now()) else None

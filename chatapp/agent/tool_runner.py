@@ -1,0 +1,86 @@
+"""The calls of a reply: each is permitted, run and kept, one after the other."""
+
+import time
+from collections.abc import Sequence
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.ports import Audience, Journal
+from chatapp.agent.prompts import NOT_RUN_RESULT
+from chatapp.agent.shielded import finish
+from chatapp.agent.tool_port import Asking, Gate, Toolbox, ToolOutcome
+
+
+class Answering:
+    """Runs the calls of the last reply, and knows what came of them, however that ends."""
+
+    def __init__(
+        self, *, toolbox: Toolbox, gate: Gate, journal: Journal, audience: Audience
+    ) -> None:
+        """Take what runs a call, who lets it, and who is told."""
+        self.toolbox = toolbox
+        self.gate = gate
+        self.journal = journal
+        self.audience = audience
+        # Of the last reply's calls: the one that runs, and the results so far.
+        self._running: condense.ToolUseBlock | None = None
+        self._results: list[condense.ToolResultBlock] = []
+
+    async def take_up(self, reply: condense.Message) -> None:
+        """Take over what calls have returned before this process began."""
+        self._results[:] = await self.journal.results(reply)
+
+    async def run(self, reply: condense.Message) -> None:
+        """Run the calls that have no result yet."""
+        for place, call in enumerate(reply.tool_uses):
+            if place >= len(self._results):
+                await self._run(Asking(call, reply.seq, place))
+
+    def close(self, reply: condense.Message) -> condense.Message:
+        """Return the message with all results; calls that did not finish say so."""
+        rest = map(self._interrupted, reply.tool_uses[len(self._results) :])
+        message = condense.Message(role="user", content=(*self._results, *rest))
+        self._results.clear()
+        return message
+
+    async def _run(self, asking: Asking) -> None:
+        call = asking.call
+        refused = await self._refusal(asking)
+        number = await self.journal.open_tool(call)
+        self._running = call
+        self.audience.publish(events.ToolStarted(call.id, call.name, call.input))
+        started = time.monotonic()
+        line = CallLine(asking, self.gate, self.audience)
+        outcome = refused or await self.toolbox.run(call.name, call.input, line)
+        seconds = time.monotonic() - started
+        self._results.append(outcome.answer(call))
+        self.audience.publish(events.ToolFinished(call.id, outcome.text, outcome.is_error, seconds))
+        await finish(self.journal.close_tool(number, outcome))
+
+    async def _refusal(self, asking: Asking) -> ToolOutcome | None:
+        """Return why a call does not run, None where it may."""
+        if not isinstance(asking.call.input, dict):
+            return ToolOutcome("The tool's input must be a JSON object.", is_error=True)
+        return await self.gate.permit(asking)
+
+    def _interrupted(self, call: condense.ToolUseBlock) -> condense.ToolResultBlock:
+        text = condense.INTERRUPTED if call is self._running else NOT_RUN_RESULT
+        return condense.ToolResultBlock(call.id, text, is_error=True)
+
+
+class CallLine:
+    """The ``Line`` of one call."""
+
+    def __init__(self, asking: Asking, gate: Gate, audience: Audience) -> None:
+        """Take which call speaks, who asks a person, and who watches."""
+        self.asking = asking
+        self.gate = gate
+        self.audience = audience
+
+    def show(self, output: str) -> None:
+        """Show the end of what it has put out so far."""
+        self.audience.publish(events.ToolProgressed(self.asking.call.id, output))
+
+    async def ask(self, question: str, answers: Sequence[str], /) -> str:
+        """Return what a person answers."""
+        return await self.gate.ask(self.asking, question, answers)

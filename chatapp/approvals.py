@@ -1,0 +1,192 @@
+"""The agent's gate, kept in the database: what a person is asked outlives this process."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from chatapp.agent import events
+from chatapp.agent.errors import LeftWaiting, ToolError
+from chatapp.agent.ports import Audience
+from chatapp.agent.tool_port import Asking, Policy, ToolOutcome
+from chatapp.context.turn_context import Run
+from chatapp.errors import Refused
+from chatapp.files.checkpoints import CheckpointFailed, Checkpoints
+from chatapp.models import Checkpoint, Conversation, Question
+from chatapp.models.read_executor import reading
+from chatapp.storage.retried_writes import Saver
+from chatapp.toolbox import toolbox as toolboxes
+from chatapp.tools import WorkspaceToolbox
+
+log = logging.getLogger(__name__)
+
+DENIED = "The user does not allow this call."
+GO_ON = "Do not try to reach the same in another way; go on without it, or ask."
+SWITCHED_OFF = "This tool is switched off in this conversation."
+
+
+class StoredGate:
+    """The agent's ``Gate`` over one run; one question at a time is open."""
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        toolbox: WorkspaceToolbox,
+        checkpoints: Checkpoints,
+        saver: Saver,
+        audience: Audience,
+    ) -> None:
+        """Take the run that waits, the tools that say what would change, and what keeps files."""
+        self.checkpoints = checkpoints
+        self._kept = 0
+        self.run = run
+        self.toolbox = toolbox
+        self.saver = saver
+        self.audience = audience
+        self._news = asyncio.Event()
+        self._leaving = False
+
+    async def permit(self, asking: Asking) -> ToolOutcome | None:
+        """Return what the model is told where a call may not run, None where it may.
+
+        Before the first call of a reply that may change files, they are kept as they are.
+        """
+        refused = await self._refusal(asking)
+        if refused is None and self.toolbox.access(asking.call.name) in toolboxes.CHANGES_FILES:
+            await self._keep_files(asking.seq)
+        return refused
+
+    async def _refusal(self, asking: Asking) -> ToolOutcome | None:
+        name = asking.call.name
+        if self.toolbox.policy(name) is Policy.ALLOW:
+            return None
+        # It may have been allowed for good, or switched off, since the turn began.
+        policy = await reading(self._policy_now)(name)
+        if policy is Policy.ALLOW:
+            return None
+        if policy is Policy.DENY:
+            return ToolOutcome(SWITCHED_OFF, is_error=True)
+        try:
+            shown = await self.toolbox.preview(name, asking.call.input)
+        except ToolError as error:
+            # It could not run anyway.
+            return ToolOutcome(str(error), is_error=True)
+        question = await self._wait(asking, kind=Question.Kind.PERMISSION, shown=shown)
+        if question.status == Question.Status.ALLOWED:
+            return None
+        reason = f" They say: {question.answer}" if question.answer else ""
+        return ToolOutcome(f"{DENIED}{reason}\n{GO_ON}", is_error=True)
+
+    async def _keep_files(self, seq: int) -> None:
+        if self._kept == seq or not self.checkpoints.are_possible():
+            return
+        try:
+            name = await asyncio.to_thread(self.checkpoints.take)
+        except CheckpointFailed:
+            log.warning("the files could not be kept before they are changed", exc_info=True)
+            return
+        self._kept = seq
+        create = Checkpoint.objects.get_or_create
+        await self.saver.save(create, turn=self.run.turn, seq=seq, defaults={"name": name})
+
+    async def ask(self, asking: Asking, question: str, answers: Sequence[str]) -> str:
+        """Return what a person answers; raise LeftWaiting once nobody waits any more."""
+        asked = {"kind": Question.Kind.ANSWER, "text": question, "suggestions": [*answers]}
+        said: str = (await self._wait(asking, **asked)).answer
+        return said
+
+    def leave(self) -> None:
+        """Wait for nobody any more: what waits raises LeftWaiting."""
+        self._leaving = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Look at what the person said."""
+        self._news.set()
+
+    def _policy_now(self, name: str) -> Policy:
+        conversation = Conversation.objects.get(pk=self.run.conversation.pk)
+        return toolboxes.policy_of(name, conversation, self.run.profile)
+
+    async def _wait(self, asking: Asking, **columns: Any) -> Question:
+        self._news.clear()
+        question = await self.saver.save(self._open, asking, columns)
+        if question.status == Question.Status.PENDING:
+            self.audience.publish(events.PersonAsked(asking.call.id))
+        while question.status == Question.Status.PENDING:
+            if self._leaving:
+                raise LeftWaiting(_("The server is being stopped; the question stays."))
+            await self._news.wait()
+            self._news.clear()
+            question = await reading(Question.objects.get)(pk=question.pk)
+        self.audience.publish(events.PersonAnswered(asking.call.id))
+        return question
+
+    def _open(self, asking: Asking, columns: Mapping[str, Any]) -> Question:
+        """Return the question about a call, which may have been asked before a restart."""
+        with transaction.atomic():
+            self.run.turn.wait()
+            question, _made = Question.objects.get_or_create(
+                turn=self.run.turn,
+                seq=asking.seq,
+                place=asking.place,
+                defaults={"tool": asking.call.name, **columns},
+            )
+        return question
+
+
+# Characters of a reason or an answer.
+LONGEST_ANSWER = 10_000
+
+ONCE, ALWAYS, DENY, ANSWER = "once", "always", "deny", "answer"
+_BECOMES = {
+    ONCE: Question.Status.ALLOWED,
+    ALWAYS: Question.Status.ALLOWED,
+    DENY: Question.Status.DENIED,
+    ANSWER: Question.Status.ANSWERED,
+}
+
+
+def answer_question(*, question: Question, decision: str, words: str = "") -> None:
+    """Store what a person said; refused where something else was said before, or nobody asks.
+
+    The decision is "once", "always" (in this conversation), "deny" for a reason in ``words``, or
+    "answer". The same once more does no harm.
+    """
+    status = _BECOMES.get(decision)
+    if status is None or (status == Question.Status.ANSWERED) != _wants_words(question):
+        raise Refused(_("This is no answer to what was asked. Reload the page."))
+    if decision == ANSWER and not words.strip():
+        raise Refused(_("There is no answer yet. Choose one or type it first."))
+    if len(words) > LONGEST_ANSWER:
+        raise Refused(_("This answer is too long. Put it into a message of its own."))
+    with transaction.atomic():
+        asked = Question.objects.pending().filter(pk=question.pk)
+        changed = asked.change(status=status, answer=words.strip(), answered_at=timezone.now())
+        if changed and decision == ALWAYS:
+            _allow_always(question)
+    if not changed:
+        _refuse_unless_same(question, status)
+
+
+def _wants_words(question: Question) -> bool:
+    return question.kind == Question.Kind.ANSWER
+
+
+def _allow_always(question: Question) -> None:
+    conversation = Conversation.objects.select_for_update().get(pk=question.turn.conversation_id)
+    conversation.tool_policies = {**conversation.tool_policies, question.tool: Policy.ALLOW.value}
+    conversation.save(update_fields=["tool_policies"])
+
+
+def _refuse_unless_same(question: Question, status: Question.Status) -> None:
+    question.refresh_from_db(fields=["status"])
+    if question.status in {Question.Status.PENDING, Question.Status.WITHDRAWN}:
+        raise Refused(_("Nobody waits for this any more: the turn was stopped."))
+    if question.status != status:
+        raise Refused(_("This was decided already, in another tab."))

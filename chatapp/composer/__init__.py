@@ -1,0 +1,1 @@
+"""What a person writes: slash commands, mentions of files, attachments."""

@@ -1,0 +1,33 @@
+"""What the command and the paths in a message stand for, read while nothing else waits for it."""
+
+import asyncio
+
+import condense
+from chatapp.composer import attachments, slash_commands
+from chatapp.models import Conversation
+from chatapp.models.read_executor import reading
+
+
+async def bring(conversation: Conversation, text: str, *, strict: bool) -> attachments.Brought:
+    """Return what a message brings; unless ``strict``, what is not understood is text.
+
+    Raises services.Unclear where it is.
+    """
+    blocks: list[condense.Block] = []
+    if text.lstrip().startswith("/"):
+        blocks += await reading(slash_commands.directive_in)(conversation, text, strict=strict)
+    if "@" in text:
+        add = slash_commands.mentioned_in
+        blocks += await asyncio.to_thread(add, conversation, text, strict=strict)
+    return (
+        await asyncio.to_thread(attachments.Brought.by, text, blocks)
+        if blocks
+        else attachments.NOTHING
+    )
+
+
+async def missing_from(conversation: Conversation, text: str) -> str:
+    """Return a sentence on the paths in a message that lead nowhere, "" without any."""
+    if "@" not in text:
+        return ""
+    return await asyncio.to_thread(slash_commands.missing_from, conversation, text)

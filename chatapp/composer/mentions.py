@@ -1,0 +1,212 @@
+"""``@path`` in a text: the file, image or folder of the workspace that it adds to the message.
+
+Whatever names nothing in the workspace is text, as the rest of a mail address is.
+"""
+
+import errno
+import heapq
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import condense
+from chatapp.agent.annotated_blocks import file_block, image_block
+from chatapp.agent.errors import ToolError
+from chatapp.agent.tool_port import ToolOutcome
+from chatapp.tools import list_files, read_file
+from chatapp.tools.workspace import Entry, Workspace, quote
+
+# Files that hold rules of what is left out, in the root; and paths that are looked at.
+RULES = (".gitignore", ".rooignore")
+MOST_LOOKED_AT = 50_000
+
+_Rank = tuple[int, int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file, or a folder, whose ``path`` ends with a slash; ``mention`` is how it is written."""
+
+    path: str
+    is_folder: bool
+
+    @property
+    def mention(self) -> str:
+        """The path as a message names it: in quotes where it has spaces."""
+        path = self.path.replace('"', "%22")
+        return f'@"{path}"' if any(one.isspace() for one in path) else f"@{path}"
+
+
+def find_paths(workspace: Workspace, typed: str, most: int = 20) -> list[Found]:
+    """Return the paths that go best with what was typed, the best first.
+
+    One that begins so goes before one whose name does, holds it, or has its letters in their order.
+    What the workspace ignores is left out.
+    """
+    wanted = typed.casefold().removeprefix("/").removeprefix("./")
+    ranked = ((_rank(one.path, wanted), one) for one in _paths(workspace, ignored_in(workspace)))
+    fitting = ((rank, one) for rank, one in ranked if rank is not None)
+    return [one for _, one in heapq.nsmallest(most, fitting, key=lambda pair: pair[0])]
+
+
+def ignored_in(workspace: Workspace, rules: Iterable[str] = RULES) -> Callable[[str], bool]:
+    """Return whether a path, a folder's with a slash, is left out by the rules in the root."""
+    lines: list[str] = []
+    for name in rules:
+        try:
+            lines += workspace.read_text(name).splitlines()
+        except ToolError:
+            continue
+    return condense.ignore_matcher(lines) if lines else lambda _path: False
+
+
+def _paths(workspace: Workspace, ignored: Callable[[str], bool]) -> Iterator[Found]:
+    try:
+        for entry in itertools.islice(workspace.walk(".", without=ignored), MOST_LOOKED_AT):
+            if entry.kind in {"file", "folder"} and not entry.closed:
+                found = _found(entry)
+                if found.is_folder or not ignored(found.path):
+                    yield found
+    except ToolError:
+        return
+
+
+def _found(entry: Entry) -> Found:
+    is_folder = entry.kind == "folder"
+    return Found(f"{entry.path}/" if is_folder else entry.path, is_folder)
+
+
+def _rank(path: str, wanted: str) -> _Rank | None:
+    """Return where a path stands among those that go with ``wanted``, None where it does not."""
+    folded = path.casefold()
+    name = folded.rstrip("/").rpartition("/")[2]
+    if folded.startswith(wanted):
+        fit = 0
+    elif name.startswith(wanted):
+        fit = 1
+    elif wanted in name:
+        fit = 2
+    elif wanted in folded:
+        fit = 3
+    elif _has_in_order(folded, wanted):
+        fit = 4
+    else:
+        return None
+    return fit, path.rstrip("/").count("/"), len(path), path
+
+
+def _has_in_order(text: str, letters: str) -> bool:
+    place = -1
+    return all((place := text.find(one, place + 1)) >= 0 for one in letters)
+
+
+# Paths of one message, and characters that they add in all.
+MOST = 20
+MOST_TEXT = 200_000
+
+# What keeps files from the model, beside what a person asks for.
+MENTION_RULES = (".rooignore",)
+
+LEFT_OUT = (
+    "[Left out: the message holds {size:,} characters of files already. Read it with read_file.]"
+)
+
+_MENTION = re.compile(
+    r"""(?<![^\s(\[{<"'\u201c\u2018,;:])@(?:"([^"\n]{1,1000})"|([^\s"@]{1,1000}))"""
+)
+# What is fenced, or stands between two marks on one line.
+_CODE = re.compile(r"^```.*?(?:^```|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_PUNCTUATION = ".,:;!?)]}>'”’…"
+_MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+
+
+def added_by(workspace: Workspace, text: str, *, strict: bool = True) -> Iterator[condense.Block]:
+    """Yield a block for each path that a text mentions, in their order, each once.
+
+    One that is there, or outside, and can't be added raises ToolError where it is ``strict``, and
+    is text else.
+    """
+    adding = _Adding(workspace)
+    for quoted, bare in _MENTION.findall(text):
+        try:
+            if block := adding.block_for(quoted or bare):
+                yield block
+        except ToolError:
+            if strict:
+                raise
+
+
+def missing_in(workspace: Workspace, text: str) -> list[str]:
+    """Return the paths that a text mentions and that lead nowhere; in code, an @ means no path."""
+    adding, missing = _Adding(workspace), dict[str, None]()
+    for quoted, bare in _MENTION.findall(_CODE.sub("", text)):
+        written = quoted or bare.rstrip(_PUNCTUATION)
+        with suppress(ToolError):
+            if written.strip("./") and not adding.path_in(quoted or bare):
+                missing[written] = None
+        if len(missing) == MOST:
+            break
+    return [*missing]
+
+
+class _Adding:
+    """Adds to one message what its paths lead to."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.kept_away = ignored_in(workspace, MENTION_RULES)
+        self.seen: set[tuple[str, ...]] = set()
+        self.room = MOST_TEXT
+
+    def block_for(self, written: str) -> condense.Block | None:
+        """Return what a path leads to, None where that is nothing, or was added already."""
+        path = self.path_in(written)
+        parts = self.workspace.locate(path) if path else ()
+        if not path or parts in self.seen:
+            return None
+        if self.kept_away("/".join(parts)):
+            raise ToolError(f"{quote(path)} is kept from the model by {MENTION_RULES[0]}.")
+        if len(self.seen) == MOST:
+            raise ToolError(f"A message can name at most {MOST} files.")
+        block = _block(self.workspace, path, self.room)
+        self.seen.add(parts)
+        self.room -= len(block.text) if isinstance(block, condense.TextBlock) else 0
+        return block
+
+    def path_in(self, written: str) -> str:
+        """Return the path that is meant: a sentence may end behind it, or it with such a sign."""
+        for one in (written, written.rstrip(_PUNCTUATION)):
+            if _is_there(self.workspace, path := one.removeprefix("/")):
+                return path
+        return ""
+
+
+def _is_there(workspace: Workspace, path: str) -> bool:
+    """Whether a path leads to something; raise ToolError where that may not be looked at."""
+    if not path.strip("./"):
+        return False
+    try:
+        next(workspace.walk(path, recursive=False), None)
+    except ToolError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _MISSING:
+            return False
+        raise
+    return True
+
+
+def _block(workspace: Workspace, path: str, room: int) -> condense.Block:
+    if Path(workspace.root, *workspace.locate(path)).is_dir():
+        wanted = list_files.Arguments(path, recursive=True)
+        return _text(f"{path.rstrip('/')}/", list_files.run(workspace, wanted), room, "folder")
+    read = read_file.run(workspace, read_file.Arguments(path))
+    if isinstance(read, ToolOutcome):
+        return image_block(path, read.images[0], mention="image")
+    return _text(path, read, room, "file")
+
+
+def _text(path: str, text: str, room: int, what: str) -> condense.TextBlock:
+    shown = text if len(text) <= room else LEFT_OUT.format(size=MOST_TEXT - room)
+    return file_block(path, shown, mention=what)

@@ -1,0 +1,140 @@
+"""Commands that a person can type in a conversation: built in, their own, and the workspace's."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import User
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+import condense
+from chatapp.agent.annotated_blocks import command_block
+from chatapp.agent.errors import ToolError
+from chatapp.command_syntax import Command, called_in, commands_in, read_command
+from chatapp.composer.mentions import added_by, missing_in
+from chatapp.conversations.conversations import start_conversation
+from chatapp.errors import Refused, Unclear
+from chatapp.models import Conversation
+from chatapp.toolbox.toolbox import workspace_of
+from chatapp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+# Paths that a sentence names.
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """What the page itself does when this is typed."""
+
+    name: str
+    description: "_StrPromise"
+    hint: "_StrPromise | str" = ""
+    # Whether it means something before there is a conversation.
+    anywhere: bool = False
+
+
+BUILT_IN = (
+    BuiltIn(
+        "condense",
+        _("Condense the context now. What you write after it is kept above all else."),
+        _("[what to keep]"),
+    ),
+    BuiltIn("rewind", _("Go back to before your last message. It is shown first what that hides.")),
+    BuiltIn(
+        "clear",
+        _(
+            "Begin a new conversation with the same profile and workspace. This one stays as it "
+            "is; nothing is deleted."
+        ),
+    ),
+    BuiltIn("export", _("Download all messages of this conversation, hidden ones too, as JSON.")),
+    BuiltIn("help", _("Show all commands, and what else can be typed here."), anywhere=True),
+)
+RESERVED = frozenset(one.name for one in BUILT_IN)
+
+
+def is_built_in(text: str) -> bool:
+    """Whether a text is a command that a conversation's page carries out."""
+    name, arguments = called_in(text) or ("", "")
+    return name in RESERVED and (not arguments or name == "condense")
+
+
+def own_commands(conversation: Conversation) -> dict[str, Command]:
+    """Return the commands of the owner and of the workspace, by name.
+
+    Nothing stands in for what is built in, and nothing of the workspace for the owner's own.
+    """
+    found = {one.name: one for one in _of_workspace(conversation) if one.name not in RESERVED}
+    return found | saved_commands(conversation.owner)
+
+
+def saved_commands(owner: User) -> dict[str, Command]:
+    """Return the commands of a user, by name; they are there in every conversation."""
+    rows = owner.saved_commands.exclude(name__in=RESERVED)
+    return {row.name: read_command(row.name, row.text) for row in rows}
+
+
+def directive_in(
+    conversation: Conversation, text: str, *, strict: bool
+) -> tuple[condense.Block, ...]:
+    """Return what the command in a message stands for, nothing where there is none.
+
+    Where it is ``strict``, one that is not understood is refused as Unclear; else it is text.
+    """
+    name, arguments = called_in(text) or ("", "")
+    if not name:
+        return ()
+    command = own_commands(conversation).get(name)
+    if command:
+        return (command_block(name, command.directive(arguments)),)
+    if not strict:
+        return ()
+    if is_built_in(text):
+        words = gettext("/%s is no message: the page carries it out. Reload it and type it again.")
+        raise Refused(words % name)
+    if name in RESERVED:
+        words = gettext("/%s takes nothing after it. Send it again to send it as text.")
+    else:
+        words = gettext("There is no command /%s. Send it again to send it as text.")
+    raise Unclear(words % name)
+
+
+def mentioned_in(
+    conversation: Conversation, text: str, *, strict: bool
+) -> tuple[condense.Block, ...]:
+    """Return what the paths in a message stand for.
+
+    Where it is ``strict``, one that can't be added is refused as Unclear; else it is text.
+    """
+    try:
+        return tuple(added_by(Workspace(workspace_of(conversation)), text, strict=strict))
+    except ToolError as error:
+        words = gettext("%s Nothing was sent. Send it again to send the path as text.")
+        raise Unclear(words % error) from error
+
+
+def missing_from(conversation: Conversation, text: str) -> str:
+    """Return a sentence on the paths that a message names and that lead nowhere, "" without any."""
+    missing = missing_in(Workspace(workspace_of(conversation)), text)
+    named = ", ".join(f"@{path}" for path in missing[:MOST_NAMED])
+    if len(missing) > MOST_NAMED:
+        named += gettext(" and others")
+    words = gettext("The workspace has no %s: it was sent as text.")
+    return words % named if missing else ""
+
+
+def begin_again(*, conversation: Conversation) -> Conversation:
+    """Return a new conversation with the profile and the workspace of another, which stays."""
+    return start_conversation(
+        owner=conversation.owner,
+        profile=conversation.profile,
+        workspace=conversation.workspace or conversation.pk.hex,
+    )
+
+
+def _of_workspace(conversation: Conversation) -> Iterator[Command]:
+    return commands_in(Workspace(workspace_of(conversation)))

@@ -1,0 +1,271 @@
+"""Summaries that are drafted in the background, and swapped in once they are needed.
+
+A draft is written beside the turns while the conversation goes on. It stands for what the model saw
+when it was begun; what came since stays as it is. Where that, or what the draft was made by, is
+changed, the draft is dropped, and its row says why.
+"""
+
+import asyncio
+import contextlib
+import contextvars
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.errors import AgentError
+from chatapp.agent.ports import Journal
+from chatapp.agent.shielded import finish
+from chatapp.condensation.attempt_log import last_drafted
+from chatapp.condensation.draft_log import DraftLog
+from chatapp.context.turn_context import Run, Terms
+from chatapp.models import Pin, Preferences, message_store
+from chatapp.models.read_executor import reading
+
+log = logging.getLogger(__name__)
+
+# Drafts of a process that may wait to be needed.
+MOST_DRAFTS = 100
+
+Seen = tuple[tuple[object, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What drafts are made by; where it is another, they are of no use."""
+
+    profile: tuple[object, ...]
+    prompt: tuple[object, ...]
+    pins: tuple[object, ...]
+
+    @classmethod
+    def of(cls, terms: Terms) -> "Basis":
+        """Return what a draft would be made by now."""
+        profile, writer, wanted = terms.profile, terms.writer, terms.preferences
+        pins = Pin.objects.in_force(terms.conversation.pk).order_by("pk")
+        own = (terms.conversation.system_prompt, profile.system_prompt, wanted.condensing_prompt)
+        return cls(
+            tuple((one.pk, one.provider, one.model, one.base_url) for one in (profile, writer)),
+            (*own, wanted.strategy, wanted.messages_kept, wanted.keep_first),
+            tuple(pins.values_list("pk", flat=True)),
+        )
+
+    def changed(self, now: "Basis") -> str:
+        """Say what is another one now, "" where nothing is."""
+        if now.profile != self.profile:
+            return _("The profile was changed, so the draft was dropped.")
+        if now.prompt != self.prompt:
+            return _("The prompt was changed, so the draft was dropped.")
+        return "" if now.pins == self.pins else _("Pins were changed, so the draft was dropped.")
+
+
+def seen_in(history: Sequence[condense.Message]) -> Seen:
+    """Return what makes a history the same: its messages, their words and their pins."""
+    return tuple((one.id, one.content, one.tags.pinned) for one in history)
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A summary that is being written before it is needed, or waits to be."""
+
+    run: Run
+    journal: Journal
+    log: DraftLog
+    condenser: condense.Condenser
+    basis: Basis | None = None
+    seen: Seen = ()
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.task is None or self.task.done()
+
+    def begin(self, situation: condense.Situation) -> asyncio.Task[None]:
+        """Have it written by a task of its own, which outlives the turn."""
+        self.seen = seen_in(situation.effective)
+        # A request's own context would take its thread for queries along when it ends.
+        work = self._write(situation)
+        self.task = asyncio.create_task(work, context=contextvars.Context())
+        return self.task
+
+    async def _write(self, situation: condense.Situation) -> None:
+        try:
+            self.basis = await reading(Basis.of)(self.run)
+            # The journal learns what it will be shown.
+            await self.journal.effective_history()
+            await self.condenser.fit(situation)
+        except (condense.CondenseError, AgentError) as error:
+            log.info("a draft came to nothing: %s", error)
+        except Exception:
+            log.exception("a draft could not be written")
+        if reduction := self.log.reduction:
+            places = {one.id: place for place, one in enumerate(situation.effective)}
+            self.seen = self.seen[: places[reduction.hidden[-1]] + 1]
+
+    def stale(self, effective: Sequence[condense.Message], basis: Basis | None = None) -> str:
+        """Say why it can't stand for what the model sees now, "" where it can."""
+        if seen_in(effective[: len(self.seen)]) != self.seen:
+            return _("What the draft stands for was changed, so it was dropped.")
+        return self.basis.changed(basis) if self.basis and basis else ""
+
+    async def drop(self, reason: str) -> None:
+        """Stop writing it; its row says why it was not used, and what it cost."""
+        if self.task and not self.task.done():
+            self.task.cancel()
+            await asyncio.wait({self.task})
+        await self.log.close(reason)
+
+
+_drafts: dict[uuid.UUID, Draft] = {}
+
+
+class Ahead:
+    """The draft of one conversation, as a run of it sees it."""
+
+    def __init__(self, run: Run, make: Callable[[], Draft | None]) -> None:
+        """Take the run, and what makes a draft that can be begun, where there can be one."""
+        self.run = run
+        self._make = make
+
+    @property
+    def _draft(self) -> Draft | None:
+        return _drafts.get(self.run.conversation.pk)
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether there is a draft that is not written yet."""
+        return is_being_written(self.run.conversation.pk)
+
+    def is_near(self, tokens: int, budget: condense.Budget) -> bool:
+        """Whether a draft is wanted for a context of this size."""
+        wanted = self.run.preferences
+        return is_wanted(self.run) and tokens >= wanted.draft_share / 100 * budget.condenses_at
+
+    async def begin(self, situation: condense.Situation) -> None:
+        """Have a draft written where one is wanted and none is there that could be used.
+
+        A turn never ends for what goes wrong with it.
+        """
+        try:
+            await self._begin_near(situation)
+        except Exception:
+            log.exception("no draft could be begun")
+
+    async def _begin_near(self, situation: condense.Situation) -> None:
+        if (draft := self._draft) and (reason := draft.stale(situation.effective)):
+            await drop(self.run.conversation.pk, reason)
+        tokens, budget = situation.tokens.value, situation.budget
+        if self._draft or not situation.effective or not self.is_near(tokens, budget):
+            return
+        share = self.run.preferences.draft_share / 100
+        least = budget.percent(int(share * budget.condenses_at))
+        begun = await reading(last_drafted)(self.run.conversation.pk)
+        await self._begin(
+            replace(
+                situation,
+                budget=replace(budget, threshold=least),
+                condensed_at=max(situation.condensed_at, begun),
+            )
+        )
+
+    async def _begin(self, situation: condense.Situation) -> None:
+        pk = self.run.conversation.pk
+        if len(_drafts) >= MOST_DRAFTS:
+            await drop(next(iter(_drafts)), _("Too many drafts were waiting."))
+        if draft := await reading(self._make)():
+            _drafts[pk] = draft
+            task = draft.begin(situation)
+            task.add_done_callback(lambda _task: _forget(pk, draft))
+
+    async def take(self, situation: condense.Situation) -> Draft | None:
+        """Return the draft that can be swapped in, once it is written; None where there is none.
+
+        It is nobody else's from then on. One that can't be used is dropped.
+        """
+        draft = self._draft
+        if draft is None:
+            return None
+        await settled(self.run.conversation.pk)
+        if draft.log.reduction is None:
+            return None
+        basis = await reading(Basis.of)(self.run)
+        if reason := draft.stale(situation.effective, basis) or draft.log.refit(situation):
+            await drop(self.run.conversation.pk, reason)
+            return None
+        _drafts.pop(self.run.conversation.pk, None)
+        return draft
+
+    async def drop(self, reason: str) -> None:
+        """Drop the draft, if there is one."""
+        await drop(self.run.conversation.pk, reason)
+
+
+def _forget(pk: uuid.UUID, draft: Draft) -> None:
+    """Forget a draft that came to nothing."""
+    if draft.log.reduction is None and _drafts.get(pk) is draft:
+        del _drafts[pk]
+
+
+def is_wanted(terms: Terms) -> bool:
+    """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
+    wanted, writer = terms.preferences, terms.writer
+    if not wanted.auto_condense or wanted.clear_tool_output:
+        return False
+    if wanted.draft_ahead == Preferences.Drafting.FREE:
+        is_free = writer.cost_of(condense.Usage(input=1, output=1)) == 0
+        return is_free and not writer.spec.writes_at_once
+    return wanted.draft_ahead == Preferences.Drafting.ALWAYS
+
+
+def is_ready(conversation_id: uuid.UUID) -> bool:
+    """Whether a draft of a conversation waits to be needed."""
+    draft = _drafts.get(conversation_id)
+    return draft is not None and draft.log.reduction is not None
+
+
+def is_being_written(conversation_id: uuid.UUID) -> bool:
+    """Whether a draft of a conversation is not written yet."""
+    draft = _drafts.get(conversation_id)
+    return draft is not None and not draft.is_written
+
+
+async def settled(conversation_id: uuid.UUID) -> None:
+    """Return once no draft of a conversation is being written."""
+    if (draft := _drafts.get(conversation_id)) and draft.task:
+        await asyncio.wait({draft.task})
+
+
+async def drop(conversation_id: uuid.UUID, reason: str) -> None:
+    """Drop the draft of a conversation, if there is one."""
+    if draft := _drafts.pop(conversation_id, None):
+        # Nobody else can close its row any more.
+        await finish(draft.drop(reason))
+
+
+async def drop_all(reason: str) -> None:
+    """Drop the drafts of all conversations."""
+    for conversation_id in [*_drafts]:
+        with contextlib.suppress(Exception):
+            await drop(conversation_id, reason)
+
+
+async def check(
+    conversation_id: uuid.UUID, read_terms: Callable[[uuid.UUID], Terms | None]
+) -> None:
+    """Drop the draft of a conversation where a change has made it useless."""
+    if (draft := _drafts.get(conversation_id)) is None:
+        return
+    reason = await reading(_reason)(draft, read_terms)
+    if reason and _drafts.get(conversation_id) is draft:
+        await drop(conversation_id, reason)
+
+
+def _reason(draft: Draft, read_terms: Callable[[uuid.UUID], Terms | None]) -> str:
+    pk = draft.run.conversation.pk
+    if (now := read_terms(pk)) is None:
+        return _("The profile was changed, so the draft was dropped.")
+    return draft.stale(message_store.read_effective(pk), Basis.of(now))

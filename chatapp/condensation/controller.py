@@ -1,0 +1,281 @@
+"""Keeps one conversation's context within its window: situation in, smaller history out."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import AgentError
+from chatapp.agent.ports import Journal
+from chatapp.agent.prompts import describe_environment
+from chatapp.agent.provider_port import ModelRequest, Provider
+from chatapp.agent.tool_port import Toolbox
+from chatapp.condensation.attempt_log import StoredLog
+from chatapp.condensation.background_drafts import Ahead, Draft
+from chatapp.condensation.summary_reviews import StoredReviewer
+from chatapp.context.condense_requests import Scope, Wish, find_chosen
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import Run
+from chatapp.conversations.locks import with_unpinned
+from chatapp.models import message_store
+from chatapp.models.read_executor import reading
+
+log = logging.getLogger(__name__)
+
+# From this share of the point where condensing starts, the vendor is asked for the size: before
+# its first report an estimate may be wrong by half, and above it the answer may decide something.
+CLOSE = 0.5
+
+
+class CondensingCancelled(AgentError):
+    """The user cancelled a condensation without which the turn can't go on."""
+
+
+class _Declined(Exception):
+    """The user cancelled a condensation, and nothing else."""
+
+
+class Keeper:
+    """The agent's ``ContextKeeper`` over ``condense.Condenser``; one per run."""
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        condenser: condense.Condenser,
+        log: StoredLog,
+        reviewer: StoredReviewer,
+        journal: Journal,
+        toolbox: Toolbox,
+        provider: Provider,
+        scale: Scale,
+        ahead: Ahead,
+    ) -> None:
+        """Take the parts."""
+        self.run = run
+        self.condenser = condenser
+        self.log = log
+        self.reviewer = reviewer
+        self.journal = journal
+        self.toolbox = toolbox
+        self.provider = provider
+        self.scale = scale
+        self.ahead = ahead
+        self.focus = run.focus
+        self._reducing: asyncio.Task[condense.Reduction | None] | None = None
+        self._declined = False
+        self._may_count = True
+        # Whether what would condense by itself waits for the next turn.
+        self.puts_off = False
+
+    def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
+        """Return the size of ``history``, as far as it is known here."""
+        return self.scale.weigh(history)
+
+    async def fit(
+        self, history: Sequence[condense.Message], trigger: condense.Trigger
+    ) -> Sequence[condense.Message]:
+        """Return the history to send: the same, or what is left after a reduction.
+
+        Raises a condense.CondenseError when it does not fit and could not be made to, and
+        CondensingCancelled when the user cancelled what was needed.
+        """
+        if trigger is condense.Trigger.AUTO and (wish := self.run.wishes.take()):
+            history = await self._fulfil(wish)
+        situation = await self._situation(history, trigger)
+        try:
+            if (
+                await self._waits(situation)
+                or await self._cancellable(self._fit(situation)) is None
+            ):
+                await self.ahead.begin(situation)
+                return history
+        except _Declined:
+            history = await self.journal.effective_history()
+            # It may have been applied at that very moment.
+            if situation.is_over and self.weigh(history).value >= situation.tokens.value:
+                raise CondensingCancelled(
+                    _("Condensing was cancelled, and the context is too large to go on without it.")
+                ) from None
+            return history
+        return await self.journal.effective_history()
+
+    async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
+        """Condense because the user asked for it, and return what was made of it.
+
+        Raises a condense.CondenseError where it fails; None where it was cancelled.
+        """
+        try:
+            return await self._cancellable(self._condense(scope))
+        except _Declined:
+            return None
+
+    async def _condense(self, scope: Scope | None) -> condense.Reduction | None:
+        history = await self.journal.effective_history()
+        await self.ahead.drop(_("The context was condensed without it."))
+        situation = await self._situation(history, condense.Trigger.MANUAL)
+        find = sync_to_async(find_chosen)
+        chosen = await find(self.run.conversation.pk, history, scope) if scope else None
+        self.log.scope = scope
+        try:
+            return await self._fit(replace(situation, chosen=chosen))
+        finally:
+            self.log.scope = None
+
+    async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
+        """Condense as the user asked, and return what is left; the record says what came of it."""
+        self.focus, self.reviewer.by_hand = wish.focus, wish.review
+        with contextlib.suppress(condense.CondenseError):
+            await self.condense_now(wish.scope)
+        self.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
+        self.log.audience.publish(events.CondensingAwaited(False))
+        return await self.journal.effective_history()
+
+    async def _waits(self, situation: condense.Situation) -> bool:
+        """Whether a condensation is due that can wait, since the request fits without it.
+
+        So it does where the user put it off, and while its summary is drafted; but not where it
+        has begun, and its summary was shown to the user before a restart.
+        """
+        if not (situation.reason and situation.fits) or await self.reviewer.is_left_open():
+            return False
+        if not self.puts_off:
+            self.puts_off = await reading(message_store.is_put_off)(self.run.conversation.pk)
+        return self.puts_off or self.ahead.is_being_written
+
+    async def _fit(self, situation: condense.Situation) -> condense.Reduction | None:
+        """Go on with what this turn was waiting for in another process, or see what is due.
+
+        What was drafted is swapped in where that is enough.
+        """
+        if left_open := await self.reviewer.left_open():
+            return await self.condenser.resume(situation, *left_open)
+        if situation.reason not in {"asked", None}:
+            if self.ahead.is_being_written:
+                self.log.audience.publish(events.CondensingStarted(situation.trigger))
+            draft = await self.ahead.take(situation)
+            if draft and (reduction := await self._swap_in(draft, situation)):
+                return reduction
+        return await self.condenser.fit(situation)
+
+    async def _swap_in(
+        self, draft: Draft, situation: condense.Situation
+    ) -> condense.Reduction | None:
+        """Apply a draft as if it had been written now; None where that fails, as its row says."""
+        attempt, reduction = draft.log.attempt, draft.log.reduction
+        if not (attempt and reduction and await self.log.take_over(attempt, situation)):
+            return None
+        try:
+            return await self.condenser.resume(situation, attempt.id, reduction)
+        except condense.Discarded:
+            raise
+        except condense.CondenseError:
+            return None
+
+    async def draft_ahead(self) -> None:
+        """Have a summary drafted while nobody waits for it, where it may soon be needed."""
+        if not self.ahead.is_near(self.scale.measured_tokens or 0, self.run.budget()):
+            return
+        try:
+            history = await self.journal.effective_history()
+            await self.ahead.begin(await self._situation(history, condense.Trigger.AUTO))
+        except Exception:
+            # The answer is there, and nothing waits for this.
+            log.exception("no draft could be begun")
+
+    def cancel(self) -> bool:
+        """Cancel the condensation that runs; the turn goes on. False when none runs."""
+        if self._reducing is None:
+            return False
+        self._declined = True
+        return self._reducing.cancel()
+
+    async def _cancellable(
+        self, work: Coroutine[Any, Any, condense.Reduction | None]
+    ) -> condense.Reduction | None:
+        """Return what comes of a condensation; raise _Declined where it is cancelled, or not liked.
+
+        It can be from here on, also while nothing is on record yet.
+        """
+        self._reducing = asyncio.create_task(work)
+        try:
+            return await self._reducing
+        except condense.Discarded:
+            self._declined = True
+            raise _Declined from None
+        except asyncio.CancelledError:
+            if _is_cancelled_itself():
+                raise
+            raise _Declined from None
+        finally:
+            self._reducing = None
+
+    async def _situation(
+        self, history: Sequence[condense.Message], trigger: condense.Trigger
+    ) -> condense.Situation:
+        run, manual = self.run, trigger is condense.Trigger.MANUAL
+        return run.configuration.situation(
+            history,
+            await self._measure(history),
+            run.budget(history),
+            history=await self._history(history),
+            trigger=trigger,
+            system=run.system,
+            tools=tuple(spec.to_api() for spec in self.toolbox.specs),
+            focus=self.focus,
+            model=run.profile.model,
+            environment=self._describe_environment,
+            condensed_at=self.log.condensed_at,
+            # A summary that failed or was declined is not tried again in the same turn.
+            may_ask=manual or not (self.log.asked_in_vain or self._declined),
+        )
+
+    async def _history(self, effective: Sequence[condense.Message]) -> tuple[condense.Message, ...]:
+        """Return what says more about pins than what is visible; mostly there is nothing."""
+        if not condense.carried_pin_ids(effective):
+            return ()
+        return await sync_to_async(with_unpinned)(self.run.conversation.pk, effective)
+
+    async def _measure(self, history: Sequence[condense.Message]) -> condense.TokenCount:
+        """Return the size of the next request, at the vendor's word where that may matter."""
+        size = self.scale.weigh(history)
+        known = self.scale.measured_tokens is not None
+        close = size.value >= CLOSE * self.run.budget(history).condenses_at
+        if known or not (self._may_count and history and close):
+            return size
+        self._may_count = False
+        tokens = await self._count(history)
+        if tokens is None:
+            return size
+        seq = max(message.seq for message in history)
+        self.scale.measure(tokens, seq)
+        run = self.run
+        await sync_to_async(message_store.remember_measurement)(
+            run.conversation.pk, run.profile.pk, tokens, seq
+        )
+        return self.scale.weigh(history)
+
+    async def _count(self, history: Sequence[condense.Message]) -> int | None:
+        images = self.provider.model.supports_images
+        messages = await asyncio.to_thread(condense.shape_request, history, supports_images=images)
+        return await self.provider.count_tokens(
+            ModelRequest(self.run.system, messages, self.toolbox.specs)
+        )
+
+    async def _describe_environment(self) -> str:
+        files = await self.toolbox.run("list_files", {})
+        return describe_environment(now=f"{timezone.now():%Y-%m-%d %H:%M} UTC", files=files.text)
+
+
+def _is_cancelled_itself() -> bool:
+    """Whether the turn was stopped, rather than only the condensation it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

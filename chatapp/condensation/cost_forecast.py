@@ -1,0 +1,119 @@
+"""Whether it is cheaper to condense while the provider's cache still has the conversation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+import condense
+from chatapp.context import sizes
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import Terms
+from chatapp.models import Conversation, ModelCall, Preferences, Profile
+
+# Vendors keep a prompt for as long after its last use, unless they are paid for more.
+CACHED_FOR = timedelta(minutes=5)
+
+
+def predict(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> condense.Usage:
+    """Return what calls will take that are expected to take this.
+
+    What the conversation's own calls have sent before is read from the provider's cache where it is
+    ``unchanged`` since, and the last call is not long ago.
+    """
+    is_read = bool(expected.cache_read) and unchanged and _was_called_lately(terms)
+    read = expected.cache_read if is_read else 0
+    new = expected.input + expected.cache_read - read
+    return bill(terms.writer, condense.Usage(new, expected.output, cache_read=read))
+
+
+def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, datetime | None]:
+    """Return how much of the next request the provider has in its cache, and about until when.
+
+    That is what the last answer's call read from there or wrote to it, where nothing of that has
+    changed since; otherwise, and where nothing is known of a cache, it is none.
+    """
+    if not profile.spec.caches_prompts or conversation.measured_tokens is None:
+        return 0, None
+    answers = conversation.calls.filter(purpose=ModelCall.Purpose.CHAT).measured(profile.model)
+    last = answers.filter(created_at__gt=timezone.now() - CACHED_FOR).first()
+    tokens = last.tokens_cache_read + last.tokens_cache_write if last else 0
+    return tokens, last.created_at + CACHED_FOR if last and tokens else None
+
+
+def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
+    """Return what a draft costs at most: nothing of it is cached, and it is as long as can be."""
+    read = sizes.budget_for(profile, preferences).condenses_at
+    writer = profile.summaries_by or profile
+    return writer.cost_of(bill(writer, condense.Usage(read, writer.output_limit)))
+
+
+def _was_called_lately(terms: Terms) -> bool:
+    calls = ModelCall.objects.filter(
+        conversation=terms.conversation.pk,
+        model=terms.profile.model,
+        created_at__gt=timezone.now() - CACHED_FOR,
+    )
+    return calls.exclude(tokens_output=0).exists()
+
+
+def bill(profile: Profile, usage: condense.Usage) -> condense.Usage:
+    """Return tokens as a profile's provider bills them.
+
+    Where to write to its cache is billed apart, what is not read from it is written to it.
+    """
+    if not profile.spec.caches_prompts:
+        return replace(usage, input=usage.prompt, cache_read=0)
+    if profile.price_cache_write <= profile.price_input:
+        return usage
+    return replace(usage, input=0, cache_write=usage.input)
+
+
+def predicted_columns(terms: Terms, expected: condense.Usage, *, unchanged: bool) -> dict[str, Any]:
+    """Return what was predicted as an attempt's columns; nothing where no model is called."""
+    if not expected.total:
+        return {}
+    usage = predict(terms, expected, unchanged=unchanged)
+    return {
+        "predicted_input": usage.input,
+        "predicted_cache_read": usage.cache_read,
+        "predicted_cache_write": usage.cache_write,
+        "predicted_output": usage.output,
+        "predicted_cost": terms.writer.cost_of(usage),
+    }
+
+
+# What a summary takes of what it stands for, and all that is written for it, as was measured.
+SUMMARY, WRITTEN = 0.04, 0.08
+# The share of its threshold from which a context is worth it.
+LEAST = 0.5
+
+
+def is_wanted(terms: Terms) -> bool:
+    """Whether the user wants it, and nothing that they want more stands against it."""
+    wanted, put_off = terms.preferences, terms.conversation.put_off
+    return wanted.condense_idle and not (wanted.review_automatic or put_off)
+
+
+def is_cheaper(terms: Terms, history: Sequence[condense.Message]) -> bool:
+    """Whether a summary now, and a short prompt later, cost less than the whole prompt later.
+
+    Now the provider reads the prompt from its cache; later it reads all of it anew. The prices are
+    those of the profile: where it charges nothing, nothing is saved, and unknown ones say nothing.
+    """
+    if not is_wanted(terms) or terms.writer != terms.profile:
+        return False
+    scale = Scale.read(terms.conversation, terms.profile, terms.system)
+    size, profile = scale.weigh(history).value, terms.profile
+    if not profile.spec.caches_prompts or size < LEAST * terms.budget(history).condenses_at:
+        return False
+    usage = condense.Usage(output=round(WRITTEN * size), cache_read=size)
+    now = profile.cost_of(bill(profile, usage))
+    short = scale.overhead + round(SUMMARY * size)
+    next_, later = (
+        profile.cost_of(bill(profile, condense.Usage(input=tokens))) for tokens in (short, size)
+    )
+    return None not in (now, next_, later) and (now or 0) + (next_ or 0) < (later or 0)

@@ -1,0 +1,264 @@
+"""The engine's reviewer, kept in the database: what a person is shown outlives this process."""
+
+import asyncio
+import contextlib
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import LeftWaiting
+from chatapp.agent.ports import Audience
+from chatapp.context import sizes
+from chatapp.context.turn_context import Run
+from chatapp.conversations.conversations import check_budget
+from chatapp.errors import Refused
+from chatapp.formats import number
+from chatapp.models import Condensation, Conversation, Review, Turn
+from chatapp.models.read_executor import reading
+from chatapp.storage.retried_writes import Saver
+
+# Seconds from one state of a summary that is shown to the next.
+INTERVAL = 0.25
+
+_PENDING = Review.Status.PENDING
+
+
+class StoredReviewer:
+    """The engine's ``Reviewer`` over one run: by hand where it is wanted, else by the settings."""
+
+    def __init__(self, run: Run, *, saver: Saver, audience: Audience) -> None:
+        """Take the run that waits, and who is shown what is written."""
+        self.run = run
+        self.saver = saver
+        self.audience = audience
+        self._taken_up: Review | None = None
+        # Whether one by hand is to be reviewed.
+        self.by_hand = run.reviews
+        self._looked = self._shows_all = False
+        self._told = 0.0
+        self._news = asyncio.Event()
+        self._leaving = False
+
+    def leave(self) -> None:
+        """Wait for nobody any more: what waits raises LeftWaiting."""
+        self._leaving = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Look at what the person said."""
+        self._news.set()
+
+    async def left_open(self) -> tuple[str, condense.Reduction] | None:
+        """Return the attempt and the draft that this turn waited for in another process."""
+        review = await self._find_left_open()
+        self._looked = True
+        self._taken_up = review
+        if review is None:
+            return None
+        self._shows_all = True
+        return str(review.condensation_id), review.read_proposal().reduction
+
+    async def is_left_open(self) -> bool:
+        """Whether there is a draft that this turn waited for in another process."""
+        return await self._find_left_open() is not None
+
+    async def _find_left_open(self) -> Review | None:
+        if self._looked or self.run.turn.status != Turn.Status.WAITING:
+            return None
+        return await reading(_newest)(self.run.turn)
+
+    async def heard(self, attempt: condense.Attempt, read: Callable[[], str]) -> None:
+        """Show how far the summary is, a few times a second at most."""
+        now = time.monotonic()
+        if self._is_wanted(attempt) and now - self._told >= INTERVAL:
+            self._told = now
+            self.audience.publish(events.SummaryStreamed(read()))
+
+    async def review(
+        self, attempt: condense.Attempt, proposal: condense.Proposal
+    ) -> condense.Accept | condense.WriteAgain:
+        """Return what a person says; raise Discarded where they do not want it."""
+        if not self._is_wanted(attempt, proposal.by_model):
+            return condense.Accept()
+        review = await self._wait(attempt, proposal)
+        match review.status:
+            case Review.Status.AGAIN:
+                return condense.WriteAgain(review.focus)
+            case Review.Status.EDITED:
+                return condense.Accept(review.text)
+            case Review.Status.ACCEPTED | Review.Status.EXPIRED:
+                return condense.Accept()
+        raise condense.Discarded(_("The summary was discarded before it was applied."))
+
+    def _is_wanted(self, attempt: condense.Attempt, by_model: bool = True) -> bool:
+        """Whether somebody wants to see this; what was done by rule, and unasked, nobody does."""
+        if self._shows_all or attempt.trigger is condense.Trigger.MANUAL:
+            return self._shows_all or self.by_hand
+        return by_model and self.run.preferences.review_automatic
+
+    async def _wait(self, attempt: condense.Attempt, proposal: condense.Proposal) -> Review:
+        self._news.clear()
+        review = await self.saver.save(self._open, attempt, proposal)
+        if review.status == _PENDING:
+            self.audience.publish(events.ReviewAsked(review.pk))
+        while review.status == _PENDING:
+            if self._leaving:
+                raise LeftWaiting(_("The server is being stopped; the summary waits."))
+            if not await self._is_told(review):
+                await self.saver.save(_expire, review)
+            self._news.clear()
+            review = await reading(Review.objects.get)(pk=review.pk)
+        await self.saver.save(self.run.turn.go_on, Turn.Doing.CONDENSING)
+        self.audience.publish(events.ReviewAnswered())
+        return review
+
+    async def _is_told(self, review: Review) -> bool:
+        """Wait until there are news; False where the time for them is over."""
+        until = review.applies_at
+        left = max(0.0, (until - timezone.now()).total_seconds()) if until else None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                return await self._news.wait()
+        return False
+
+    @transaction.atomic
+    def _open(self, attempt: condense.Attempt, proposal: condense.Proposal) -> Review:
+        """Return the review of a draft, which may have been answered since a restart."""
+        self.run.turn.wait()
+        attempt_id = uuid.UUID(attempt.id)
+        if self._taken_up:
+            review, self._taken_up = self._taken_up, None
+            return Review.objects.get(pk=review.pk)
+        waits = timedelta(seconds=self.run.preferences.review_seconds)
+        by_hand = attempt.trigger is condense.Trigger.MANUAL
+        review = Review.objects.create(
+            condensation_id=attempt_id,
+            ordinal=1 + Review.objects.filter(condensation=attempt_id).count(),
+            shown=proposal.reduction.summary,
+            proposal=proposal.to_json(),
+            applies_at=None if by_hand else timezone.now() + waits,
+        )
+        review.enter()
+        return review
+
+
+def _newest(turn: Turn) -> Review | None:
+    """Return the review that a turn waits for, or that was answered since nobody works on it."""
+    running = Condensation.objects.filter(turn=turn, status=Condensation.Status.RUNNING)
+    return Review.objects.filter(condensation__in=running).order_by("ordinal").last()
+
+
+def _expire(review: Review) -> None:
+    """Have it applied, unless somebody has said something at that very moment."""
+    overdue = Review.objects.pending().filter(pk=review.pk, applies_at__lte=timezone.now())
+    overdue.change(status=Review.Status.EXPIRED, answered_at=timezone.now())
+
+
+# Characters.
+LONGEST_SUMMARY = 400_000
+LONGEST_FOCUS = 2_000
+
+ACCEPT, AGAIN, DISCARD = "accept", "again", "discard"
+
+
+def answer_review(
+    *, review: Review, user: User, decision: str, summary: str = "", focus: str = ""
+) -> None:
+    """Store what a person said; refused where something else was said before, or nobody asks.
+
+    The decision is "accept", with their own ``summary`` where that differs, "again" for a new draft
+    that keeps the ``focus`` above all, or "discard". The same once more does no harm.
+    """
+    if decision not in {ACCEPT, AGAIN, DISCARD}:
+        raise Refused(_("This is no answer to a review. Reload the page."))
+    asked = Review.objects.pending().filter(pk=review.pk)
+    if not asked.exists():
+        _refuse_unless_same(review, decision)
+        return
+    said: dict[str, str] = {"status": Review.Status.DISCARDED}
+    if decision == ACCEPT:
+        said = _accepted(review, summary)
+    elif decision == AGAIN:
+        said = _again(review, focus)
+    with transaction.atomic():
+        answered = {"answered_by": user, "answered_at": timezone.now(), "typed": None}
+        changed = asked.change(**said, **answered)
+        if changed and decision == AGAIN:
+            attempt = Condensation.objects.filter(pk=review.condensation_id)
+            attempt.change(focus=said["focus"])
+    if not changed:
+        _refuse_unless_same(review, decision)
+
+
+def hold_review(*, review: Review, summary: str, focus: str) -> bool:
+    """Have a summary wait for a person who is at work on it, however long; False where it does.
+
+    What they have typed so far is kept for when they come back.
+    """
+    asked = Review.objects.pending().filter(pk=review.pk)
+    typed = {"summary": plain_text(summary)[:LONGEST_SUMMARY], "focus": focus[:LONGEST_FOCUS]}
+    asked.update(typed=typed)
+    return bool(asked.exclude(applies_at=None).change(applies_at=None))
+
+
+def edited_reduction(review: Review, summary: str) -> condense.Reduction:
+    """Return what would be applied with this summary, the draft itself where it is the same."""
+    proposal, text = review.read_proposal(), plain_text(summary)
+    if text == plain_text(review.shown) or not (text and proposal.can_be_edited):
+        return proposal.reduction
+    return proposal.edited(text, sizes.COUNTER)
+
+
+def plain_text(summary: str) -> str:
+    """Return a text as it is kept, whatever line ends a browser gave it."""
+    return condense.well_formed(summary).replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _accepted(review: Review, summary: str) -> dict[str, str]:
+    text = plain_text(summary)
+    edits = review.read_proposal().can_be_edited and text != plain_text(review.shown)
+    if not edits:
+        return {"status": Review.Status.ACCEPTED}
+    if not text:
+        raise Refused(_("The summary is empty. Discard it if nothing is to be applied."))
+    if len(text) > LONGEST_SUMMARY:
+        raise Refused(_("This summary is too long."))
+    made = edited_reduction(review, text)
+    before, after = made.tokens_before.value, made.tokens_after.value
+    if after >= before:
+        said = _(
+            "With this summary the context would not get smaller: %(before)s → %(after)s tokens."
+        )
+        raise Refused(said % {"before": number(before), "after": number(after)})
+    return {"status": Review.Status.EDITED, "text": text}
+
+
+def _again(review: Review, focus: str) -> dict[str, str]:
+    if not review.read_proposal().by_model:
+        raise Refused(_("No model wrote this, so it can't be written again."))
+    pk = review.condensation.conversation_id
+    check_budget(Conversation.objects.with_month_budget().get(pk=pk))
+    return {"status": Review.Status.AGAIN, "focus": plain_text(focus)[:LONGEST_FOCUS]}
+
+
+_SAME = {
+    ACCEPT: {Review.Status.ACCEPTED, Review.Status.EDITED, Review.Status.EXPIRED},
+    AGAIN: {Review.Status.AGAIN},
+    DISCARD: {Review.Status.DISCARDED},
+}
+
+
+def _refuse_unless_same(review: Review, decision: str) -> None:
+    review.refresh_from_db(fields=["status"])
+    if review.status in {Review.Status.PENDING, Review.Status.WITHDRAWN}:
+        raise Refused(_("Nobody waits for this any more: the condensation was stopped."))
+    if review.status not in _SAME[decision]:
+        raise Refused(_("This was decided already, in another tab."))

@@ -1,0 +1,179 @@
+"""What can be done to a condensation that was made: undo, redo, and tell a fact again.
+
+Asked again for what is done already, each changes nothing, and is no refusal.
+"""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.accounts.accounts import preferences_of
+from chatapp.context import sizes
+from chatapp.context import sizes as budgets
+from chatapp.conversations.locks import lock, refuse_while_running
+from chatapp.errors import Refused
+from chatapp.formats import number
+from chatapp.models import Condensation, Conversation, Message, hidden_messages, message_store
+from chatapp.models.condensations import CondensationQuerySet
+from chatapp.models.messages import MessageQuerySet
+
+_SUCCEEDED, _UNDONE = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """What an undo comes to: how many ``later`` condensations go with it, and the size after it.
+
+    ``allowed`` is what fits; both are None in a conversation without a profile.
+    """
+
+    later: int
+    tokens: condense.TokenCount | None
+    allowed: int | None
+
+
+def list_hidden(*, condensation: Condensation) -> MessageQuerySet:
+    """Return the messages a condensation hid, or whose results it cleared, in reading order.
+
+    They are the same when it was undone, and when another one hides them by now.
+    """
+    made = condensation.message
+    if made is None:
+        return Message.objects.none()
+    return Message.objects.hid_by(made).in_reading_order()
+
+
+def undo_condensation(*, condensation: Condensation, later: int = 0) -> None:
+    """Bring the originals back into what the model sees; refused when they would not fit.
+
+    One that later ones stand on is undone together with these, where it was said how many.
+    """
+    with lock(condensation.conversation) as locked:
+        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+        if attempt.status != _UNDONE:
+            _undo(locked, attempt, later)
+
+
+def preview_undo(*, condensation: Condensation) -> Undo:
+    """Say what undoing this and all that stands on it comes to; refused where that would be."""
+    # Only what was done can be weighed, so it is done, and nothing of it is kept.
+    with transaction.atomic():
+        with lock(condensation.conversation) as locked:
+            attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+            undo = _undo(locked, attempt, None)
+        transaction.set_rollback(True)
+    return undo
+
+
+def _undo(conversation: Conversation, attempt: Condensation, later: int | None) -> Undo:
+    """Take an attempt back and as many later ones as stand on it; None for however many do."""
+    refuse_while_running(conversation)
+    message = attempt.message
+    if attempt.status != _SUCCEEDED or message is None:
+        raise Refused(_("Only a condensation in force can be undone."))
+    if message.rewind_parent:
+        raise Refused(_("A rewind took this condensation along. Undo the rewind first."))
+    above = hidden_messages.hiders_of(message)
+    if later is not None and later != len(above):
+        raise Refused(_say_what_is_above(later))
+    undone = sorted((message, *above), key=lambda one: one.seq, reverse=True)
+    records = Condensation.objects.filter(message__in=undone, status=_SUCCEEDED)
+    if records.count() < len(undone):
+        raise Refused(_("A summary that was imported hides this one, and can't be undone."))
+    for made in undone:
+        hidden_messages.undo_reduction(made)
+    tokens, allowed = _weigh(conversation)
+    records.order_by("-message__seq").change(status=_UNDONE, undone_at=timezone.now())
+    return Undo(len(above), tokens, allowed)
+
+
+def _say_what_is_above(expected: int) -> str:
+    if expected:
+        return _("What hides this one is not what it was. Reload the page.")
+    return _(
+        "A later condensation hides this one. Undo that first, or this and the later ones at once."
+    )
+
+
+def redo_condensation(*, condensation: Condensation) -> None:
+    """Take an undo back: the summary stands again for what it hid, and what came since follows it.
+
+    What was undone at once is redone at once. Refused where what one of them hid is not all
+    visible again, or something else has come to stand between.
+    """
+    with lock(condensation.conversation) as locked:
+        attempt = Condensation.objects.select_related("message").get(pk=condensation.pk)
+        if attempt.status == _SUCCEEDED:
+            return
+        refuse_while_running(locked)
+        if attempt.status != _UNDONE or attempt.message is None:
+            raise Refused(_("Only a condensation that was undone can be redone."))
+        if attempt.message.rewind_parent:
+            raise Refused(_("A rewind took this condensation along. Undo the rewind first."))
+        redone = Condensation.objects.undone_with(attempt)
+        _redo(redone)
+        redone.change(status=_SUCCEEDED, undone_at=None, redone_at=timezone.now())
+
+
+def _redo(undone: CondensationQuerySet) -> None:
+    """Have summaries and markers stand again, each for what the ones before it left."""
+    for made in Message.objects.filter(condensation__in=undone).order_by("seq"):
+        if not hidden_messages.redo_reduction(made):
+            raise Refused(
+                _(
+                    "What this hid is not all in sight of the model: another condensation or "
+                    "a rewind hides part of it, or one that it went on from was undone. "
+                    "Take that back first."
+                )
+            )
+
+
+def put_back(*, condensation: Condensation, index: int) -> None:
+    """Tell the model a fact again that a condensation lost, as a message of its own."""
+    with lock(condensation.conversation) as locked:
+        row = Condensation.objects.get(pk=condensation.pk)
+        receipt = row.receipt
+        if index >= len(receipt.findings):
+            raise Refused(_("There is no such fact in this record."))
+        if receipt.findings[index].state == "kept":
+            return
+        refuse_while_running(locked)
+        block = _put_back_block(receipt.findings[index].probe)
+        message = condense.Message(role="user", content=(block,))
+        tokens = condense.count_message(message, budgets.COUNTER)
+        message_store.append_message(locked.pk, message, tokens=tokens)
+        Condensation.objects.filter(pk=row.pk).change(receipt=receipt.with_kept(index))
+
+
+def _put_back_block(fact: condense.Probe) -> condense.TextBlock:
+    """Return what the model is told; it is the user's own choice, so it is said as theirs."""
+    kind = fact.kind.replace("_", " ")
+    return condense.TextBlock(
+        f"From the part of this conversation that the summary replaces ({kind}): {fact.text}"
+    )
+
+
+def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int | None]:
+    """Return the size inside the transaction and what is allowed; refused where that is less.
+
+    Then what does not fit is as it was.
+    """
+    profile = conversation.profile
+    if profile is None:
+        return None, None
+    budget = budgets.budget_for(profile, preferences_of(conversation.owner))
+    conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
+    tokens = sizes.context_size(
+        conversation, profile, message_store.read_effective(conversation.pk)
+    )
+    if tokens.value > budget.capacity:
+        said = _(
+            "The originals don't fit: about %(tokens)s tokens, where %(allowed)s fit. "
+            "Choose a profile with a larger window, or rewind to before instead."
+        )
+        numbers = {"tokens": number(tokens.value), "allowed": number(budget.capacity)}
+        raise Refused(said % numbers)
+    return tokens, budget.capacity

@@ -1,0 +1,176 @@
+"""What a person asks of condensing while a turn runs: it begins after the step."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.models import Message, message_store
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is to be condensed: the messages from ``first`` to ``last``, by their numbers.
+
+    With a ``call`` it is what that call, made in message ``first``, returned. It is done ``again``
+    where message ``first`` is a summary, which is to be written from all its originals.
+    """
+
+    first: int
+    last: int = 0
+    call: str = ""
+    again: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a page asks for it."""
+        if self.again:
+            return {"first": self.first, "again": True}
+        rest = {"call": self.call} if self.call else {"last": self.last}
+        return {"first": self.first, **rest}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A condensation by hand: ``focus`` is what its summary should keep above all.
+
+    With ``review`` a person looks at it before it applies. It is of all that the model has read,
+    unless it has a ``scope``. One made ``while_idle`` was asked for once and for all, in the
+    settings. Asked for again with the same ``nonce``, it is the same one.
+    """
+
+    nonce: uuid.UUID
+    focus: str = ""
+    review: bool = False
+    scope: Scope | None = None
+    while_idle: bool = False
+
+
+class Wishes:
+    """What was asked for during one run, and did not begin yet; the latest counts."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._awaited: Wish | None = None
+        self._heard: set[uuid.UUID] = set()
+
+    def ask(self, wish: Wish) -> bool:
+        """Have it begin after the step; False where it was asked for before."""
+        if wish.nonce in self._heard:
+            return False
+        self._heard.add(wish.nonce)
+        self._awaited = wish
+        return True
+
+    def take(self) -> Wish | None:
+        """Return what is to begin now, None where nothing was asked for, or it was taken back."""
+        wish, self._awaited = self._awaited, None
+        return wish
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A message up to which one may condense: how many that are, and about how many tokens.
+
+    ``said`` is how it begins, or the name of the tool that was called.
+    """
+
+    seq: int
+    said: str
+    by_user: bool
+    messages: int
+    tokens: int
+
+
+def find_ends(history: Sequence[condense.Message], first: int) -> list[End]:
+    """Return where a range may end that begins with message ``first``.
+
+    Never between a tool call and its result, and with nothing that the model has not read. Raises
+    condense.NothingToCondense where there is none.
+    """
+    start = _place_of(history, first)
+    read = condense.unread_tail(history)
+    cuts = [cut for cut in condense.safe_cuts(history) if start < cut <= read]
+    if not cuts:
+        raise condense.NothingToCondense(_("The model has not read this message yet."))
+    ends, tokens, messages, done = [], 0, 0, start
+    for cut in cuts:
+        added = history[done:cut]
+        tokens += sum(one.tokens or 0 for one in added)
+        messages += len(added)
+        done = cut
+        ends.append(_end(history[start:cut], messages, tokens))
+    return ends
+
+
+def _place_of(history: Sequence[condense.Message], first: int) -> int:
+    for place, one in enumerate(history):
+        if one.seq == first and place in condense.safe_cuts(history):
+            return place
+    raise condense.NothingToCondense(_("The model does not see this message any more."))
+
+
+def _end(chosen: Sequence[condense.Message], messages: int, tokens: int) -> End:
+    """Describe the last message that people see of these."""
+    shown = next((one for one in reversed(chosen) if one.words.strip() or one.tool_uses), chosen[0])
+    said = shown.words or ", ".join(use.name for use in shown.tool_uses)
+    by_user = shown.role == "user" and not shown.is_marker and not shown.is_summary
+    return End(chosen[-1].seq, " ".join(said.split()), by_user, messages, tokens)
+
+
+def find_chosen(
+    conversation_id: uuid.UUID, history: Sequence[condense.Message], scope: Scope
+) -> condense.Chosen:
+    """Return what a scope means in what the model sees of a conversation.
+
+    Raises condense.NothingToCondense with the reason where it means nothing.
+    """
+    if scope.again:
+        return _find_originals(conversation_id, history, scope.first)
+    if scope.call:
+        return _find_result(history, scope)
+    if all(end.seq != scope.last for end in find_ends(history, scope.first)):
+        raise condense.NothingToCondense(
+            _("A range can't end there: it would part a tool call from its result.")
+        )
+    start = _place_of(history, scope.first)
+    end = next(place for place, one in enumerate(history) if one.seq == scope.last)
+    return condense.Chosen(tuple(one.id for one in history[start : end + 1]))
+
+
+def _find_result(history: Sequence[condense.Message], scope: Scope) -> condense.Chosen:
+    for one in condense.pair_calls(history).answered:
+        if one.call.id == scope.call and history[one.called_at].seq == scope.first:
+            answer = history[one.answered_at]
+            if answer.tags.pinned:
+                raise condense.NothingToCondense(
+                    _("This output is pinned. Take the pin off first.")
+                )
+            return condense.Chosen((answer.id,), scope.call)
+    raise condense.NothingToCondense(_("The model does not see this output any more."))
+
+
+def _find_originals(
+    conversation_id: uuid.UUID, history: Sequence[condense.Message], seq: int
+) -> condense.Chosen:
+    """Return a summary with the messages that it stands for, through all that it went on from."""
+    visible = any(one.seq == seq for one in history)
+    made = Message.objects.filter(conversation=conversation_id, seq=seq).first()
+    originals = sorted(_behind(made), key=lambda one: one.order) if made and visible else ()
+    if made is None or not originals:
+        raise condense.NothingToCondense(
+            _("The model does not see this summary any more, or its originals are not known.")
+        )
+    return condense.Chosen((str(made.pk),), originals=tuple(originals))
+
+
+def _behind(made: Message) -> Iterator[condense.Message]:
+    left = [made]
+    while left:
+        for row in Message.objects.hid_by(left.pop()).filter(rewind_parent=None):
+            if row.is_summary or row.is_marker:
+                left.append(row)
+            else:
+                yield message_store.to_engine(row)

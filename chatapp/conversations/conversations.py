@@ -1,0 +1,140 @@
+"""Starting, naming and deleting conversations; the life of a turn."""
+
+import uuid
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from chatapp import spending_limits
+from chatapp.accounts.accounts import preferences_of
+from chatapp.agent.errors import BudgetSpent
+from chatapp.context import sizes
+from chatapp.context.system_prompt import system_of
+from chatapp.errors import Refused
+from chatapp.files.samples import SAMPLES, lay_out_samples
+from chatapp.formats import number
+from chatapp.models import Conversation, Profile
+from chatapp.models.prepared_queries import Change, prepared_update
+
+TITLE_LENGTH = 60
+
+
+def start_conversation(
+    *, owner: User, profile: Profile | None = None, workspace: str = "", title: str = ""
+) -> Conversation:
+    """Return a new conversation; ``workspace`` is a folder below WORKSPACES_ROOT, or SAMPLES."""
+    profile = profile or preferences_of(owner).default_profile
+    made = Conversation(
+        owner=owner, profile=profile, workspace=workspace, title=title[:TITLE_LENGTH]
+    )
+    if workspace == SAMPLES:
+        lay_out_samples(beside=_overhead(made))
+    made.save(force_insert=True)
+    return made
+
+
+def _overhead(conversation: Conversation) -> int:
+    """Return the tokens of what every request repeats, 0 where no profile answers."""
+    profile = conversation.profile
+    if profile is None:
+        return 0
+    return sizes.overhead_of(conversation, profile, system_of(conversation, profile))
+
+
+def rename_conversation(*, conversation: Conversation, title: str) -> None:
+    """Give the conversation a title; a blank one is refused."""
+    title = " ".join(title.split())
+    if not title:
+        raise Refused(_("A title needs at least one character."))
+    Conversation.objects.filter(pk=conversation.pk).update(title=title[:200])
+
+
+def decide(
+    *,
+    conversation: Conversation,
+    policies: Mapping[str, str],
+    system: str,
+    budget: Decimal | None = None,
+) -> None:
+    """Let these tools run and tell the model this from the next turn on; "" is the profile's.
+
+    All calls together may cost the ``budget``.
+    """
+    changed: dict[str, Any] = {
+        "tool_policies": dict(policies),
+        "system_prompt": system,
+        "budget": budget,
+    }
+    if system != conversation.system_prompt:
+        # What was measured had another prompt before it.
+        changed |= {"measured_tokens": None, "measured_seq": None}
+    Conversation.objects.filter(pk=conversation.pk).update(**changed)
+
+
+def name_conversation(*, conversation: Conversation, title: str, question: str) -> bool:
+    """Give a conversation the title that a model found, unless a person has given it another.
+
+    Without one it has what its first ``question`` begins with. Returns whether it was changed.
+    """
+    untouched = Conversation.objects.filter(pk=conversation.pk, title=_title_of(question))
+    return bool(title) and untouched.exclude(title=title).update(title=title) > 0
+
+
+def delete_conversation(*, conversation: Conversation) -> None:
+    """Hide the conversation everywhere; ``restore_conversation`` brings it back."""
+    present = Conversation.objects.filter(pk=conversation.pk, deleted_at=None)
+    present.update(deleted_at=timezone.now())
+
+
+def restore_conversation(*, conversation: Conversation) -> None:
+    """Bring a deleted conversation back as it was."""
+    Conversation.objects.filter(pk=conversation.pk).update(deleted_at=None)
+
+
+def check_message(text: str, *, alone: bool = True) -> None:
+    """Refuse what no conversation takes as a message: nothing at all, and too much.
+
+    Unless it stands ``alone``, something is attached, and may be all.
+    """
+    if alone and not text.strip():
+        raise Refused(_("There is nothing to send yet. Type a message first."))
+    if len(text) > settings.LONGEST_MESSAGE:
+        raise Refused(
+            _(
+                "This message is too long: it has %(count)s characters, and a message can have "
+                "%(limit)s. Put it into a file of the workspace, or send it in parts."
+            )
+            % {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
+        )
+
+
+def check_budget(locked: Conversation) -> None:
+    """Refuse what calls a model where no more may be spent; take a row ``with_month_budget``."""
+    if locked.budget is None and getattr(locked, "month_budget", None) is None:
+        return
+    try:
+        spending_limits.check_budget(locked.pk)
+    except BudgetSpent as spent:
+        raise Refused(str(spent)) from spent
+
+
+def entitle(conversation: Conversation, text: str) -> None:
+    """Give a conversation without a title what its first message begins with."""
+    if not conversation.title:
+        _name(pk=conversation.pk, title=_title_of(text))
+
+
+def _title_of(question: str) -> str:
+    line = " ".join(question.split())
+    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1].rstrip()}…"
+
+
+@prepared_update(pk=models.UUIDField(), title=models.CharField())
+def _name(pk: uuid.UUID, title: str) -> Change:
+    return Conversation.objects.filter(pk=pk), {"title": title}

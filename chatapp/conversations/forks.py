@@ -1,0 +1,196 @@
+"""Forks: a conversation goes on twice from one place, and neither changes the other.
+
+The copy has every message that was part of the conversation at that place, under its number, with
+its tags: what was condensed before stays so, on record, and can be undone there as well. What a
+rewind or an edit set aside stays with the original.
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.conversations.locks import lock
+from chatapp.conversations.pins import mark
+from chatapp.conversations.versions import show_version
+from chatapp.errors import Refused
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    Rewind,
+    hidden_messages,
+    message_store,
+)
+from chatapp.models.messages import MessageQuerySet
+from chatapp.models.origins import enter_fork
+from chatapp.toolbox.toolbox import outputs_of
+
+BATCH = 500
+LONGEST_TITLE = 200
+
+_ALIKE = ("owner_id", "profile_id", "folder_id", "tool_policies", "system_prompt", "budget")
+_SAID = (
+    "seq", "position", "role", "content", "tokens", "results", "holds_results", "stop_reason",
+    "created_at", "condense_id", "condense_parent", "truncation_id", "truncation_parent",
+    "clear_id", "cleared", "hides", "undone", "unbound", "claimed",
+)  # fmt: skip
+
+
+def fork_conversation(*, conversation: Conversation, seq: int) -> Conversation:
+    """Return a new conversation that goes on from message ``seq``, or from before a condensation.
+
+    Refused where there is no such message, where its tools are still at work, and where the disk
+    does not take its files.
+    """
+    pk = uuid.uuid4()
+    with _outputs_linked(conversation, pk), lock(conversation, keeps_pins=False) as origin:
+        there = origin.messages.filter(seq=seq).first()
+        if there is None:
+            raise Refused(_("There is no such message any more. Reload the page."))
+        rows = _as_it_was(origin, there)
+        if not rows:
+            raise Refused(_("There is nothing before this that a fork could begin with."))
+        copy = _begin(origin, pk, last_seq=rows[-1].seq)
+        copied = _copy_messages(rows, copy)
+        enter_fork(origin, copy, rows[-1].seq)
+        _copy_records(rows, copied)
+    return copy
+
+
+def _as_it_was(origin: Conversation, there: Message) -> list[Message]:
+    """Return what the conversation held when a message was the newest; nothing is changed."""
+    with transaction.atomic():
+        _bring_back(origin, there.rewind_parent)
+        present = origin.messages.filter(rewind_parent=None)
+        rows = present.filter(seq__lte=_end_of(present, there)).order_by("seq")
+        found = list(rows.select_related("condensation"))
+        transaction.set_rollback(True)
+    return found
+
+
+def _bring_back(origin: Conversation, rewind_pk: uuid.UUID | None) -> None:
+    """Have what a rewind set aside in the place of all that came instead of it."""
+    if rewind_pk is None:
+        return
+    _bring_back(origin, Rewind.objects.get(pk=rewind_pk).rewind_parent)
+    rewind = Rewind.objects.select_related("conversation").get(pk=rewind_pk)
+    if rewind.root_seq is None:
+        hidden_messages.rewind(origin.pk, to_seq=rewind.to_seq)
+        hidden_messages.undo_rewind(rewind)
+    else:
+        show_version(origin, rewind)
+
+
+def _end_of(present: MessageQuerySet, there: Message) -> int:
+    """Return the number of the message, or of the one that holds the results of its calls.
+
+    What a condensation made is left out: the fork begins before it.
+    """
+    if there.is_summary or there.is_marker:
+        return there.seq - 1
+    if not message_store.to_engine(there).tool_uses:
+        return there.seq
+    answer = present.written().filter(seq__gt=there.seq).order_by("seq").first()
+    if answer and answer.results:
+        return answer.seq
+    if there.turn and not there.turn.is_over:
+        raise Refused(_("The tools that this message calls are still at work. Wait for them."))
+    return there.seq
+
+
+def _begin(origin: Conversation, pk: uuid.UUID, *, last_seq: int) -> Conversation:
+    title = origin.title and _("%s (fork)") % origin.title[: LONGEST_TITLE - 20]
+    return Conversation.objects.create(
+        pk=pk,
+        **{name: getattr(origin, name) for name in _ALIKE},
+        title=title,
+        workspace=origin.workspace or origin.pk.hex,
+        last_seq=last_seq,
+    )
+
+
+def _copy_messages(rows: Iterable[Message], copy: Conversation) -> dict[int, Message]:
+    """Store copies of some messages, and return them by the keys of the originals.
+
+    What the engine made names other messages by their keys, so it comes after those.
+    """
+    rows = list(rows)
+    made = {name for row in rows for name in (row.condense_id, row.truncation_id) if name}
+    copied: dict[int, Message] = {}
+    for by_engine in (False, True):
+        part = [row for row in rows if (row.is_summary or row.is_marker) == by_engine]
+        ids = {str(old): str(new.pk) for old, new in copied.items()}
+        new = [Message(conversation=copy, **_columns(row, made, ids)) for row in part]
+        Message.objects.bulk_create(new, batch_size=BATCH)
+        copied |= {row.pk: one for row, one in zip(part, new, strict=True)}
+    copy.messages.refresh_hidden()
+    return copied
+
+
+def _columns(row: Message, made: set[uuid.UUID], ids: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a message says in the copy, without what is only part of the original."""
+    columns = {name: getattr(row, name) for name in _SAID}
+    for name in ("condense_parent", "truncation_parent"):
+        if columns[name] not in made:
+            columns[name] = None
+    if row.is_summary or row.is_marker:
+        message = condense.readdress_pins(message_store.to_engine(row), ids)
+        columns["content"] = condense.content_to_api(message.content)
+        columns["cleared"] = {ids[old]: one for old, one in row.cleared.items() if old in ids}
+    return columns
+
+
+def _copy_records(rows: Iterable[Message], copied: Mapping[int, Message]) -> None:
+    """Put condensations and pins of some messages on record for their copies as well.
+
+    What a condensation cost was paid once, in the original.
+    """
+    ids = {str(old): str(new.pk) for old, new in copied.items()}
+    for row in rows:
+        new = copied[row.pk]
+        if row.pinned:
+            mark(new)
+        attempt: Condensation | None = getattr(row, "condensation", None)
+        if attempt is None:
+            continue
+        attempt.pk, attempt.turn, attempt.message = uuid.uuid4(), None, new
+        attempt.conversation = new.conversation
+        attempt.cost, attempt.cost_measured = Decimal(0), True
+        attempt.notes = [*attempt.notes, _("Made and paid for in the original of this fork.")]
+        attempt.receipt = attempt.receipt.with_sources(ids)
+        attempt.save(force_insert=True)
+        attempt.enter()
+
+
+@contextmanager
+def _outputs_linked(origin: Conversation, pk: uuid.UUID) -> Iterator[None]:
+    """Let the model read long outputs in the copy with this key, if there comes to be one."""
+    kept, linked = outputs_of(origin.pk), outputs_of(pk)
+    try:
+        if kept.is_dir():
+            shutil.copytree(kept, linked, copy_function=_link)
+        yield
+    except BaseException as error:
+        shutil.rmtree(linked, ignore_errors=True)
+        if isinstance(error, OSError):
+            reason = _("The files of this conversation could not be copied, so nothing was forked.")
+            raise Refused(reason) from error
+        raise
+
+
+def _link(kept: str, linked: str) -> None:
+    """Link a file, or copy it where a disk has no links; one that is gone meanwhile is left out."""
+    try:
+        os.link(kept, linked)
+    except FileNotFoundError:
+        return
+    except OSError:
+        shutil.copy2(kept, linked)

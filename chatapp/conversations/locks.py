@@ -1,0 +1,64 @@
+"""Whether the model still has what is pinned, byte for byte."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.errors import Refused
+from chatapp.models import Conversation, Message, Pin, message_store
+
+
+def find_broken(conversation_id: uuid.UUID, effective: Sequence[condense.Message]) -> str:
+    """Return what is wrong with the first pin that does not hold, "" where all do."""
+    for pin in Pin.objects.in_force(conversation_id).select_related("message").order_by("seq"):
+        if not pin.holds:
+            said = _("Message %s is not what it was when it was pinned. Take its pin off first.")
+        elif not condense.shows_pin(effective, message_store.to_engine(pin.message)):
+            said = _(
+                "The model would not see message %s word for word, and it is pinned. "
+                "Take its pin off, or undo first what hides it."
+            )
+        else:
+            continue
+        return said % pin.seq
+    return ""
+
+
+def with_unpinned(
+    conversation_id: uuid.UUID, effective: Sequence[condense.Message]
+) -> tuple[condense.Message, ...]:
+    """Return what the model sees with the messages that a summary carries and need not any more.
+
+    Nothing where there are none: then what is visible says all about pins.
+    """
+    carried = [int(one) for one in condense.carried_pin_ids(effective) if one.isdecimal()]
+    rows = Message.objects.filter(conversation=conversation_id, pk__in=carried, pinned=None)
+    unpinned = [message_store.to_engine(row) for row in rows] if carried else []
+    return tuple(sorted((*unpinned, *effective), key=lambda one: one.order)) if unpinned else ()
+
+
+@contextmanager
+def lock(conversation: Conversation, *, keeps_pins: bool = True) -> Iterator[Conversation]:
+    """Lock a conversation for one transaction; refused where a pin would not hold after it.
+
+    Without ``keeps_pins`` nobody looks: what only takes pins off is open however many are broken.
+    """
+    with transaction.atomic():
+        yield Conversation.objects.select_for_update().get(pk=conversation.pk)
+        if keeps_pins and conversation.pins.exists():
+            broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
+            if broken:
+                raise Refused(broken)
+
+
+def refuse_while_running(conversation: Conversation) -> None:
+    """Raise Refused while a turn runs or the context is condensed."""
+    turn = conversation.turns.unfinished().first()
+    if turn and turn.condenses:
+        raise Refused(_("The context is being condensed. Cancel that first."))
+    if turn:
+        raise Refused(_("A turn is running. Stop it first."))

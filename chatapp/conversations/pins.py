@@ -1,0 +1,208 @@
+"""What somebody selected on the page, found again in the text that it was made from."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Sum
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+import condense
+from chatapp.agent.annotated_blocks import quote_block, rule_block
+from chatapp.context import sizes
+from chatapp.conversations.locks import lock, refuse_while_running
+from chatapp.errors import Refused
+from chatapp.formats import number
+from chatapp.models import Conversation, Message, Pin, message_store
+from chatapp.models.pins import digest_of
+
+
+def find_passage(texts: Iterable[str], selected: str) -> str:
+    """Return the passage of a text that was selected, "" where there is none.
+
+    The page shows Markdown without its marks, so only letters and digits have to be the same; what
+    is returned is the text as it was written.
+    """
+    selected = selected.strip()
+    for text in texts:
+        if found := selected if selected in text else _find(text, selected):
+            return found
+    return ""
+
+
+def _find(text: str, selected: str) -> str:
+    places = [place for place, sign in enumerate(text) if sign.isalnum()]
+    wanted = "".join(filter(str.isalnum, selected))
+    at = "".join(text[place] for place in places).find(wanted) if wanted else -1
+    if at < 0:
+        return ""
+    begin, end = places[at], places[at + len(wanted) - 1] + 1
+    return text[begin:end] + _ending(text[end:], selected)
+
+
+def _ending(after: str, selected: str) -> str:
+    """Return the sign behind the last letter where it was selected too: the end of a sentence."""
+    return after[:1] if after[:1] == selected[-1:] and not selected[-1:].isalnum() else ""
+
+
+# Of the window, in percent: the rest is for the system prompt, the work, and a summary of it.
+MOST_PINNED = 25
+
+# Characters of a rule, and of what is selected.
+LONGEST_RULE = 20_000
+LONGEST_SELECTION = 100_000
+
+_MESSAGE_TAKES = gettext_lazy("This message takes about %(tokens)s tokens")
+_TEXT_TAKES = gettext_lazy("This text takes about %(tokens)s tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class PinsTake:
+    """The tokens that pins take, and may take in a window; 0 where no profile answers."""
+
+    tokens: int
+    most: int
+    window: int
+    percent: int = MOST_PINNED
+
+
+def pin_message(*, conversation: Conversation, seq: int) -> None:
+    """Have the model keep a message word for word; nothing happens where it does already.
+
+    Refused while something runs, where the model does not see the message, and where it takes too
+    much of the window.
+    """
+    with lock(conversation) as own:
+        message = _find_pin(own, seq)
+        if message.pinned:
+            return
+        refuse_while_running(own)
+        _refuse_if_hidden(own, message)
+        _refuse_if_too_large(own, message.tokens, _MESSAGE_TAKES)
+        mark(message)
+        message_store.note_record(own.pk)
+
+
+def pin_rule(*, conversation: Conversation, text: str) -> None:
+    """Have the model keep a rule word for word, from the end of the conversation on.
+
+    Nothing before it changes, so what a provider has cached of that holds.
+    """
+    # The lines of a form end as in Windows.
+    text = text.replace("\r\n", "\n")
+    if not text.strip():
+        raise Refused(_("There is no rule yet. Type it first."))
+    if len(text) > LONGEST_RULE:
+        raise Refused(_("A rule can have up to %s characters.") % number(LONGEST_RULE))
+    with lock(conversation) as own:
+        _append(own, rule_block(text))
+
+
+def pin_selection(*, conversation: Conversation, seq: int, selected: str) -> None:
+    """Have the model keep what was selected of a message word for word, as it was written there.
+
+    It is said again at the end, so it may be a passage that the model does not see any more.
+    """
+    with lock(conversation) as own:
+        message = _find_pin(own, seq)
+        blocks = message_store.to_engine(message).blocks
+        texts = (block.text for block in blocks if isinstance(block, condense.TextBlock))
+        passage = find_passage(texts, selected[:LONGEST_SELECTION])
+        if not passage:
+            words = _("This can't be found in the message's text. Select whole words of a passage.")
+            raise Refused(words)
+        _append(own, quote_block(passage, message.role, seq))
+
+
+def unpin_message(*, conversation: Conversation, seq: int) -> None:
+    """Take a pin off: what is condensed from now on need not carry the message any more."""
+    with lock(conversation, keeps_pins=False) as own:
+        message = _find_pin(own, seq)
+        if not message.pinned:
+            return
+        refuse_while_running(own)
+        Message.objects.filter(pk=message.pk).update(pinned=None)
+        Pin.objects.filter(message=message).change(unpinned_at=timezone.now())
+        message_store.note_record(own.pk)
+
+
+def adopt_rules(*, conversation: Conversation) -> None:
+    """Have the model told the rules of an imported file as the user's own, who pins them now."""
+    with lock(conversation) as own:
+        refuse_while_running(own)
+        claimed = own.messages.filter(claimed=True)
+        pins = Pin.objects.in_force(own.pk).filter(message__in=list(claimed))
+        pins.change(pinned_at=timezone.now())
+        if claimed.update(claimed=None):
+            message_store.mark_changed(own.pk)
+
+
+def mark(message: Message) -> None:
+    """Pin a message, with an entry in the conversation's chain."""
+    Message.objects.filter(pk=message.pk).update(pinned=True)
+    columns = {"digest": digest_of(message), "tokens": message.tokens}
+    known = Pin.objects.filter(message=message)
+    if not known.change(pinned_at=timezone.now(), unpinned_at=None, **columns):
+        Pin.objects.create(
+            conversation_id=message.conversation_id, message=message, seq=message.seq, **columns
+        ).enter()
+
+
+def what_pins_take(conversation: Conversation) -> PinsTake:
+    """Return how much of the window pins take, and may take."""
+    pins = Pin.objects.in_force(conversation.pk)
+    window = conversation.profile.context_window if conversation.profile else 0
+    taken = pins.aggregate(sum=Sum("tokens", default=0))["sum"]
+    return PinsTake(taken, MOST_PINNED * window // 100, window)
+
+
+def _append(own: Conversation, block: condense.TextBlock) -> None:
+    """Put a pinned message at the end, unless the same is pinned already."""
+    message = condense.Message("user", (block,))
+    row = Message(role=Message.Role.USER, content=condense.content_to_api(message.content))
+    if Pin.objects.in_force(own.pk).filter(digest=digest_of(row)).exists():
+        return
+    refuse_while_running(own)
+    tokens = condense.count_message(message, sizes.COUNTER)
+    _refuse_if_too_large(own, tokens, _TEXT_TAKES)
+    mark(message_store.append_message(own.pk, message, tokens=tokens))
+
+
+def _find_pin(conversation: Conversation, seq: int) -> Message:
+    present = conversation.messages.written().filter(rewind_parent=None)
+    message = present.filter(seq=seq).first()
+    if message is None:
+        raise Refused(_("This message is no part of the conversation any more. Reload the page."))
+    return message
+
+
+def _refuse_if_hidden(conversation: Conversation, message: Message) -> None:
+    effective = message_store.read_effective(conversation.pk)
+    if not condense.shows_pin(effective, message_store.to_engine(message)):
+        words = _(
+            "This message is hidden from the model, so it can't be pinned as it stands. "
+            "Undo first what hides it, or select its text and pin that."
+        )
+        raise Refused(words)
+
+
+def _refuse_if_too_large(conversation: Conversation, tokens: int, takes: Promise) -> None:
+    take = what_pins_take(conversation)
+    if not take.window or take.tokens + tokens <= take.most:
+        return
+    words = _(
+        "%(takes)s, and what is pinned already %(before)s. "
+        "Pins may take %(most)s, which is %(percent)s %% of the window of %(window)s."
+    )
+    raise Refused(
+        words
+        % {
+            "takes": takes % {"tokens": number(tokens)},
+            "before": number(take.tokens),
+            "most": number(take.most),
+            "percent": MOST_PINNED,
+            "window": number(take.window),
+        }
+    )

@@ -1,0 +1,1 @@
+"""The folders that the agent works in."""

@@ -1,0 +1,160 @@
+"""Which attempts to condense somebody wants to see."""
+
+import re
+import uuid
+from collections.abc import Iterable
+from datetime import datetime, time
+from operator import itemgetter
+from typing import Any, cast
+
+from django import forms
+from django.db.models import Q
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models import Condensation
+from chatapp.models.condensations import CondensationQuerySet
+from chatapp.transcript import labels
+
+# So many attempts are named one by one in a query.
+MOST_NAMED = 1_000
+
+
+class AttemptFilter(forms.Form):
+    """Narrows a list of attempts; what can't be meant narrows nothing."""
+
+    text = forms.CharField(label=_("text in the summary"), max_length=200, required=False)
+    title = forms.CharField(label=_("conversation"), max_length=200, required=False)
+    profile = forms.ChoiceField(label=_("profile"), required=False)
+    strategy = forms.ChoiceField(label=_("strategy"), required=False)
+    trigger = forms.ChoiceField(
+        label=_("trigger"), choices=[("", _("any")), *Condensation.Trigger.choices], required=False
+    )
+    since = forms.DateField(
+        label=_("from"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d")
+    )
+    until = forms.DateField(
+        label=_("to"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d")
+    )
+    outcome = forms.ChoiceField(
+        choices=Condensation.Outcome.choices, required=False, widget=forms.HiddenInput
+    )
+
+    conversation = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    sort = forms.ChoiceField(
+        choices=[
+            ("", _("newest first")),
+            ("saved", _("tokens saved")),
+            ("cost", _("cost")),
+            ("duration", _("duration")),
+        ],
+        required=False,
+        widget=forms.HiddenInput,
+    )
+
+    def __init__(self, mine: CondensationQuerySet, data: QueryDict) -> None:
+        """Offer the profiles and strategies that occur in ``mine``."""
+        super().__init__(data)
+        pairs = [*mine.order_by().values_list("profile_name", "strategy").distinct()]
+        profiles, strategies = ({pair[place] for pair in pairs} for place in (0, 1))
+        self._offer("profile", ((one, one) for one in profiles))
+        self._offer("strategy", ((one, labels.strategy_name(one)) for one in strategies))
+        self.full_clean()
+        self.chosen = {name: value for name, value in self.cleaned_data.items() if value}
+
+    def _offer(self, name: str, found: Iterable[tuple[str, str]]) -> None:
+        choices: list[tuple[str, Any]] = [("", _("any")), *sorted(found, key=itemgetter(1))]
+        cast("forms.ChoiceField", self.fields[name]).choices = choices
+
+    @property
+    def outcome_chosen(self) -> str:
+        """The outcome that is shown alone, "" for all."""
+        return str(self.chosen.get("outcome", ""))
+
+    @property
+    def sort_chosen(self) -> str:
+        """What the list is sorted by, "" for the newest first."""
+        return str(self.chosen.get("sort", ""))
+
+    @property
+    def conversation_chosen(self) -> uuid.UUID | None:
+        """The one conversation whose attempts are shown, None for all."""
+        return self.chosen.get("conversation")
+
+    @property
+    def kept(self) -> list[tuple[str, Any]]:
+        """What is chosen without a field to see, by name, for the form to send along."""
+        hidden = (field.name for field in self.hidden_fields())
+        return [(name, self.chosen[name]) for name in hidden if name in self.chosen]
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything but the outcome and the order is chosen."""
+        return bool(self.chosen.keys() - {"outcome", "sort"})
+
+    @property
+    def fills_fields(self) -> bool:
+        """Whether something is chosen in a field that can be seen."""
+        return any(field.name in self.chosen for field in self.visible_fields())
+
+    @property
+    def query(self) -> str:
+        """The choices but for the outcome, as the rest of an address."""
+        return self._rest_without("outcome")
+
+    @property
+    def sorts(self) -> list[tuple[str, Any, str]]:
+        """The orders to choose from, each with its name and the rest of its address."""
+        choices: Any = cast("forms.ChoiceField", self.fields["sort"]).choices
+        rest = self._rest_without("sort")
+        return [(value, label, f"sort={value}{rest}") for value, label in choices]
+
+    def _rest_without(self, left_out: str) -> str:
+        query = QueryDict(mutable=True)
+        query.update({name: str(one) for name, one in self.chosen.items() if name != left_out})
+        return f"&{query.urlencode()}" if query else ""
+
+    def narrow(self, attempts: CondensationQuerySet) -> CondensationQuerySet:
+        """Return those that fit, whatever their outcome."""
+        wanted = Q()
+        for name, value in self.chosen.items():
+            match name:
+                case "title":
+                    wanted &= _has("conversation__title", value)
+                case "profile":
+                    wanted &= Q(profile_name=value)
+                case "strategy" | "trigger" | "conversation":
+                    wanted &= Q((name, value))
+                case "since":
+                    wanted &= Q(started_at__gte=_at(value, time.min))
+                case "until":
+                    wanted &= Q(started_at__lte=_at(value, time.max))
+        found = attempts.filter(wanted)
+        text = self.chosen.get("text")
+        return _saying(text, found) if text else found
+
+
+def _saying(text: str, attempts: CondensationQuerySet) -> CondensationQuerySet:
+    """Return those whose summary has a text; where they are few, which they are.
+
+    So all summaries are looked through once, and not again for the totals and for the list. Told
+    whose those few are as well, SQLite would read all that the owner has instead.
+    """
+    found = attempts.filter(_has("summary", text))
+    few = list(found.order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
+    return found if len(few) > MOST_NAMED else Condensation.objects.filter(pk__in=few)
+
+
+def _has(column: str, text: str) -> Q:
+    """Return the condition that a column has a text, in capitals or not.
+
+    SQLite by itself knows no capitals but those of English.
+    """
+    if text.isascii():
+        return Q((f"{column}__icontains", text))
+    return Q((f"{column}__iregex", re.escape(text)))
+
+
+def _at(day: Any, moment: time) -> datetime:
+    return timezone.make_aware(datetime.combine(day, moment))

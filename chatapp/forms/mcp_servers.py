@@ -1,0 +1,155 @@
+"""An MCP server: how it is reached, what it is given, and which of its tools are offered."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar, cast
+
+from django import forms
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.forms.base import ModelForm
+from chatapp.models import McpServer
+from chatapp.models.mcp_servers import way_choices
+from chatapp.network.address_guard import AddressRefused, Guard
+from chatapp.tools.mcp.servers import Way
+
+MAX_SECRETS = 10_000
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_VALUE = re.compile(r"[\x20-\x7e]+")
+# They are the connection's own.
+_NOT_ONES_OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
+
+
+class SecretLines(forms.Textarea):
+    """A field of several lines for a secret, which never shows what was entered."""
+
+    def format_value(self, value: Any) -> str | None:
+        """Return nothing of it."""
+        del value
+        return None
+
+
+class McpServerForm(ModelForm[McpServer]):
+    """A server; what it is given as a secret can be set and removed, and is never shown."""
+
+    secrets = forms.CharField(
+        label=_("Headers or variables"),
+        required=False,
+        max_length=MAX_SECRETS,
+        widget=SecretLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_(
+            "One each line: headers of an address, as “Authorization: Bearer key”, or variables of "
+            "a command, as “API_KEY=key”."
+        ),
+    )
+    remove_secrets = forms.BooleanField(label=_("Remove what is stored"), required=False)
+    tools = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    class Meta:
+        model = McpServer
+        fields = ("name", "way", "address", "is_on")
+        labels: ClassVar[dict[str, Any]] = {"is_on": _("In use")}
+        help_texts: ClassVar[dict[str, Any]] = {
+            "name": _("Small letters, digits and hyphens; the names of its tools begin with it."),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer what the operator allows, and the tools that the server listed last."""
+        super().__init__(*args, **kwargs)
+        self.was = (self.instance.way, self.instance.address) if self.instance.pk else None
+        way = cast(forms.ChoiceField, self.fields["way"])
+        way.choices = [
+            (value, label)
+            for value, label in way_choices()
+            if value == Way.HTTP or settings.ALLOW_COMMANDS or self.instance.way == value
+        ]
+        tools = cast(forms.MultipleChoiceField, self.fields["tools"])
+        tools.choices = [(one.name, one.tool) for one in self.instance.definitions]
+        self.initial["tools"] = [one.name for one in self.instance.offered]
+        self.initial["seen"] = self._listed()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the tools with their boxes, for the template."""
+        definitions = {one.name: one for one in self.instance.definitions}
+        for box in self["tools"]:
+            definition = definitions[str(box.data["value"])]
+            changed = definition.tool in self.instance.unseen
+            yield {"box": box.tag(), "definition": definition, "changed": changed}
+
+    def _listed(self) -> str:
+        at = self.instance.listed_at
+        return at.isoformat() if at else ""
+
+    def clean_name(self) -> str:
+        """Refuse a name that the model could not be told, or that another server has."""
+        name: str = self.cleaned_data["name"]
+        if not _NAME.fullmatch(name):
+            raise forms.ValidationError(_("Use small letters, digits and hyphens."))
+        same = McpServer.objects.filter(owner=self.instance.owner, name=name)
+        if same.exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError(_("You have another server of this name."))
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse what can't be called or run, and what can't be given to it."""
+        cleaned = super().clean() or self.cleaned_data
+        if problem := _problem(cleaned.get("way", ""), cleaned.get("address", "")):
+            self.add_error("address", problem)
+        try:
+            pairs = [*_pairs(cleaned.get("way", ""), cleaned.get("secrets", ""))]
+        except ValueError as error:
+            self.add_error("secrets", str(error))
+        else:
+            cleaned["secrets"] = "\n".join(f"{name}={value}" for name, value in pairs)
+        return cleaned
+
+    def columns(self) -> list[str]:
+        """Return what is to be stored anew, by the names of columns; the server has it by now."""
+        server, given = self.instance, self.cleaned_data
+        columns = ["name", "is_on", "switched_off"]
+        moved = self.was is None or self.was != (server.way, server.address)
+        if moved:
+            columns += ["way", "address"]
+        other_kind = self.was is not None and self.was[0] != server.way
+        if given["secrets"] or given["remove_secrets"] or other_kind:
+            server.set_secrets(given["secrets"])
+            columns.append("encrypted_secrets")
+        chosen = set(given["tools"])
+        server.switched_off = [one.tool for one in server.definitions if one.name not in chosen]
+        if server.pk and given["seen"] == self._listed():
+            server.unseen = []
+            columns.append("unseen")
+        return columns
+
+
+def _problem(way: str, address: str) -> Any:
+    """Return why a server can't be reached so, "" where that is not known."""
+    if way == Way.COMMAND:
+        allowed = settings.ALLOW_COMMANDS
+        return "" if allowed else _("The operator of this server does not allow commands.")
+    try:
+        if address:
+            Guard(settings.ALLOW_PRIVATE_ADDRESSES).check(address)
+    except AddressRefused as error:
+        return str(error)
+    return ""
+
+
+def _pairs(way: str, lines: str) -> Iterator[tuple[str, str]]:
+    """Yield headers or variables; raise ValueError with what is wrong with a line."""
+    sign, names = ("=", _VARIABLE) if way == Way.COMMAND else (":", _HEADER)
+    for number, line in enumerate(lines.splitlines(), start=1):
+        if not line.strip():
+            continue
+        name, found, value = (part.strip() for part in line.partition(sign))
+        # What stands there is a secret, so that only its place is told.
+        if not found or not names.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise ValueError(_("Line %(number)s can't be read.") % {"number": number})
+        if way != Way.COMMAND and name.lower() in _NOT_ONES_OWN:
+            raise ValueError(_("The header %(name)s can't be set.") % {"name": name})
+        yield name, value

@@ -1,0 +1,272 @@
+"""What the server tells a page over the WebSocket, and how far a page is."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+# Digits of a change's number.
+LONGEST_NUMBER = 9
+
+Frame = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far a page is: the last change that it has shown, of one epoch."""
+
+    epoch: str
+    change: int
+
+
+def read_place(text: str) -> Place | None:
+    """Return the place that a page says it has, None where it has none."""
+    epoch, _, change = text.partition(".")
+    usable = change.isascii() and change.isdecimal() and len(change) <= LONGEST_NUMBER
+    return Place(epoch, int(change)) if usable else None
+
+
+def snapshot(
+    place: Place,
+    *,
+    revision: int,
+    turn: str,
+    status: str,
+    waits: bool = False,
+    articles: Sequence[tuple[str, str]],
+    streamed: Frame | None,
+    panel: Frame,
+    queue: str = "",
+) -> Frame:
+    """Everything a page needs to show the present: sent first to one that has nothing of it.
+
+    ``articles`` are (element id, HTML) of what is being written, ``streamed`` and ``panel`` frames
+    of their own. ``turn`` is the id of the one that runs, if any, and ``waits`` whether it does so
+    for a person; ``queue`` shows the messages that wait. A page whose transcript has another
+    ``revision`` fetches it again.
+    """
+    return {
+        "type": "snapshot",
+        "epoch": place.epoch,
+        "upto": place.change,
+        "revision": revision,
+        "turn": turn,
+        "status": status,
+        "waits": waits,
+        "articles": [{"id": id_, "html": html} for id_, html in articles],
+        "streamed": streamed,
+        "panel": panel,
+        "queue": queue,
+    }
+
+
+def resumed(place: Place) -> Frame:
+    """Tell a page that came back that it misses nothing but what follows, up to ``place``."""
+    return {"type": "resumed", "epoch": place.epoch, "upto": place.change}
+
+
+def pong(change: int) -> Frame:
+    """Answer a ping with the number of the last change."""
+    return {"type": "pong", "upto": change}
+
+
+def article_upserted(id_: str, html: str) -> Frame:
+    """Replace the element ``id_``, or append it to the transcript, unless it is a tool's card."""
+    return {"type": "article.upserted", "id": id_, "html": html}
+
+
+def article_removed(id_: str) -> Frame:
+    """Remove the element ``id_`` if it is there."""
+    return {"type": "article.removed", "id": id_}
+
+
+def text_streamed(id_: str, *, index: int, closed: Sequence[str], open_: str) -> Frame:
+    """Show streamed markdown: blocks from ``index`` on are final, ``open_`` is being written."""
+    return {
+        "type": "text.streamed",
+        "id": id_,
+        "index": index,
+        "closed": list(closed),
+        "open": open_,
+    }
+
+
+def code_streamed(id_: str, *, index: int, at: int, text: str) -> Frame:
+    """Put ``text`` at ``at`` (UTF-16 units) into the open code block ``index``; nothing follows it.
+
+    A page in which this block is closed, or does not reach so far, has newer news, and ignores it.
+    """
+    return {"type": "code.streamed", "id": id_, "index": index, "at": at, "text": text}
+
+
+def transcript_changed(revision: int | None) -> Frame:
+    """Ask the page to fetch its transcript again, unless it has this revision."""
+    return {"type": "transcript.changed", "revision": revision}
+
+
+def panel(
+    *,
+    bar: str,
+    due: str,
+    condensing: str,
+    written: str,
+    draft: str = "",
+    notice: str,
+    now: float,
+    profile: int | None = None,
+) -> Frame:
+    """Replace what is shown of the context: bar, when it will condense, band, and notice.
+
+    A page that shows another ``profile`` as the chosen one fetches the choice again.
+
+    ``written`` says how far the summary is, and ``draft`` is its text where somebody is to review
+    it. Moments in the HTML are in Unix seconds of the server's
+    clock, which shows ``now``: so a band that goes on is the same HTML, and stays in its place.
+    """
+    return {
+        "type": "panel.changed",
+        "bar": bar,
+        "due": due,
+        "condensing": condensing,
+        "written": written,
+        "draft": draft,
+        "notice": notice,
+        "now": now,
+        "profile": str(profile or ""),
+    }
+
+
+def queue_changed(html: str) -> Frame:
+    """Replace the messages that wait above the composer."""
+    return {"type": "queue.changed", "html": html}
+
+
+def condensing_progressed(written: str) -> Frame:
+    """Say in the band how far the summary is."""
+    return {"type": "condensing.progressed", "written": written}
+
+
+def draft_streamed(draft: str) -> Frame:
+    """Show in the band what the model has written of a summary that somebody is to review."""
+    return {"type": "draft.streamed", "draft": draft}
+
+
+def status_changed(text: str, *, turn: str, waits: bool = False) -> Frame:
+    """Announce what goes on; the id of the ``turn`` that runs, if any, is what Stop stops.
+
+    ``waits`` says that a person has to say something before it goes on.
+    """
+    return {"type": "status.changed", "text": text, "turn": turn, "waits": waits}
+
+
+def tool_progressed(seq: int, call: str, output: str) -> Frame:
+    """Show on the card of a call of message ``seq`` the end of what it has put out."""
+    return {"type": "tool.progressed", "card": f"tool-{seq}-{call}", "output": output}
+
+
+def title_changed() -> Frame:
+    """Ask the page to fetch the conversation's title again."""
+    return {"type": "title.changed"}
+
+
+def list_changed() -> Frame:
+    """Ask the page to fetch the list of conversations again, unless somebody searches in it."""
+    return {"type": "list.changed"}
+
+
+def message_accepted(nonce: uuid.UUID) -> Frame:
+    """Tell the sender that its message is stored, so the composer may be cleared."""
+    return {"type": "message.accepted", "nonce": str(nonce)}
+
+
+def noted(text: str) -> Frame:
+    """Tell the sender something about what was taken, which asks for nothing."""
+    return {"type": "noted", "text": text}
+
+
+def refused(reason: str, *, nonce: uuid.UUID | None = None, unclear: bool = False) -> Frame:
+    """Tell the sender why its command was not carried out; its text is kept.
+
+    An ``unclear`` text is taken when it is sent again as a literal one.
+    """
+    told = str(nonce) if nonce else None
+    return {"type": "refused", "reason": reason, "nonce": told, "unclear": unclear}
+
+
+def encode(frame: Frame) -> str:
+    """Return the frame as the text of a WebSocket message."""
+    return orjson.dumps(frame).decode()
+
+
+# Bytes of one message to the browser; servers and proxies cut the line at a megabyte or more.
+LARGEST_FRAME = 900_000
+
+# Characters of HTML in one part of a message that has to be parted; a character is 4 bytes at most.
+LARGEST_PART = 200_000
+
+# What the ids begin with of rows whose messages are stored, and of their cards.
+STORED = ("message-", "tool-")
+
+
+def parts(frame: Frame) -> Iterator[Frame]:
+    """Yield the frame as frames none of which is larger than LARGEST_FRAME.
+
+    Where it does not fit it becomes several, or word to fetch what the server has stored.
+    """
+    if _fits(frame):
+        yield frame
+    else:
+        yield from _smaller(frame)
+
+
+def _fits(frame: Frame) -> bool:
+    # With its number it is a little longer.
+    size = LARGEST_FRAME - 100
+    return _at_most(frame) <= size or len(encode(frame).encode()) <= size
+
+
+def _at_most(value: object) -> int:
+    """Return bytes that a value never exceeds as JSON, where a character has six at most."""
+    match value:
+        case str():
+            return 6 * len(value) + 4
+        case dict():
+            return sum(_at_most(key) + _at_most(one) for key, one in value.items())
+        case list():
+            return sum(map(_at_most, value))
+    return 40
+
+
+def _smaller(frame: Frame) -> Iterator[Frame]:
+    match frame:
+        case {"type": "snapshot"}:
+            yield {**frame, "revision": None, "articles": [], "streamed": None}
+            if frame["streamed"]:
+                yield from _in_parts(frame["streamed"])
+        case {"type": "text.streamed"}:
+            yield from _in_parts(frame)
+        case {"type": "article.upserted", "id": str(id_)} if not id_.startswith(STORED):
+            # Nobody else has what was not saved.
+            yield frame
+        case _:
+            yield transcript_changed(None)
+
+
+def _in_parts(frame: Frame) -> Iterator[Frame]:
+    """Yield streamed blocks a few at a time; one that is too large comes with the stored row."""
+    blocks = [_short(html) for html in frame["closed"]]
+    id_, index, size = frame["id"], frame["index"], 0
+    part: list[str] = []
+    for html in blocks:
+        size += len(html)
+        if part and size > LARGEST_PART:
+            yield text_streamed(id_, index=index, closed=part, open_="")
+            index, size, part = index + len(part), len(html), []
+        part.append(html)
+    yield text_streamed(id_, index=index, closed=part, open_=_short(frame["open"]))
+
+
+def _short(html: str) -> str:
+    return html if len(html) <= LARGEST_PART else "<p>…</p>"

@@ -1,0 +1,148 @@
+"""The parts of the chat page around the transcript: context bar, condensing band, notice."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from chatapp.accounts import accounts
+from chatapp.agent import events
+from chatapp.context.turn_context import Run
+from chatapp.formats import number
+from chatapp.live import outgoing_frames
+from chatapp.live.context_bar import ContextState, context_state, state_of
+from chatapp.live.watchers import Watchers
+from chatapp.models import Condensation, message_store
+from chatapp.models.budgets import Spending
+from chatapp.models.pending_messages import list_queued
+from chatapp.models.read_executor import reading
+from chatapp.spending_limits import say
+
+
+@dataclass(slots=True)
+class Band:
+    """The "Condensing context…" band: why, since when (Unix seconds), how far.
+
+    One that is ``awaited`` says that it begins after the step. ``draft`` is what is written
+    where somebody is to review it; ``review`` is its key once it is whole, and ``shown`` its HTML.
+    """
+
+    trigger: str
+    started: float = field(default_factory=time.time)
+    tokens_written: int = 0
+    awaited: bool = False
+    draft: str | None = None
+    review: int = 0
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The line at the composer: ``kind`` is "error", "retry", "warning" or "info".
+
+    ``until`` is when a retry is made (Unix seconds); ``details`` is for copying.
+    """
+
+    kind: str
+    text: str
+    details: str = ""
+    until: float | None = None
+
+
+def read_panel(
+    conversation_id: uuid.UUID, band: Band | None, notice: Notice | None
+) -> outgoing_frames.Frame:
+    """Return the panel's frame as the database has it."""
+    conversation = message_store.read_conversation(conversation_id)
+    preferences = accounts.preferences_of(conversation.owner)
+    state = context_state(conversation, preferences)
+    return render_panel(state, band, notice, conversation.profile_id)
+
+
+def panel_of(
+    run: Run,
+    context: events.ContextChanged,
+    band: Band | None,
+    notice: Notice | None,
+    spending: Sequence[Spending] = (),
+) -> outgoing_frames.Frame:
+    """Return the panel's frame as the run knows the context."""
+    state = state_of(run, context.history, context.tokens, spending)
+    return render_panel(state, band, notice, run.profile.pk)
+
+
+def render_panel(
+    state: ContextState | None,
+    band: Band | None,
+    notice: Notice | None,
+    profile: int | None = None,
+) -> outgoing_frames.Frame:
+    """Return the panel's frame; without a ``state`` there is no bar."""
+    due = state.due if state and not band else None
+    near = [one for one in state.spending if one.is_near] if state else []
+    notices = [notice] if notice else []
+    notices += [Notice("warning", say(one)) for one in near]
+    return outgoing_frames.panel(
+        bar=render_to_string("chat/_context_bar.html", {"context": state}),
+        due=render_to_string("chat/_due.html", {"due": due}) if due else "",
+        condensing=render_band(band) if band else "",
+        written=words_written(band) if band else "",
+        draft=(band.draft or "") if band else "",
+        notice="".join(render_to_string("chat/_notice.html", {"notice": one}) for one in notices),
+        now=time.time(),
+        profile=profile,
+    )
+
+
+def render_band(band: Band) -> str:
+    """Return the band, or the review that it has come to."""
+    return band.shown or render_to_string("chat/_condensing.html", band_context(band))
+
+
+def band_context(band: Band) -> dict[str, object]:
+    """Return what the band's template shows."""
+    return {"band": band, "trigger_text": Condensation.Trigger(band.trigger).label}
+
+
+def words_written(band: Band) -> str:
+    """Say how far the summary is, "" before its first word."""
+    if not band.tokens_written:
+        return ""
+    return _("≈ %(count)s tokens written") % {"count": number(band.tokens_written)}
+
+
+class Waiting:
+    """Shows the queue of one conversation; what is shown last is what was read last."""
+
+    def __init__(self, conversation_id: uuid.UUID, watchers: Watchers) -> None:
+        """Take what the queue is of, and who is shown it."""
+        self._conversation_id = conversation_id
+        self._watchers = watchers
+        # Whether any message may wait: what another process left is not known yet.
+        self.may_wait = True
+        self._changes = 0
+        self._in_hand = asyncio.Lock()
+
+    def note_change(self) -> None:
+        """Take note that the queue has changed; what is being read of it may be older."""
+        self._changes += 1
+        self.may_wait = True
+
+    async def render(self) -> str:
+        """Return the messages that wait, as HTML."""
+        changes = self._changes
+        queued = await reading(list_queued)(conversation=self._conversation_id)
+        if changes == self._changes:
+            self.may_wait = bool(queued)
+        context = {"queued": queued, "conversation": self._conversation_id}
+        return render_to_string("chat/_queue.html", context)
+
+    async def show(self) -> None:
+        """Show the messages that wait on every page."""
+        async with self._in_hand:
+            if self._watchers:
+                self._watchers.send(outgoing_frames.queue_changed(await self.render()))

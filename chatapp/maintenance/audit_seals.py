@@ -1,0 +1,118 @@
+"""Seals: the heads of all audit chains, signed, to be kept where nobody here can change them.
+
+A chain that was cut or written anew as a whole fits itself; it does not fit an older seal.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.environment import read_or_create_secret
+from chatapp.maintenance.backups import SEAL_KEY
+from chatapp.models import AuditEntry, Conversation, audit
+from chatapp.models import audit as chain
+
+FORMAT = "palimpsest seal 1"
+
+
+class BadSeal(Exception):
+    """A file is no seal, or not one of this key; the text is one sentence for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest entry of a chain when it was sealed."""
+
+    conversation: uuid.UUID
+    number: int
+    hash: str
+
+
+def has_key() -> bool:
+    """Whether this server has sealed before."""
+    return _key_file().exists()
+
+
+def public_key() -> str:
+    """Return what tells this server's seals from those of others."""
+    return _key().public_key().public_bytes_raw().hex()
+
+
+def _key_file() -> Path:
+    return Path(settings.DATA_DIR) / SEAL_KEY
+
+
+def _key() -> Ed25519PrivateKey:
+    secret = read_or_create_secret(_key_file())
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(secret.encode()).digest())
+
+
+def make_seal() -> str:
+    """Return a seal of every chain, as JSON; what was said since the last entry gets one first."""
+    seal = {
+        "format": FORMAT,
+        "sealed_at": chain.moment(timezone.now()),
+        "public_key": public_key(),
+        "heads": {
+            str(head.conversation): {"number": head.number, "hash": head.hash} for head in _heads()
+        },
+    }
+    signature = _key().sign(chain.written(seal).encode()).hex()
+    return json.dumps({**seal, "signature": signature}, indent=1)
+
+
+def _heads() -> Iterator[Head]:
+    # What is being imported may yet be refused.
+    there = Conversation.objects.exclude(source__importer__gt="")
+    pks = there.order_by("created_at", "pk").values_list("pk", flat=True)
+    for pk in list(pks):
+        with transaction.atomic():
+            locked = Conversation.objects.select_for_update().filter(pk=pk).first()
+            if locked and locked.last_seq > locked.audit_seq:
+                audit.append(pk, AuditEntry.Kind.SEAL)
+                locked.refresh_from_db(fields=["audit_number", "audit_hash"])
+        if locked and locked.audit_number:
+            yield Head(pk, locked.audit_number, locked.audit_hash)
+
+
+def read_seal(text: str, key: str) -> list[Head]:
+    """Return the heads that a seal holds; raise BadSeal where ``key`` did not sign it so."""
+    try:
+        seal = json.loads(text)
+        signature = bytes.fromhex(seal.pop("signature"))
+        if seal["format"] != FORMAT:
+            raise BadSeal("The seal was made by another version.")
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(
+            signature, chain.written(seal).encode()
+        )
+        heads: Mapping[str, Any] = seal["heads"]
+        return [Head(uuid.UUID(pk), one["number"], one["hash"]) for pk, one in heads.items()]
+    except InvalidSignature:
+        raise BadSeal(
+            "The signature does not fit: the file was changed, or another key has signed it."
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadSeal(f"This is no seal, or not a whole one: {error}.") from error
+
+
+def compare(head: Head) -> str:
+    """Return what is wrong with a chain since it was sealed, "" where it only grew."""
+    name = f"Conversation {head.conversation}"
+    if not Conversation.objects.filter(pk=head.conversation).exists():
+        return f"{name} was sealed with {head.number} entries, and is not there any more."
+    entry = AuditEntry.objects.filter(conversation=head.conversation, number=head.number).first()
+    if entry is None:
+        return f"{name}: entry {head.number}, which was sealed, is missing."
+    if entry.hash != head.hash:
+        return f"{name}: entry {head.number} is not the one that was sealed."
+    return ""

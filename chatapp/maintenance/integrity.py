@@ -1,0 +1,228 @@
+"""Integrity: whether the file, its links, and what the tags promise are sound."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+import condense
+from chatapp.maintenance import audit_check
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    McpServer,
+    Message,
+    Pin,
+    Profile,
+    Review,
+    Rewind,
+    Source,
+    hidden_messages,
+    message_index,
+    message_store,
+)
+from chatapp.models.fields import DecryptionFailed, UsdSum
+
+# Of one kind of problem, so many places are named.
+NAMED = 5
+
+
+def find_problems() -> Iterator[str]:
+    """Yield a sentence for each thing that is wrong; reads everything, changes nothing."""
+    for look in _LOOKS:
+        try:
+            yield from look()
+        except Exception as error:  # noqa: BLE001 - damage shows as anything that a reader raises
+            reason = str(error) or type(error).__name__
+            yield f"The database could not be read to its end: {reason}."
+
+
+def count_stored() -> dict[str, int]:
+    """Return how much there is of what was looked through."""
+    return {
+        "conversations": Conversation.objects.count(),
+        "messages": Message.objects.count(),
+        "condensations": Condensation.objects.count(),
+    }
+
+
+def _damage() -> Iterator[str]:
+    """Ask SQLite whether its file is whole."""
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        said = [row[0] for row in cursor.execute("PRAGMA integrity_check")]
+        yield from (f"The database file is damaged: {text}." for text in said if text != "ok")
+        loose = cursor.execute("PRAGMA foreign_key_check").fetchall()
+        yield from _named("A row of {} names one that is not there", (row[0] for row in loose))
+
+
+def _migrations() -> Iterator[str]:
+    executor = MigrationExecutor(connection)
+    known = executor.loader.disk_migrations
+    for app, name in executor.loader.applied_migrations:
+        if app == "chatapp" and (app, name) not in known:
+            yield f"The database is from a newer version: it has {name}."
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        yield "The database is from an older version: `manage.py migrate` brings it up to date."
+
+
+def _imports() -> Iterator[str]:
+    """Name what is being imported: much of what else is found is of that."""
+    parts = Source.objects.exclude(importer="").values_list("conversation", flat=True)
+    yield from _named("Conversation {} is being imported, or its import broke off", parts)
+
+
+def _index_of_words() -> Iterator[str]:
+    """Check the index that search looks in, and compare it with the messages."""
+    if connection.vendor != "sqlite":
+        return
+    if not message_index.is_sound():
+        yield "The index that search uses is damaged: `manage.py rebuild_search` makes it anew."
+        return
+    yield from _named("Search does not know message {}", message_index.find_unknown(limit=100))
+
+
+def _hidden() -> Iterator[str]:
+    """Compare what is hidden with the tags that say so."""
+    messages = Message.objects.all()
+    shown = messages.shown_by_tags()
+    yield from _named_messages("is hidden, and nothing says why", shown.filter(hidden=True))
+    visible = messages.filter(hidden=False).exclude(pk__in=shown.values("pk"))
+    yield from _named_messages("is visible, and its tags hide it", visible)
+
+
+def _tags() -> Iterator[str]:
+    """Look for tags that name nothing, and numbers out of order."""
+    same = Message.objects.filter(conversation=OuterRef("conversation"))
+    for name in ("condense", "truncation"):
+        there = Exists(same.filter(**{f"{name}_id": OuterRef(f"{name}_parent")}))
+        orphans = Message.objects.filter(~there, **{f"{name}_parent__isnull": False})
+        yield from _named_messages(f"is hidden by a {name} that is not there", orphans)
+    rewound = Exists(Rewind.objects.filter(pk=OuterRef("rewind_parent")))
+    orphans = Message.objects.filter(~rewound, rewind_parent__isnull=False)
+    yield from _named_messages("is hidden by a rewind that is not there", orphans)
+    late = Message.objects.filter(seq__gt=F("conversation__last_seq"))
+    yield from _named_messages("has a number that was never handed out", late)
+
+
+def _records() -> Iterator[str]:
+    """Compare each condensation with its message, and its cost with that of its calls."""
+    succeeded, undone = Condensation.Status.SUCCEEDED, Condensation.Status.UNDONE
+    done = Condensation.objects.filter(status__in=(succeeded, undone))
+    bare = done.filter(message=None)
+    yield from _named("Condensation {} has no summary", bare.values_list("pk", flat=True))
+    in_vain = Condensation.objects.exclude(pk__in=done).exclude(message=None)
+    yield from _named(
+        "Condensation {} came to nothing, and has a summary", in_vain.values_list("pk", flat=True)
+    )
+    torn = done.exclude(message=None).exclude(
+        Q(status=succeeded, message__undone=False) | Q(status=undone, message__undone=True)
+    )
+    yield from _named(
+        "Condensation {} is undone in its record or in its message, and not in both",
+        torn.values_list("pk", flat=True),
+    )
+    ended = Condensation.objects.exclude(status=Condensation.Status.RUNNING)
+    priced = ended.exclude(cost=None).annotate(spent=UsdSum("calls__cost"))
+    costs = priced.values_list("pk", "cost", "spent").iterator()
+    wrong = (pk for pk, cost, spent in costs if cost != spent)
+    yield from _named("Condensation {} costs something else than its calls", wrong)
+
+
+def _hides() -> Iterator[str]:
+    """Compare what summaries and markers in force say that they hide with what names them."""
+
+    def wrong() -> Iterator[object]:
+        made = Message.objects.in_force().made_by_engine().filter(clear_id=None)
+        for one in made.filter(hides__isnull=False).iterator(chunk_size=200):
+            named = hidden_messages.hidden_by(one.conversation_id, [one])
+            hid = Message.objects.hid_by(one)
+            if {*named.values_list("pk")} != {*hid.values_list("pk")}:
+                yield one.pk
+
+    yield from _named("Message {} hides something else than it says", wrong())
+
+
+def _pins() -> Iterator[str]:
+    """Compare the pins with the messages that they are on."""
+    on = Pin.objects.filter(unpinned_at=None)
+    pinned = Message.objects.filter(pinned=True)
+    loose = pinned.exclude(pk__in=on.values("message"))
+    yield from _named_messages("is pinned, and no pin is on record", loose)
+    off = Message.objects.filter(pk__in=on.values("message")).exclude(pk__in=pinned)
+    yield from _named_messages("is not pinned, and a pin on it is on record", off)
+    changed = (pin.message_id for pin in on.select_related("message").iterator() if not pin.holds)
+    yield from _named("Message {} is not what it was when it was pinned", changed)
+
+
+def _reviews() -> Iterator[str]:
+    waiting = Review.objects.filter(status=Review.Status.PENDING)
+    alone = waiting.exclude(pk__in=Review.objects.pending())
+    yield from _named("Review {} waits, and no turn for it", alone.values_list("pk", flat=True))
+
+
+def _contents() -> Iterator[str]:
+    """Read every message as the agent would."""
+
+    def unreadable() -> Iterator[object]:
+        for row in Message.objects.defer("turn").iterator(chunk_size=200):
+            try:
+                condense.content_from_api(row.content)
+                message_store.to_engine(row)
+            except (condense.InvalidMessage, KeyError, TypeError, ValueError):
+                yield row.pk
+
+    yield from _named("Message {} can't be read", unreadable())
+
+
+def _keys() -> Iterator[str]:
+    for profile in Profile.objects.exclude(encrypted_key=""):
+        try:
+            profile.read_key()
+        except DecryptionFailed:
+            yield f"The key of profile {profile.pk} can't be read with this secret key."
+    for server in McpServer.objects.exclude(encrypted_secrets=""):
+        try:
+            server.reached()
+        except DecryptionFailed:
+            yield f"The secrets of MCP server {server.pk} can't be read with this secret key."
+
+
+def _named_messages(what: str, rows: QuerySet[Message]) -> Iterator[str]:
+    yield from _named(f"Message {{}} {what}", rows.values_list("pk", flat=True))
+
+
+def _named(sentence: str, found: Iterable[object]) -> Iterator[str]:
+    """Yield the sentence for the first that were found, and how many more there are."""
+    count = 0
+    for count, one in enumerate(found, 1):
+        if count <= NAMED:
+            yield sentence.format(one) + "."
+    if count > NAMED:
+        yield f"And {count - NAMED} more of these."
+
+
+def _chains() -> Iterator[str]:
+    """Follow the audit chain of each conversation."""
+    for verdict in audit_check.verify_all():
+        for problem in verdict.problems[:NAMED]:
+            yield f"Conversation {verdict.conversation.pk}: {problem}"
+
+
+_LOOKS: tuple[Callable[[], Iterator[str]], ...] = (
+    _damage,
+    _migrations,
+    _imports,
+    _index_of_words,
+    _hidden,
+    _tags,
+    _records,
+    _hides,
+    _pins,
+    _reviews,
+    _contents,
+    _keys,
+    _chains,
+)

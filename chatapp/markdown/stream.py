@@ -1,0 +1,209 @@
+"""Markdown that is still being written: the open block is rendered anew as it grows.
+
+A block is final as soon as the next one begins below it, a fenced code block at its closing fence.
+Only complete lines decide that, so a half-written line never closes anything.
+
+What comes out equals :func:`render_markdown` of the whole text, with one exception: a link that
+stands before the block with its definition (``[name]: https://…``) stays text.
+"""
+
+import re
+from html import escape
+
+from markdown_it.token import Token
+
+from chatapp.markdown.code_colors import read_language
+from chatapp.markdown.formulas import OPEN_AT_LINE, UNDECIDED
+from chatapp.markdown.parser import Environment, parser, render_piece
+from chatapp.markdown.renderer import CLOSE_CODE_BLOCK, open_code_block
+from chatapp.markdown.sanitizer import replace_unsafe_characters
+
+# Characters: a longer run without a space is no word that anyone waits for.
+_LONGEST_WORD = 200
+
+# Characters: a longer line is none of marks alone.
+_LONGEST_MARKS = 200
+
+# Characters: a longer block is read again only when it has grown by a share of its length.
+_SMALL = 2_000
+_READINGS = 8
+
+# Characters: of a longer block only the beginning is shown before it is complete.
+_LARGEST = 60_000
+
+# Spaces, and the scripts that write without them, where every character ends a word.
+_WORD_END = re.compile(
+    r"[\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af"
+    r"\uf900-\ufaff\uff00-\uffef]"
+)
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*\n)|~{3,})([^\n]*)\n")
+
+# A line of these may become a rule, a heading, a list or a table: it is not shown yet.
+_UNDECIDED = re.compile(r"[\s>]*+(?:(?:(?<=\s)|[-=*_+#|:~`])[-=*_+#|:~`\s]*+|\d{1,9}[.)]\s*+)")
+
+
+class OpenCode:
+    """A fenced code block that is being written; ``pieces`` of its text are only ever added."""
+
+    def __init__(self, fence: re.Match[str]) -> None:
+        """Begin with no text."""
+        mark, self.pieces = fence[1], list[str]()
+        self._fence, self._language = fence[0], read_language(fence[2])
+        self._line: str | None = ""  # an incomplete line that may be the closing fence
+        self._end = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*\n", re.MULTILINE)
+        self._may_end = re.compile(rf" {{0,3}}{mark[0]}*[ \t]*")
+
+    def add(self, text: str) -> tuple[str, str] | None:
+        """Take more text; return the whole source and what follows it once the block is closed."""
+        if self._line is None:
+            rest, newline, text = text.partition("\n")
+            self.pieces.append(rest + newline)
+            if not newline:
+                return None
+        text = (self._line or "") + text
+        if end := self._end.search(text):
+            self.pieces.append(text[: end.start()])
+            return self._fence + "".join(self.pieces) + end[0], text[end.end() :]
+        lines, newline, line = text.rpartition("\n")
+        held = len(line) <= _LONGEST_MARKS and self._may_end.fullmatch(line) is not None
+        self._line = line if held else None
+        self.pieces.append(lines + newline + ("" if held else line))
+        return None
+
+    @property
+    def source(self) -> str:
+        """The markdown up to here."""
+        return self._fence + "".join(self.pieces) + (self._line or "")
+
+    @property
+    def html(self) -> str:
+        """Safe HTML of it, without colours."""
+        return open_code_block(self._language) + escape("".join(self.pieces)) + CLOSE_CODE_BLOCK
+
+
+class MarkdownStream:
+    """Renders one text as it arrives, in time linear in its length.
+
+    ``closed`` is HTML of the final blocks; ``code`` is the open block where it is a code block.
+    """
+
+    def __init__(self) -> None:
+        """Begin with an empty text."""
+        self.closed: list[str] = []
+        self.code: OpenCode | None = None
+        self._definitions: Environment = {}
+        self._held = ""  # the end of the text, not a whole word yet
+        self._read_at = self._show_at = 0
+        self._begin("")
+
+    def feed(self, text: str) -> None:
+        """Take more text, of any length."""
+        words = self._take_words(text)
+        while words:
+            words = self._add_to_code(self.code, words) if self.code else self._add(words)
+
+    def open_html(self) -> str:
+        """Return safe HTML of the block that is still being written.
+
+        It may differ in small things from the final HTML, and be a little behind.
+        """
+        if self.code:
+            return self.code.html
+        if self._show_at <= self.size <= _LARGEST:
+            self._show_at = _later(self.size)
+            self._html = self._preview()
+        return self._html
+
+    def finish(self) -> None:
+        """Close the last block; nothing may be fed afterwards."""
+        rest = self.code.source if self.code else "".join(self._pieces)
+        self._close(rest + replace_unsafe_characters(self._held))
+        self.code, self._held = None, ""
+        self._begin("")
+
+    def _begin(self, text: str) -> None:
+        """Begin a block that is no code."""
+        self._pieces, self.size, self._html = [text], len(text), ""
+        self._read_at = self._show_at = 0
+
+    def _take_words(self, text: str) -> str:
+        """Return what is whole words by now, cleaned; the rest waits."""
+        text = self._held + text
+        end = _end_of_words(text)
+        self._held = text[end:]
+        return replace_unsafe_characters(text[:end].replace("\r\n", "\n").replace("\r", "\n"))
+
+    def _add_to_code(self, code: OpenCode, words: str) -> str:
+        """Take more of the open code block; return what follows it."""
+        ended = code.add(words)
+        if ended is None:
+            return ""
+        self.code = None
+        self._close(ended[0])
+        return ended[1]
+
+    def _add(self, words: str) -> str:
+        """Take more text; return what is in the code block that it begins."""
+        self._pieces.append(words)
+        self.size += len(words)
+        if "\n" not in words or self.size < self._read_at:
+            return ""
+        self._read_at = _later(self.size)
+        return self._close_blocks()
+
+    def _close_blocks(self) -> str:
+        text = "".join(self._pieces)
+        start = _find_last_block(text[: text.rfind("\n") + 1])
+        self._close(text[:start])
+        fence = _FENCE.match(text, start)
+        if fence:
+            self.code = OpenCode(fence)
+        if fence or start:
+            self._begin("" if fence else text[start:])
+        return text[fence.end() :] if fence else ""
+
+    def _close(self, text: str) -> None:
+        if html := render_piece(text, self._definitions):
+            self.closed.append(html)
+
+    def _preview(self) -> str:
+        lines, newline, line = "".join(self._pieces).rpartition("\n")
+        if len(line) <= _LONGEST_MARKS and _UNDECIDED.fullmatch(line):
+            line = ""
+        # A copy, so that no definition is remembered which is not complete.
+        references = dict(self._definitions.get("references", {}))
+        open_at = lines.count("\n") + bool(newline) + bool(line)
+        env = {**self._definitions, "references": references, OPEN_AT_LINE: open_at}
+        return render_piece(lines + newline + line, env)
+
+
+def _later(size: int) -> int:
+    """Return the size from which a block that was just read is read again.
+
+    So each character is read about ``_READINGS`` times, however long the block becomes.
+    """
+    return size + max(1, (size - _SMALL) // _READINGS)
+
+
+def _find_last_block(lines: str) -> int:
+    """Return where the last block begins whose beginning nothing can change any more.
+
+    What begins after a formula that may still be closed may be part of it.
+    """
+    tokens: list[Token] = []
+    env: Environment = {}
+    parser().block.parse(lines, parser(), env, tokens)
+    starts = [one.map[0] for one in tokens if one.map and one.level == 0 and one.nesting != -1]
+    last = max((line for line in starts if line <= env.get(UNDECIDED, line)), default=0)
+    return sum(len(line) + 1 for line in lines.split("\n", last)[:last])
+
+
+def _end_of_words(text: str) -> int:
+    """Return how much of the text is whole words; a return waits for its newline."""
+    end = len(text)
+    while end and not _WORD_END.match(text, end - 1) and len(text) - end < _LONGEST_WORD:
+        end -= 1
+    if len(text) - end >= _LONGEST_WORD:
+        end = len(text)
+    return end - 1 if text[:end].endswith("\r") else end

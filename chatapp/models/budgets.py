@@ -1,0 +1,106 @@
+"""What may be spent on models, and what was: in a conversation, and by its owner in a month."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from django.db import models
+from django.db.models import Count, F, Q
+from django.utils import timezone
+
+from chatapp.models.calls import ModelCall
+from chatapp.models.conversations import Conversation
+from chatapp.models.fields import UsdSum
+from chatapp.models.prepared_queries import prepared
+
+# From this share on it is said how much of a budget is left.
+NEAR = Decimal("0.8")
+
+
+class Scope(StrEnum):
+    """What a budget is for."""
+
+    CONVERSATION = "conversation"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What was spent of a budget, in USD; the cost of ``unpriced`` calls is unknown, and not in it.
+
+    A call that is under way has cost nothing yet, so the last one can go beyond the ``limit``.
+    """
+
+    scope: Scope
+    limit: Decimal
+    spent: Decimal
+    unpriced: int = 0
+
+    @property
+    def percent(self) -> int:
+        """Which share is spent, rounded down."""
+        return int(100 * self.spent / self.limit)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is time to say so."""
+        return self.spent >= NEAR * self.limit
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no call may begin any more."""
+        return self.spent >= self.limit
+
+
+def read_spending(pk: uuid.UUID) -> list[Spending]:
+    """Return what was spent of the budgets that hold in a conversation now."""
+    ((owner, budget, monthly),) = _budgets(pk=pk)
+    return spending_of(pk, owner=owner, budget=budget, monthly=monthly)
+
+
+def read_budgets(pk: uuid.UUID) -> tuple[Decimal | None, Decimal | None]:
+    """Return what a conversation may cost, and what all of its owner's may in a month."""
+    ((_owner, budget, monthly),) = _budgets(pk=pk)
+    return budget, monthly
+
+
+@prepared(pk=models.UUIDField())
+def _budgets(pk: uuid.UUID) -> "models.QuerySet[Conversation, tuple[Any, ...]]":
+    columns = ("owner", "budget", "owner__preferences__month_budget")
+    return Conversation.objects.filter(pk=pk).values_list(*columns)
+
+
+def spending_of(
+    pk: uuid.UUID, *, owner: int, budget: Decimal | None, monthly: Decimal | None
+) -> list[Spending]:
+    """Return what was spent of these budgets, none of which need be set.
+
+    What was deleted since was spent all the same.
+    """
+    return list(_spending(pk, owner, budget, monthly))
+
+
+def _spending(
+    pk: uuid.UUID, owner: int, budget: Decimal | None, monthly: Decimal | None
+) -> Iterator[Spending]:
+    if budget is not None:
+        yield _sum(Scope.CONVERSATION, budget, ModelCall.objects.filter(conversation=pk))
+    if monthly is not None:
+        calls = ModelCall.objects.filter(conversation__owner=owner, created_at__gte=month_start())
+        # What came with an import was paid for where it was written.
+        here = calls.exclude(conversation__source__imported_at__gt=F("created_at"))
+        yield _sum(Scope.MONTH, monthly, here)
+
+
+def month_start() -> datetime:
+    """Return when this month began, by UTC."""
+    return timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _sum(scope: Scope, limit: Decimal, calls: "models.QuerySet[ModelCall]") -> Spending:
+    sums = calls.aggregate(spent=UsdSum("cost"), unpriced=Count("pk", filter=Q(cost=None)))
+    return Spending(scope, limit, **sums)

@@ -1,0 +1,351 @@
+"""The record of what was condensed: every attempt, from its start."""
+
+import itertools
+import uuid
+from collections import Counter
+from datetime import timedelta
+from decimal import Decimal
+from functools import reduce
+from operator import or_
+from typing import Any, Self
+
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import F, FloatField, Func, Q, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+import condense
+from chatapp.models import fields
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
+from chatapp.models.turns import Hiding, Turn
+
+
+class Status(models.TextChoices):
+    """How the attempt stands or ended."""
+
+    RUNNING = "running", _("running")
+    SUCCEEDED = "succeeded", _("succeeded")
+    FAILED = "failed", _("failed")
+    DECLINED = "declined", _("nothing to do")
+    CANCELLED = "cancelled", _("cancelled")
+    UNDONE = "undone", _("undone")
+    DRAFTED = "drafted", _("drafted")
+    UNUSED = "unused", _("draft not used")
+
+
+class Outcome(models.TextChoices):
+    """What it came to, for people: kind and status in one."""
+
+    CONDENSED = "condensed", _("condensed")
+    TRUNCATED = "truncated", _("truncated")
+    CLEARED = "cleared", _("tool output cleared")
+    FAILED = "failed", _("failed")
+    DECLINED = "declined", _("nothing to do")
+    CANCELLED = "cancelled", _("cancelled")
+    UNDONE = "undone", _("undone")
+    RUNNING = "running", _("running")
+    DRAFTED = "drafted", _("drafted")
+    UNUSED = "unused", _("draft not used")
+
+    @classmethod
+    def of(cls, kind: str, status: str) -> Self:
+        """Return what an attempt of this kind and status came to."""
+        return cls(kind if status == Status.SUCCEEDED else status)
+
+
+class Trigger(models.TextChoices):
+    """Who or what asked for it."""
+
+    AUTO = "auto", _("automatic")
+    FORCED = "forced", _("forced")
+    MANUAL = "manual", _("by you")
+    AHEAD = "ahead", _("drafted ahead")
+    IDLE = "idle", _("while idle")
+
+
+class Kind(models.TextChoices):
+    """What became of the hidden messages."""
+
+    CONDENSED = "condensed", _("condensed")
+    TRUNCATED = "truncated", _("truncated")
+    CLEARED = "cleared", _("cleared")
+
+
+class JulianDay(Func):
+    """A moment as a number of days, which SQLite makes of it itself."""
+
+    function = "julianday"
+    output_field = FloatField()
+
+
+# What a list is sorted by, as numbers, and what stands for one that is not known.
+_RANKS: dict[str, tuple[Combinable, float]] = {
+    "saved": (F("tokens_before") - F("tokens_after"), 0.0),
+    "cost": (F("cost"), -1.0),
+    "duration": (JulianDay("finished_at") - JulianDay("started_at"), -1.0),
+}
+
+
+def rank_by(name: str) -> Coalesce:
+    """Return the number that attempts are sorted by under this name."""
+    number, unknown = _RANKS[name]
+    return Coalesce(Cast(number, FloatField()), Value(unknown))
+
+
+class CondensationQuerySet(RecordedQuerySet["Condensation"]):
+    """Attempts by owner and outcome."""
+
+    def owned_by(self, user: User) -> Self:
+        """Return attempts in the conversations of ``user`` that were not deleted."""
+        return self.filter(conversation__owner=user, conversation__deleted_at=None)
+
+    def newest_first(self) -> Self:
+        """Return attempts as the history page lists them."""
+        return self.order_by("-started_at", "-pk")
+
+    def sorted_by(self, name: str) -> Self:
+        """Return those with the largest ``rank`` first: by name; newest first without one."""
+        if not name:
+            return self.newest_first()
+        return self.annotate(rank=rank_by(name)).order_by("-rank", "-started_at", "-pk")
+
+    def undone(self) -> Self:
+        """Return what was undone, and not taken along by a rewind since."""
+        return self.filter(status=Status.UNDONE, message__rewind_parent=None)
+
+    def undone_with(self, attempt: "Condensation") -> Self:
+        """Return what was undone at the same moment, the oldest first."""
+        undone = self.undone().filter(conversation=attempt.conversation_id)
+        return undone.filter(undone_at=attempt.undone_at).order_by("message__seq")
+
+    def brief(self) -> Self:
+        """Leave out the long texts of the record, which a list does not show."""
+        return self.defer("prompt", "summary", "analysis", "details", "folded")
+
+    def with_outcome(self, outcome: str) -> Self:
+        """Return attempts that came to this; all of them where it is empty."""
+        if not outcome:
+            return self
+        every = itertools.product(Kind.values, Status.values)
+        pairs = [pair for pair in every if Outcome.of(*pair) == outcome]
+        return self.filter(reduce(or_, (Q(kind=kind, status=status) for kind, status in pairs)))
+
+    def with_place(self) -> Self:
+        """Add ``place``: the position of the attempt's row in its conversation.
+
+        And ``gone_with``: the rewind that took along what it made, if any.
+        """
+        newest_then = Message.objects.filter(
+            conversation=models.OuterRef("conversation"), seq=models.OuterRef("at_seq")
+        )
+        then = models.Subquery(newest_then.values("position")[:1])
+        return self.annotate(
+            place=Coalesce(models.F("message__position"), then),
+            gone_with=models.F("message__rewind_parent"),
+        )
+
+    def totals(self) -> dict[str, Any]:
+        """Return cost in USD, tokens saved by attempts in force, and ``outcomes``: their counts.
+
+        And ``saved_by``: the tokens saved by the name of the profile that has to read less.
+        """
+        in_force = Q(status=Status.SUCCEEDED, message__rewind_parent=None)
+        saved = models.F("tokens_before") - models.F("tokens_after")
+        sums = {
+            "attempts": models.Count("pk"),
+            "in_force": models.Count("pk", filter=in_force),
+            # Before the sum, which has the column's name.
+            "cost_unknown": models.Count("pk", filter=Q(cost=None)),
+            "cost": models.Sum("cost", default=Decimal(0)),
+            "cost_guesses": models.Count("pk", filter=Q(cost_measured=False)),
+            "tokens_saved": models.Sum(saved, filter=in_force, default=0),
+        }
+        # One look at the rows: of a hundred thousand, each takes its time.
+        columns = self.order_by().values("kind", "status", "profile_name")
+        kinds: list[Any] = [*columns.annotate(**sums)]
+        totals = {name: sum(one[name] for one in kinds) for name in sums}
+        counts, saved_by = Counter[Outcome](), Counter[str]()
+        for one in kinds:
+            counts[Outcome.of(one["kind"], one["status"])] += one["attempts"]
+            saved_by[one["profile_name"]] += one["tokens_saved"]
+        measured = not totals["cost_guesses"]
+        return totals | {"outcomes": counts, "saved_by": saved_by, "cost_measured": measured}
+
+
+class Condensation(Recorded, Hiding):
+    """One attempt to make the context smaller, from its start.
+
+    It is declined where there was too little to condense or to clear: nothing went wrong. One that
+    is drafted ahead was written in the background, belongs to no turn before it is used, and is
+    ``unused`` where something made it useless first.
+    ``message`` is the summary or marker it left; ``at_seq`` was the newest message when it began.
+    The profile that wrote the summary is the ``writer``, where it was another one. What its calls
+    were ``predicted`` to take, in tokens and USD, was written down before the first of them.
+    A clearing hides results only. ``folded`` is as the engine's ``to_json`` gives it, to be read by
+    ``read_folded``. The ``scope`` of one that was of a part only is as the page asks for it, to be
+    tried again. ``rewind_parent`` is the rewind that took an attempt along which left no
+    message.
+    """
+
+    KIND = AuditEntry.Kind.CONDENSATION
+    FACTS = (
+        "kind",
+        "status",
+        "trigger",
+        "strategy",
+        "at_seq",
+        "message_id",
+        "model",
+        "writer_model",
+        "threshold",
+        "threshold_source",
+        "context_window",
+        "allowed",
+        "tokens_before",
+        "tokens_before_measured",
+        "tokens_after",
+        "tokens_after_measured",
+        "messages_hidden",
+        "results_hidden",
+        "condensations_hidden",
+        "cost",
+        "cost_measured",
+        "predicted_input",
+        "predicted_cache_read",
+        "predicted_cache_write",
+        "predicted_output",
+        "predicted_cost",
+        "fell_back_to",
+        "started_at",
+        "finished_at",
+        "undone_at",
+        "redone_at",
+    )
+    CONTENTS = (
+        "prompt",
+        "focus",
+        "summary",
+        "analysis",
+        "notes",
+        "receipt",
+        "folded",
+        "error",
+        "details",
+        "profile_name",
+        "writer_name",
+    )
+
+    Status = Status
+    Outcome = Outcome
+    Trigger = Trigger
+    Kind = Kind
+    # How a draft stands that may still be used.
+    OPEN = (Status.RUNNING, Status.DRAFTED)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="condensations")
+    turn = models.ForeignKey(Turn, models.SET_NULL, null=True, related_name="condensations")
+    message = models.OneToOneField(Message, models.SET_NULL, null=True, related_name="condensation")
+    at_seq = models.PositiveIntegerField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
+    kind = models.CharField(max_length=10, choices=Kind)
+    strategy = models.CharField(max_length=200)
+    trigger = models.CharField(max_length=10, choices=Trigger)
+    threshold = models.FloatField()
+    threshold_source = models.CharField(max_length=10)
+    context_window = models.PositiveIntegerField()
+    allowed = models.IntegerField()
+    profile_name = models.CharField(max_length=80)
+    model = models.CharField(max_length=100)
+    writer_name = models.CharField(max_length=80, blank=True)
+    writer_model = models.CharField(max_length=100, blank=True)
+    prompt = fields.TextField(blank=True)
+    focus = fields.TextField(blank=True)
+    scope = fields.JSONField(null=True)
+    tokens_before = models.PositiveIntegerField()
+    tokens_before_measured = models.BooleanField()
+    tokens_after = models.PositiveIntegerField(null=True)
+    tokens_after_measured = models.BooleanField(default=False)
+    cost = fields.usd()
+    cost_measured = models.BooleanField(default=True)
+    predicted_input = models.PositiveIntegerField(null=True)
+    predicted_cache_read = models.PositiveIntegerField(null=True)
+    predicted_cache_write = models.PositiveIntegerField(null=True)
+    predicted_output = models.PositiveIntegerField(null=True)
+    predicted_cost = fields.usd(default=None)
+    summary = fields.TextField(blank=True)
+    analysis = fields.TextField(blank=True)
+    notes = fields.JSONField(default=list)
+    receipt = fields.ReceiptField()
+    folded = fields.JSONField(default=dict)
+    error = fields.TextField(blank=True)
+    details = fields.TextField(blank=True)
+    fell_back_to = models.CharField(max_length=200, blank=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+    rewind_parent = models.UUIDField(null=True)
+    undone_at = models.DateTimeField(null=True)
+    redone_at = models.DateTimeField(null=True)
+
+    objects = CondensationQuerySet.as_manager()
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("conversation", "at_seq"), name="condensation_place"),
+            models.Index(fields=("-started_at",), name="condensation_recent"),
+            # All that is summed, sorted and chosen by, apart from the long texts in the rows.
+            models.Index(
+                fields=(
+                    "conversation",
+                    "kind",
+                    "status",
+                    "profile_name",
+                    "strategy",
+                    "trigger",
+                    "message",
+                    "tokens_before",
+                    "tokens_after",
+                    "cost",
+                    "cost_measured",
+                    "started_at",
+                    "finished_at",
+                    "id",
+                ),
+                name="condensation_figures",
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name the attempt by its outcome."""
+        return f"{self.kind} ({self.status})"
+
+    @property
+    def outcome(self) -> "models.TextChoices":
+        """What the attempt came to."""
+        return Outcome.of(self.kind, self.status)
+
+    @property
+    def predicted(self) -> condense.Usage | None:
+        """What the calls were predicted to take, None where no model was to be called."""
+        if self.predicted_input is None:
+            return None
+        return condense.Usage(
+            input=self.predicted_input,
+            output=self.predicted_output or 0,
+            cache_read=self.predicted_cache_read or 0,
+            cache_write=self.predicted_cache_write or 0,
+        )
+
+    def read_folded(self) -> condense.FoldingRecord | None:
+        """Return what became of the files that were read, None where there were none."""
+        return condense.FoldingRecord.from_json(self.folded) if self.folded else None
+
+    @property
+    def duration(self) -> timedelta | None:
+        """How long the attempt took, None while it runs."""
+        return self.finished_at - self.started_at if self.finished_at else None

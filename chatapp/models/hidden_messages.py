@@ -1,0 +1,233 @@
+"""What hides messages from the model and brings them back: tags are set and cleared, rows stay."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+import condense
+from chatapp.agent.annotated_blocks import stands_alone
+from chatapp.models import Condensation, Conversation, Message, Rewind, Turn, message_store
+from chatapp.models.message_store import columns_of, mark_changed, next_seq
+from chatapp.models.messages import MessageQuerySet
+
+
+def apply_reduction(
+    conversation_id: uuid.UUID, reduction: condense.Reduction, *, turn: Turn | None = None
+) -> Message:
+    """Insert the summary or marker and hide what it stands for, in one transaction.
+
+    A clearing's marker touches no other row: the lines that replace results are its own.
+    """
+    tags = reduction.message.tags
+    with transaction.atomic():
+        first = Message.objects.get(pk=reduction.hidden[0])
+        last = Message.objects.get(pk=reduction.hidden[-1])
+        rows = _visible_span(first, last)
+        if tags.clear_id:
+            rows = rows.filter(pk__in=tags.cleared)
+        hides = runs_of(rows.order_by("seq").values_list("seq", flat=True))
+        _hide(rows, tags)
+        message = Message.objects.create(
+            **columns_of(reduction.message),
+            tokens=reduction.message.tokens or 0,
+            conversation_id=conversation_id,
+            turn=turn,
+            seq=next_seq(conversation_id),
+            position=last.position,
+            condense_id=tags.condense_id,
+            truncation_id=tags.truncation_id,
+            clear_id=tags.clear_id,
+            cleared=dict(tags.cleared),
+            hides=hides,
+        )
+        _behind(first).exclude(named_by([message])).unbind()
+        mark_changed(conversation_id)
+    return message
+
+
+def _hide(rows: models.QuerySet[Message], tags: Message | condense.Tags) -> None:
+    """Have messages name what hides them; what only clears results hides none."""
+    if tags.condense_id:
+        rows.update(hidden=True, condense_parent=tags.condense_id)
+    elif tags.truncation_id:
+        rows.update(hidden=True, truncation_parent=tags.truncation_id)
+
+
+def runs_of(seqs: Iterable[int]) -> list[list[int]]:
+    """Return ascending numbers as the first and the last of each run without a gap."""
+    runs: list[list[int]] = []
+    for seq in seqs:
+        if runs and seq == runs[-1][1] + 1:
+            runs[-1][1] = seq
+        else:
+            runs.append([seq, seq])
+    return runs
+
+
+def _behind(first: Message) -> MessageQuerySet:
+    """Return what stands behind a message."""
+    same_place = Q(position=first.position, seq__gt=first.seq)
+    there = Message.objects.filter(conversation=first.conversation_id)
+    return there.filter(same_place | Q(position__gt=first.position))
+
+
+def _visible_span(first: Message, last: Message) -> models.QuerySet[Message]:
+    """Return the visible messages from ``first`` to ``last``, both included."""
+    before = Q(position=first.position, seq__lt=first.seq)
+    after = Q(position=last.position, seq__gt=last.seq)
+    return Message.objects.filter(
+        ~before,
+        ~after,
+        conversation=first.conversation_id,
+        position__range=(first.position, last.position),
+        hidden=False,
+    )
+
+
+def undo_reduction(message: Message) -> None:
+    """Take a summary or marker back: what it hid is visible again, unless hidden otherwise.
+
+    The hidden messages keep naming it, for the record; it hides nothing once it is undone.
+    """
+    with transaction.atomic():
+        Message.objects.filter(pk=message.pk).update(undone=True, hidden=True)
+        hidden_by(message.conversation_id, [message]).refresh_hidden()
+        since = Message.objects.filter(conversation=message.conversation_id, seq__gt=message.seq)
+        since.unbind()
+        mark_changed(message.conversation_id)
+
+
+def redo_reduction(message: Message) -> bool:
+    """Have what was undone stand again for what it hid or cleared; False where it can't.
+
+    It can where all of that is visible again, and nothing else has come to stand between.
+    """
+    hid = Message.objects.hid_by(message)
+    with transaction.atomic():
+        seqs = {*hid.values_list("seq", flat=True)}
+        visible = message_store.read_effective(message.conversation_id)
+        places = [place for place, one in enumerate(visible) if one.seq in seqs]
+        between = len(places) if message.clear_id or not places else places[-1] - places[0] + 1
+        if not places or not len(seqs) == len(places) == between:
+            return False
+        _hide(hid, message)
+        own = Message.objects.filter(pk=message.pk)
+        own.update(undone=False)
+        own.refresh_hidden()
+        first = Message.objects.get(pk=visible[places[0]].id)
+        _behind(first).exclude(pk__in=hid).exclude(pk=message.pk).unbind()
+        mark_changed(message.conversation_id)
+    return True
+
+
+def hidden_by(conversation_id: uuid.UUID, names: Sequence[Message]) -> MessageQuerySet:
+    """Return the messages that name any of these summaries and markers as what hides them."""
+    return Message.objects.filter(named_by(names), conversation=conversation_id)
+
+
+def named_by(names: Sequence[Message]) -> Q:
+    """Return the condition that one of these summaries and markers is named by a message."""
+    condensed = [row.condense_id for row in names if row.condense_id]
+    truncated = [row.truncation_id for row in names if row.truncation_id]
+    return Q(condense_parent__in=condensed) | Q(truncation_parent__in=truncated)
+
+
+def hiders_of(message: Message) -> list[Message]:
+    """Return the summaries and markers in force that hide a message, and those that hide these."""
+    in_force = Message.objects.in_force().filter(conversation=message.conversation_id)
+    found, behind = list[Message](), [message]
+    while behind := [*in_force.filter(_named_in(behind))]:
+        found += behind
+    return found
+
+
+def _named_in(rows: Sequence[Message]) -> Q:
+    """Return the condition that one of these messages names a summary or marker."""
+    condensed = {row.condense_parent for row in rows}
+    truncated = {row.truncation_parent for row in rows}
+    return Q(condense_id__in=condensed) | Q(truncation_id__in=truncated)
+
+
+def rewind(conversation_id: uuid.UUID, *, to_seq: int, **columns: Any) -> Rewind:
+    """Hide message ``to_seq`` and all written since; what was condensed since is back.
+
+    ``columns`` are those of the record that say why.
+    """
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        affected = rewindable(conversation_id, to_seq)
+        record = Rewind.objects.create(
+            conversation=conversation,
+            to_seq=to_seq,
+            last_seq=conversation.last_seq,
+            **affected.count_seen(),
+            **columns,
+        )
+        names = list(affected.made_by_engine())
+        affected.update(rewind_parent=record.pk, hidden=True)
+        _take_along(record)
+        record.enter()
+        hidden_by(conversation_id, names).refresh_hidden()
+        mark_changed(conversation_id)
+    return record
+
+
+def rewindable(conversation_id: uuid.UUID, to_seq: int) -> MessageQuerySet:
+    """Return the messages that a rewind to before message ``to_seq`` hides.
+
+    Rules and passages that were pinned since are no part of the talk, and stay.
+    """
+    later = Message.objects.filter(conversation=conversation_id, rewind_parent=None)
+    pinned = later.filter(seq__gt=to_seq, pinned=True)
+    stay = [row.pk for row in pinned if stands_alone(message_store.to_engine(row))]
+    return later.filter(seq__gte=to_seq).exclude(pk__in=stay)
+
+
+def _take_along(record: Rewind) -> None:
+    """Have a rewind take what else began since, so that it comes back with the messages.
+
+    The other versions of the same place are no part of the one that is set aside.
+    """
+    tag = {"rewind_parent": record.pk}
+    since = {"conversation": record.conversation_id, "rewind_parent": None}
+    turns = Turn.objects.filter(**since, at_seq__gte=record.to_seq - 1)
+    turns.answering().update(**tag)
+    attempts = Condensation.objects.filter(**since, message=None)
+    in_turn = Q(turn__rewind_parent=record.pk)
+    attempts.filter(Q(at_seq__gte=record.to_seq) | in_turn).update(**tag)
+    rewinds = Rewind.objects.filter(**since).exclude(pk=record.pk)
+    if record.root_seq is not None:
+        rewinds = rewinds.exclude(cause=record.cause, root_seq=record.root_seq)
+    was_undone = Q(undone_at__isnull=False, last_seq__gte=record.to_seq)
+    rewinds.filter(Q(to_seq__gte=record.to_seq) | was_undone).update(**tag)
+
+
+def undo_rewind(record: Rewind) -> None:
+    """Show again exactly what the rewind hid, and hide again what was condensed then."""
+    with transaction.atomic():
+        Rewind.objects.filter(pk=record.pk).change(undone_at=timezone.now())
+        whole = record.conversation
+        for taken in (whole.messages, whole.turns, whole.condensations, whole.rewinds):
+            taken.filter(rewind_parent=record.pk).update(rewind_parent=None)
+        shown = whole.messages.filter(seq__range=(record.to_seq, record.last_seq))
+        made = list(shown.in_force().made_by_engine().order_by("seq"))
+        for one in made:
+            if one.clear_id is None:
+                _name_again(one)
+        shown.refresh_hidden()
+        hidden_by(record.conversation_id, made).refresh_hidden()
+        mark_changed(record.conversation_id)
+
+
+def _name_again(made: Message) -> None:
+    """Have a summary or marker that is back named by what it hid, where a later one took its place.
+
+    That one was made in another version, and is out of force.
+    """
+    name = "condense" if made.condense_id else "truncation"
+    hid = Message.objects.hid_by(made).shown_by_tags()
+    hid.update(**{f"{name}_parent": getattr(made, f"{name}_id")})

@@ -1,0 +1,100 @@
+"""MCP servers: programs of others, whose tools a user's conversations have."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from chatapp.models import fields
+from chatapp.models import fields as crypto
+from chatapp.models.prepared_queries import prepared
+from chatapp.tools.mcp.remote_tools import Definition
+from chatapp.tools.mcp.servers import Server, Way
+
+
+def way_choices() -> list[tuple[str, Any]]:
+    """Return how a server can be reached, in words."""
+    return [(Way.HTTP.value, _("an address")), (Way.COMMAND.value, _("a command"))]
+
+
+class McpServerQuerySet(models.QuerySet["McpServer"]):
+    """Servers by whose they are."""
+
+    def in_use_by(self, owner_id: int) -> Self:
+        """Return a user's servers that are not switched off."""
+        return self.filter(owner=owner_id, is_on=True)
+
+
+class McpServer(models.Model):
+    """A server of one user: a URL or a command, and the tools that it listed last.
+
+    ``switched_off`` has the names of tools that the model is not told about, and ``unseen`` those
+    that changed since their owner looked at them: these are never called without being asked for.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="mcp_servers")
+    name = models.CharField(_("name"), max_length=20)
+    way = models.CharField(
+        _("reached by"), max_length=10, choices=way_choices, default=Way.HTTP.value
+    )
+    address = fields.CharField(_("address or command"), max_length=1_000)
+    encrypted_secrets = models.TextField(blank=True, editable=False)
+    is_on = models.BooleanField(_("in use"), default=True)
+    tools = fields.JSONField(default=list, editable=False)
+    switched_off = fields.JSONField(default=list, editable=False)
+    unseen = fields.JSONField(default=list, editable=False)
+    listed_at = models.DateTimeField(null=True, editable=False)
+
+    objects = McpServerQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(fields=("owner", "name"), name="mcp_server_name_per_owner"),
+        )
+
+    def __str__(self) -> str:
+        """Name the server."""
+        return self.name
+
+    @property
+    def definitions(self) -> list[Definition]:
+        """All tools that it listed last."""
+        return [Definition.from_json(stored) for stored in self.tools]
+
+    @property
+    def offered(self) -> list[Definition]:
+        """The tools that the model may be told about."""
+        return [one for one in self.definitions if one.tool not in self.switched_off]
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether headers or variables are stored; they themselves are never shown."""
+        return bool(self.encrypted_secrets)
+
+    def set_secrets(self, lines: str) -> None:
+        """Encrypt and keep headers or variables, "NAME=value" each line; none removes them."""
+        self.encrypted_secrets = crypto.encrypt(lines) if lines else ""
+
+    def reached(self) -> Server:
+        """Return the server as it is called; raise crypto.DecryptionFailed."""
+        stored = crypto.decrypt(self.encrypted_secrets) if self.encrypted_secrets else ""
+        pairs = (line.partition("=") for line in stored.splitlines())
+        return Server(
+            self.pk or 0,
+            self.name,
+            Way(self.way),
+            self.address,
+            tuple((name, value) for name, _sign, value in pairs),
+        )
+
+    def described(self) -> Server:
+        """Return the server without its secrets, which telling of it does not need."""
+        return Server(self.pk or 0, self.name, Way(self.way), self.address)
+
+
+@prepared(owner=models.IntegerField(), on=models.BooleanField())
+def stored_servers(owner: int, on: bool) -> models.QuerySet[McpServer]:
+    """Return a user's servers by whether they are in use: each turn and each page asks."""
+    return McpServer.objects.filter(owner=owner, is_on=on)

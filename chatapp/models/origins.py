@@ -1,0 +1,90 @@
+"""Where one conversation became two."""
+
+import uuid
+from typing import Self
+
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import OuterRef, Subquery
+from django.utils import timezone
+
+from chatapp.models import fields
+from chatapp.models.audit import AuditEntry, Recorded, RecordedQuerySet
+from chatapp.models.conversations import Conversation
+
+
+class ForkQuerySet(RecordedQuerySet["Fork"]):
+    """Forks by what can be visited."""
+
+    def present(self, user: User) -> Self:
+        """Return those whose other conversation is there and the user's; with its ``title``."""
+        others = Conversation.objects.owned_by(user).present().filter(pk=OuterRef("other"))
+        titled = self.annotate(title=Subquery(others.values("title")))
+        return titled.filter(title__isnull=False).order_by("created_at", "pk")
+
+
+class Fork(Recorded):
+    """One side of a fork, on record in its ``conversation``; the ``other`` one has its own.
+
+    The side that ``is_copy`` began with all that was there when message ``seq`` was the newest.
+    """
+
+    KIND = AuditEntry.Kind.FORK
+    FACTS = ("other", "is_copy", "seq", "created_at")
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="forks")
+    # No foreign key: what is on record stays as it is, whatever becomes of the other one.
+    other = models.UUIDField()
+    is_copy = models.BooleanField()
+    seq = models.PositiveIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = ForkQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        """Name the fork by its place."""
+        return f"Fork at message {self.seq}"
+
+
+def enter_fork(origin: Conversation, copy: Conversation, seq: int) -> None:
+    """Put a fork on record on both sides."""
+    sides: tuple[tuple[Conversation, uuid.UUID, bool], ...] = (
+        (origin, copy.pk, False),
+        (copy, origin.pk, True),
+    )
+    for conversation, other, is_copy in sides:
+        Fork.objects.create(
+            conversation=conversation, other=other, is_copy=is_copy, seq=seq
+        ).enter()
+
+
+class Source(models.Model):
+    """The file that a conversation was made from: its ``form``, its name and its SHA-256.
+
+    ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
+    its own since. ``problems`` say in sentences what could not be used, ``unused`` of how much.
+    ``messages`` were in it, where that was counted. Until all of it is stored, ``importer`` is the
+    process that does so (see ``owners``), and the conversation counts as deleted.
+    """
+
+    conversation = models.OneToOneField(
+        Conversation, models.CASCADE, primary_key=True, related_name="source"
+    )
+    form = models.CharField(max_length=40)
+    name = fields.CharField(max_length=200, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    chains = fields.JSONField(default=list)
+    problems = fields.JSONField(default=list)
+    unused = models.PositiveIntegerField(default=0)
+    messages = models.PositiveIntegerField(null=True)
+    importer = models.CharField(max_length=120, blank=True)
+    imported_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        """Name the file."""
+        return self.name or self.form
+
+    @property
+    def left_out(self) -> int:
+        """How many problems there were beside those that are kept."""
+        return max(0, self.unused - len(self.problems))

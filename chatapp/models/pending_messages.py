@@ -1,0 +1,98 @@
+"""Messages that are not sent yet: files that are attached to one, and messages in the queue."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.utils import timezone
+
+import condense
+from chatapp.models import fields
+from chatapp.models.conversations import Conversation
+from chatapp.models.prepared_queries import prepared
+
+
+class AttachmentQuerySet(models.QuerySet["Attachment"]):
+    """Attachments by whose they are, and how long they have waited."""
+
+    def named(self, owner: User, pks: Sequence[uuid.UUID]) -> Self:
+        """Return those of a user that have these ids."""
+        return self.filter(owner=owner, pk__in=pks)
+
+
+class Attachment(models.Model):
+    """A file that goes with a message of its owner's: the ``block`` it becomes, of so many tokens.
+
+    Once that is sent it is part of the message, and its row is gone.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="attachments")
+    block = fields.JSONField()
+    tokens = models.PositiveIntegerField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = AttachmentQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        """Name the file."""
+        return str(self.facts.get("name", ""))
+
+    @property
+    def facts(self) -> condense.Json:
+        """What the block says of itself: its kind, its name, its size."""
+        return condense.beside_of(self.engine)
+
+    @property
+    def engine(self) -> condense.Block:
+        """The block as the engine has it."""
+        data: dict[str, Any] = self.block
+        return condense.block_from_api(data)
+
+
+class QueuedMessageQuerySet(models.QuerySet["QueuedMessage"]):
+    """Queued messages by whether they still wait."""
+
+    def waiting(self) -> Self:
+        """Return those that were neither sent nor removed, in the order of their sending."""
+        return self.filter(gone_at=None).order_by("pk")
+
+
+class QueuedMessage(models.Model):
+    """A message that waits for what runs; its turn will have the same ``nonce``.
+
+    ``attachments`` are the ids of what goes with it. What was sent or removed stays known, by its
+    nonce and without its text.
+    """
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="queued")
+    nonce = models.UUIDField(default=uuid.uuid4)
+    text = fields.TextField(blank=True)
+    attachments = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+    gone_at = models.DateTimeField(null=True)
+
+    objects = QueuedMessageQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("conversation", "nonce"), name="queued_nonce"),
+        )
+        indexes = (
+            models.Index(
+                fields=("conversation",), condition=models.Q(gone_at=None), name="queued_waiting"
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Say where it waits."""
+        return f"Message queued in {self.conversation}"
+
+
+@prepared(conversation=models.UUIDField())
+def list_queued(conversation: uuid.UUID) -> QueuedMessageQuerySet:
+    """Return the messages that wait in a conversation, the next one first."""
+    return QueuedMessage.objects.filter(conversation=conversation).waiting()

@@ -1,0 +1,171 @@
+"""Guards calls to addresses that users choose: public web servers, or what the operator allows."""
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from urllib.parse import SplitResult, urlsplit
+
+import httpx2
+
+NO_ADDRESS = "This is not the address of a server."
+NO_WEB_ADDRESS = "Use an address that begins with http:// or https://."
+WITH_USERINFO = "Leave user name and password out of the address: a key has a field of its own."
+PRIVATE = (
+    "This address leads to this server itself or into its own network, "
+    "which the operator has not allowed."
+)
+
+_PORTS = {"http": 80, "https": 443}
+_UNCLEAN = re.compile(r"[\s\\\x00-\x1f\x7f]")
+_USERINFO = re.compile(r"(?<=//)[^/?#]*@")
+# IPv4 addresses as seen from a network that has only IPv6.
+_TRANSLATED = IPv6Network("64:ff9b::/96")
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+class AddressRefused(Exception):
+    """An address may not be called; the text is a sentence for people."""
+
+
+async def look_up(host: str, port: int) -> Sequence[str]:
+    """Return the IP addresses of a host; raise OSError where there are none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise AddressRefused(NO_ADDRESS) from error
+    return [str(address[0]) for *_, address in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What an address that a user has chosen may lead to."""
+
+    allow_private: bool = False
+    resolve: Resolve = look_up
+
+    def check(self, url: str) -> None:
+        """Raise AddressRefused for what can be told without asking a name server."""
+        host = _split(url).hostname or ""
+        if not self.allow_private and _is_plainly_private(host):
+            raise AddressRefused(PRIVATE)
+
+    async def addresses(self, url: str) -> tuple[str, ...] | None:
+        """Return the IP addresses to connect to, all of them checked; None where any will do.
+
+        Raises AddressRefused, or OSError when the name has no address.
+        """
+        self.check(url)
+        if self.allow_private:
+            return None
+        parts = _split(url)
+        found = await self.resolve(parts.hostname or "", parts.port or _PORTS[parts.scheme])
+        if not found:
+            raise OSError(f"{parts.hostname} has no address")
+        if not all(_is_public(ip_address(one)) for one in found):
+            raise AddressRefused(PRIVATE)
+        return tuple(dict.fromkeys(found))
+
+
+def without_userinfo(url: str) -> str:
+    """Return the address as it may be shown, without user name and password."""
+    return _USERINFO.sub("", url)
+
+
+def host_of(url: str) -> str:
+    """Return host and port as people know them."""
+    try:
+        return urlsplit(without_userinfo(url)).netloc or NO_ADDRESS
+    except ValueError:
+        return NO_ADDRESS
+
+
+def _split(url: str) -> SplitResult:
+    """Return the parts of a web address; raise AddressRefused for anything else."""
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0 and not _UNCLEAN.search(url)
+    except ValueError as error:
+        raise AddressRefused(NO_ADDRESS) from error
+    if not usable:
+        raise AddressRefused(NO_ADDRESS)
+    if parts.scheme not in _PORTS:
+        raise AddressRefused(NO_WEB_ADDRESS)
+    if "@" in parts.netloc:
+        raise AddressRefused(WITH_USERINFO)
+    return parts
+
+
+def _is_plainly_private(host: str) -> bool:
+    """Whether a host is this machine or its network by the looks of it."""
+    literal = _literal(host)
+    if literal is None:
+        return f".{host.rstrip('.')}".endswith(".localhost")
+    return not _is_public(literal)
+
+
+def _literal(host: str) -> IPv4Address | IPv6Address | None:
+    """Return an address that is written as a number, in any of the ways a resolver takes."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        pass
+    try:
+        # Also 127.1, 0x7f000001 and 2130706433, as getaddrinfo reads them.
+        return IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether anybody on the internet could call this address; one inside another is meant."""
+    if isinstance(address, IPv6Address):
+        if address.is_site_local:
+            # Deprecated (RFC 3879), so ``ipaddress`` calls it global; networks still route it.
+            return False
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in _TRANSLATED:
+            inner = IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return _is_public(inner)
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+class PinnedTransport(httpx2.AsyncBaseTransport):
+    """Sends each request to the first of ``addresses`` that answers; certificates stay the name's.
+
+    A name could lead elsewhere when it is looked up a second time: it is not.
+    """
+
+    def __init__(self, addresses: Sequence[str], inner: httpx2.AsyncBaseTransport) -> None:
+        """Take at least one IP address, and the transport that connects."""
+        self._addresses = addresses
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the response of the first address that lets itself be connected to."""
+        *others, last = self._addresses
+        for address in others:
+            try:
+                return await self._inner.handle_async_request(_pinned(request, address))
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                continue
+        return await self._inner.handle_async_request(_pinned(request, last))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+
+def _pinned(request: httpx2.Request, address: str) -> httpx2.Request:
+    """Return the request to an IP address; its Host header and the TLS name stay the host's."""
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.host},
+    )

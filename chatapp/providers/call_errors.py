@@ -1,0 +1,161 @@
+"""What goes wrong in a call, as sentences for people and facts for handlers, for every vendor."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpx2
+
+import condense
+from chatapp.agent.errors import ContextOverflow, ProviderError
+from chatapp.network.address_guard import host_of
+
+SILENT = "The provider stopped answering."
+BROKE_OFF = "The stream broke off before the reply was complete."
+DECLINED = "The model declined to answer this."
+NO_KEY = "There is no API key for this profile. Enter one in Profiles."
+
+BAD_REQUEST, SERVER_ERROR = 400, 500
+_RETRYABLE = {408, 409, 429, 500, 502, 503, 504, 529}
+# Its key, or the model and the address that it names.
+_OF_THE_PROFILE = {401, 403, 404}
+_SENTENCES = {
+    401: "The provider did not accept the API key. Check it in Profiles.",
+    402: "The provider says that the account cannot pay for this call. Check its billing.",
+    403: "The API key may not use this model or feature.",
+    429: "The provider's rate limit is reached.",
+    529: "The provider is overloaded at the moment.",
+}
+# A longer wait is no wish: it is a mistake, or a number that no clock can take.
+_LONGEST_WISH = 366 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a vendor said when it refused a call, or ended it in the middle.
+
+    ``status`` is the HTTP status, of the error itself where it came in a stream; ``answered`` is
+    the one of the response.
+    """
+
+    status: int
+    said: str
+    type: str = ""
+    answered: int = 0
+    request_id: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which model was asked at which host."""
+
+    model: str
+    host: str
+
+
+def no_reply(asked: Asked, details: str = "") -> ProviderError:
+    """Return the error for a server that answers, but not as its API does."""
+    return ProviderError(
+        f"{asked.host} answered with something that is no reply of a model. "
+        "Check the base URL in Profiles.",
+        details=details,
+        profile_at_fault=True,
+    )
+
+
+def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> ProviderError:
+    """Return the error for a call that the vendor refused."""
+    details = _details_of(refusal, asked)
+    if 300 <= refusal.answered < 400:  # noqa: PLR2004 - the redirects
+        return _redirected(refusal, asked, details)
+    status = refusal.status
+    if condense.is_context_overflow(error):
+        sentence = f"The prompt does not fit the model's context window: {refusal.said}"
+        return ContextOverflow(sentence, status=status, details=details)
+    return ProviderError(
+        _sentence(refusal, asked),
+        retryable=status in _RETRYABLE,
+        retry_after=retry_after(refusal.headers),
+        status=status,
+        details=details,
+        profile_at_fault=status in _OF_THE_PROFILE,
+    )
+
+
+def explain_loss(
+    error: Exception, asked: Asked, *, started: bool, timed_out: bool
+) -> ProviderError:
+    """Return the error for a call that got no answer, or no whole one."""
+    chain = [error, error.__cause__ or error.__context__]
+    lines = [f"{type(one).__name__}: {one}" for one in chain if one is not None]
+    details = "\n".join([f"model: {asked.model}", f"host: {asked.host}", *lines])
+    if timed_out or isinstance(error, TimeoutError | httpx2.TimeoutException):
+        return ProviderError(SILENT, retryable=True, details=details)
+    if started:
+        return ProviderError(BROKE_OFF, retryable=True, details=details)
+    if isinstance(error, ValueError):
+        return no_reply(asked, details)
+    return ProviderError(
+        f"The provider could not be reached at {asked.host}. "
+        "Check the network, and the base URL in Profiles.",
+        retryable=True,
+        details=details,
+        profile_at_fault=True,
+    )
+
+
+def _redirected(refusal: Refusal, asked: Asked, details: str) -> ProviderError:
+    """Return the error for an answer that would lead key and prompt somewhere else."""
+    target = host_of(refusal.headers.get("location", ""))
+    return ProviderError(
+        f"{asked.host} sends calls on to another address. It is not followed, because the key and "
+        "the conversation would go there: enter the final address in Profiles.",
+        status=refusal.status,
+        details=f"{details}\nredirects to: {target}",
+    )
+
+
+def _sentence(refusal: Refusal, asked: Asked) -> str:
+    status = refusal.status
+    if status in _SENTENCES:
+        return _SENTENCES[status]
+    if status == 404:  # noqa: PLR2004 - an HTTP status
+        return (
+            f"The provider does not know the model {asked.model}. "
+            "Check it, and the base URL, in Profiles."
+        )
+    if status >= SERVER_ERROR:
+        return f"The provider has a problem of its own (HTTP {status})."
+    return f"The provider refused the request: {refusal.said}"
+
+
+def _details_of(refusal: Refusal, asked: Asked) -> str:
+    """Return lines to copy into a bug report."""
+    lines = [f"model: {asked.model}", f"host: {asked.host}", f"HTTP status: {refusal.answered}"]
+    lines += [f"error type: {refusal.type}"] if refusal.type else []
+    lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
+    return "\n".join([*lines, f"message: {refusal.said}"])
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return _wish(float(headers.get(name, "")) / unit)
+        except ValueError:
+            continue
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+    except (ValueError, OverflowError):
+        return None
+    # A date of -0000 says that it knows no zone; such dates are in UTC.
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return _wish((until - datetime.now(UTC)).total_seconds())
+
+
+def _wish(seconds: float) -> float | None:
+    """Return a wait that can be meant; neither nan nor infinity is."""
+    return max(0.0, seconds) if seconds <= _LONGEST_WISH else None

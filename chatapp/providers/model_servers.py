@@ -1,0 +1,169 @@
+"""Servers: try what one can do, and find those that run on this machine."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
+from chatapp.agent.tool_port import ToolSpec
+from chatapp.providers import create_sealed, provider_specs
+from chatapp.providers.specs import ListedModel, Preset
+from chatapp.providers.wrappers import Sealed, closing
+
+PATIENCE = 60.0
+# For a server of this machine: it answers at once, or it is not there.
+LOCAL_PATIENCE = 1.0
+_OF_THE_KEY = {401, 403}
+
+# A white square of 32 pixels: smaller ones are refused by some models.
+_SQUARE = (
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJklEQVR42u3NMQ0AAAwDoPo33arYsQQMkB6LQCAQ"
+    "CAQCgUAg+BIMi1X0ptsIcT0AAAAASUVORK5CYII="
+)
+_IMAGE = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": _SQUARE})
+_TOOL = ToolSpec("probe_tool", "Does nothing.", {"type": "object", "properties": {}})
+_TEXT = condense.TextBlock("Answer with the one word: Yes.")
+
+_STREAMED = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted
+
+_WHOLE = ModelRequest("", (condense.Message("user", (_TEXT, _IMAGE)),), (_TOOL,))
+_WITHOUT_IMAGE = replace(_WHOLE, messages=(condense.Message("user", (_TEXT,)),))
+_WITHOUT_TOOL = replace(_WITHOUT_IMAGE, tools=())
+_NOBODY = Model("", context_window=1, max_output=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What works; None where it could not be tried, and ``failure`` is the reason.
+
+    ``usage`` says whether a reply tells what it used, and ``counting`` whether a prompt can be
+    counted without one.
+    """
+
+    models: Sequence[ListedModel] = ()
+    address: bool = False
+    key: bool | None = None
+    listing: bool | None = None
+    streaming: bool | None = None
+    usage: bool | None = None
+    tools: bool | None = None
+    images: bool | None = None
+    counting: bool | None = None
+    failure: str = ""
+
+    def find_model(self, name: str) -> ListedModel | None:
+        """Return what the server says of a model."""
+        return next((one for one in self.models if one.id == name), None)
+
+
+class _Listener:
+    """Remembers the last request that was sent: it was taken as it is."""
+
+    def __init__(self) -> None:
+        self.body = b""
+
+    async def sending(self, request: SentRequest) -> None:
+        self.body = request.body
+
+    def learned(self, **_facts: Any) -> None:
+        """Forget it."""
+
+
+async def probe(provider: Sealed) -> Report:
+    """Return what a server can do with the provider's model."""
+    report = await _list(provider)
+    if not report.address or report.key is False:
+        return report
+    listener = _Listener()
+    for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
+        try:
+            heard = await _hear(provider, replace(asked, observer=listener))
+        except ProviderError as error:
+            key = False if error.status in _OF_THE_KEY else report.key
+            report = replace(report, failure=str(error), key=key)
+            if error.status not in {400, 404, 422, 500}:
+                break
+        else:
+            report = replace(report, failure="", key=True, **_told(heard, listener.body))
+            break
+    if report.failure:
+        return report
+    counted = await _count(provider)
+    return replace(report, counting=counted)
+
+
+async def _list(provider: Sealed) -> Report:
+    """Return what is known from the list of models, which needs no model to answer."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            models = await provider.list_models()
+    except TimeoutError:
+        return Report(failure="The server did not answer.")
+    except ProviderError as error:
+        if error.status in _OF_THE_KEY:
+            return Report(address=True, key=False, failure=str(error))
+        return Report(address=error.status is not None, listing=False, failure=str(error))
+    return Report(models, address=True, listing=bool(models))
+
+
+async def _hear(provider: Sealed, asked: ModelRequest) -> list[events.StreamEvent]:
+    try:
+        async with asyncio.timeout(PATIENCE), closing(provider.stream(asked)) as stream:
+            return [event async for event in stream]
+    except TimeoutError:
+        raise ProviderError("The model did not answer in time.") from None
+
+
+def _told(heard: Sequence[events.StreamEvent], body: bytes) -> dict[str, Any]:
+    """Return what a reply shows: what was refused is not in the request that was answered."""
+    return {
+        "streaming": any(isinstance(one, _STREAMED) for one in heard),
+        "usage": any(isinstance(one, events.UsageReported) for one in heard),
+        "tools": _TOOL.name.encode() in body,
+        "images": _SQUARE.encode() in body,
+    }
+
+
+async def _count(provider: Sealed) -> bool:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await provider.count_tokens(_WITHOUT_TOOL) is not None
+    except TimeoutError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server on this machine, and at least one model that it has."""
+
+    provider: str
+    preset: Preset
+    models: tuple[ListedModel, ...]
+
+
+async def find_local_servers(patience: float = LOCAL_PATIENCE) -> list[LocalServer]:
+    """Return those that answer within ``patience`` seconds; only this machine is asked."""
+    specs = provider_specs().values()
+    asked = [
+        _ask(spec.name, preset, patience)
+        for spec in specs
+        for preset in spec.presets
+        if preset.is_local
+    ]
+    return [one for one in await asyncio.gather(*asked) if one]
+
+
+async def _ask(name: str, preset: Preset, patience: float) -> LocalServer | None:
+    # Whatever the name may be taken for, this is the machine itself.
+    url = preset.url.replace("//localhost", "//127.0.0.1")
+    provider = create_sealed(name, model=_NOBODY, api_key="", base_url=url)
+    try:
+        async with asyncio.timeout(patience):
+            models = await provider.list_models()
+    except (ProviderError, TimeoutError):
+        return None
+    return LocalServer(name, preset, models) if models else None

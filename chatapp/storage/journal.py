@@ -1,0 +1,265 @@
+"""The agent's journal, kept in the database: what was said, every model call and every tool."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.errors import TurnEnded
+from chatapp.agent.ports import CallOpening, CallRecord, Draft
+from chatapp.agent.provider_port import CallFacts, Purpose
+from chatapp.agent.tool_port import ToolOutcome
+from chatapp.context import sizes
+from chatapp.context.sizes import Scale, sum_tokens
+from chatapp.context.turn_context import Run
+from chatapp.models import Message, ModelCall, Profile, ToolRun, Turn, message_store
+from chatapp.models.calls import end_call
+from chatapp.models.prepared_queries import insert
+from chatapp.models.read_executor import reading
+from chatapp.spending_limits import keep_to_budget
+from chatapp.storage import partial_replies
+from chatapp.storage.request_log import RequestLog, Written
+from chatapp.storage.retried_writes import Saver
+from chatapp.telemetry import note_call
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A call as it goes into the accounts: ``measured`` where the provider reported all usage."""
+
+    call: CallRecord
+    usage: condense.Usage
+    measured: bool
+
+    @property
+    def tells_size(self) -> bool:
+        """Whether the context's size is known from it."""
+        return self.call.is_whole and self.measured and self.usage.total > 0
+
+
+class StoredJournal:
+    """The agent's ``Journal`` over one conversation; ``scale`` learns from each call."""
+
+    def __init__(self, run: Run, scale: Scale, saver: Saver) -> None:
+        """Take the run whose calls and messages are kept."""
+        self.run = run
+        self.scale = scale
+        self.saver = saver
+        self.requests = RequestLog(run.conversation.pk)
+
+    @property
+    def previous_reply(self) -> str:
+        """The provider's name for the last reply of its model, "" without one."""
+        return self.scale.reply
+
+    async def effective_history(self) -> Sequence[condense.Message]:
+        """Return what the model sees, in reading order."""
+        rows = await reading(message_store.effective_rows)(conversation=self.run.conversation.pk)
+        self.requests.learn(rows)
+        return message_store.as_effective(rows)
+
+    async def open_call(self, opening: CallOpening) -> int:
+        """Put a call on record before it is made, and return its number."""
+        estimate, media = self._estimate(opening.purpose, opening.sent)
+        columns = {"tokens_estimated": estimate, "tokens_media": media}
+        number, written = await self.saver.save(self._open_call, opening, columns)
+        self.requests.confirm(written)
+        return number
+
+    def _open_call(
+        self, opening: CallOpening, columns: dict[str, int | None]
+    ) -> tuple[int, Written]:
+        run, profile = self.run, self._profile(opening.purpose)
+        with transaction.atomic():
+            self._go_on(opening)
+            keep_to_budget(run)
+            call = ModelCall(
+                conversation_id=run.conversation.pk,
+                turn=self._turn(),
+                condensation_id=uuid.UUID(opening.attempt_id) if opening.attempt_id else None,
+                purpose=opening.purpose,
+                profile_name=profile.name,
+                provider=profile.provider,
+                model=profile.model,
+                usage_measured=False,
+                **columns,
+            )
+            insert(call)
+            return call.pk, self.requests.write(call.pk, opening.request)
+
+    def _turn(self) -> Turn | None:
+        """Return the turn that calls belong to."""
+        return self.run.turn
+
+    def _go_on(self, opening: CallOpening) -> None:
+        """Note what the turn is at; raise TurnEnded where somebody took it for dead."""
+        if opening.purpose is Purpose.CHAT:
+            self.run.turn.go_on(Turn.Doing.CALLING, step=opening.step)
+        else:
+            self.run.turn.go_on(Turn.Doing.CONDENSING)
+
+    def _profile(self, purpose: Purpose) -> Profile:
+        """Return whose model is called, at whose prices."""
+        return self.run.writer if purpose is Purpose.SUMMARY else self.run.profile
+
+    async def withdraw_call(self, number: int) -> None:
+        """Take a call off the record that is not made after all."""
+        await self.saver.save(ModelCall.objects.filter(pk=number).delete)
+        self.requests.confirm(Written())
+
+    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+        """Store what a call has written so far, soon or ``at_once``; returns immediately."""
+        partial_replies.writer.keep(number, read, at_once=at_once)
+
+    async def open_tool(self, call: condense.ToolUseBlock) -> int:
+        """Put a tool on record before it runs, and return the run's number."""
+        return await self.saver.save(self._open_tool, call)
+
+    def _open_tool(self, call: condense.ToolUseBlock) -> int:
+        with transaction.atomic():
+            self.run.turn.go_on(Turn.Doing.USING_TOOLS)
+            run = insert(ToolRun(turn=self.run.turn, call_id=call.id, name=call.name))
+        return run.pk
+
+    async def close_tool(self, number: int, outcome: ToolOutcome) -> None:
+        """Keep what a tool returned, until the message with all results is stored."""
+        await self.saver.save(self._close_tool, number, outcome)
+
+    def _close_tool(self, number: int, outcome: ToolOutcome) -> None:
+        ToolRun.objects.filter(pk=number).update(
+            text=outcome.text, is_error=outcome.is_error, finished_at=timezone.now()
+        )
+
+    async def results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
+        """Return what the first calls of a reply have returned, as far as it was kept.
+
+        Those of another turn were interrupted, and are not run in this one.
+        """
+        return await reading(self._results)(reply)
+
+    def _results(self, reply: condense.Message) -> Sequence[condense.ToolResultBlock]:
+        written = Message.objects.filter(turn=self.run.turn, seq=reply.seq).first()
+        if written is None:
+            text = condense.INTERRUPTED
+            return [condense.ToolResultBlock(one.id, text, True) for one in reply.tool_uses]
+        runs = ToolRun.objects.filter(turn=self.run.turn, started_at__gte=written.created_at)
+        done = runs.exclude(finished_at=None).order_by("pk")
+        # They run one after the other, so the first ones are those of the first calls.
+        return [
+            condense.ToolResultBlock(call.id, run.text, run.is_error)
+            for call, run in zip(reply.tool_uses, done, strict=False)
+        ]
+
+    async def append(
+        self,
+        message: condense.Message,
+        *,
+        stop_reason: str = "",
+        call: CallRecord | None = None,
+    ) -> condense.Message:
+        """Store a message, with the call that wrote it, and return it with its seq."""
+        tokens = await asyncio.to_thread(condense.count_message, message, sizes.COUNTER)
+        entry = await self._entry(call) if call else None
+        row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
+        self.requests.learn([row])
+        if entry and entry.tells_size:
+            self._learn(entry, row.seq)
+        return message_store.to_engine(row)
+
+    def _append(
+        self, message: condense.Message, tokens: int, stop_reason: str, entry: _Entry | None
+    ) -> Message:
+        run = self.run
+        with transaction.atomic():
+            row = message_store.append_message(
+                run.conversation.pk, message, tokens=tokens, turn=run.turn, stop_reason=stop_reason
+            )
+            if message.tool_results:
+                run.turn.go_on(Turn.Doing.USING_TOOLS)
+                ToolRun.objects.filter(turn=run.turn).exclude(text="").update(text="")
+            if entry:
+                self._record(entry, row)
+                if entry.tells_size:
+                    message_store.remember_measurement(
+                        run.conversation.pk, run.profile.pk, entry.usage.total, row.seq
+                    )
+        return row
+
+    async def record_call(self, call: CallRecord) -> None:
+        """Account for a call that left no message."""
+        await self.saver.save(self._record, await self._entry(call))
+
+    def _record(self, entry: _Entry, message: Message | None = None) -> None:
+        """Complete a call's row; raise TurnEnded where somebody else has."""
+        call, status = entry.call, ModelCall.Status
+        outcome = status.SUCCEEDED if call.is_whole else status.FAILED
+        cost = self._profile(call.purpose).cost_of(entry.usage)
+        if not end_call(
+            number=call.number,
+            **message_store.usage_columns(entry.usage),
+            usage_measured=entry.measured,
+            status=outcome,
+            draft=partial_replies.kept(call.draft) if message and not call.is_whole else "",
+            message=message.pk if message else None,
+            cost=cost,
+            seconds=call.seconds,
+            seconds_to_first=call.seconds_to_first,
+            error=call.error,
+            **_columns_of(call.facts),
+        ):
+            partial_replies.writer.forget(call.number)
+            raise TurnEnded(_("This turn was ended by another process of the server."))
+        transaction.on_commit(partial(partial_replies.writer.forget, call.number))
+        transaction.on_commit(partial(note_call, call.purpose, outcome, entry.usage, cost))
+
+    async def _entry(self, call: CallRecord) -> _Entry:
+        """Return a call with what has to be estimated: the prompt, and an unreported reply."""
+        usage = call.usage
+        measured = _is_measured(call)
+        if not measured and (written := call.draft.written):
+            tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
+            usage = replace(usage, output=max(usage.output, tokens))
+        if call.is_whole and not usage.prompt:
+            # Some servers never say what a call took.
+            estimate, _media = self._estimate(call.purpose, call.sent)
+            usage = replace(usage, input=estimate or 0)
+        return _Entry(call, usage, measured)
+
+    def _estimate(
+        self, purpose: Purpose, sent: Sequence[condense.Message]
+    ) -> tuple[int | None, int]:
+        """Return what a prompt may take, before calibration, and images and PDFs in it of that."""
+        if purpose is not Purpose.CHAT:
+            return None, 0
+        return self.scale.overhead + sum_tokens(sent), condense.count_media(sent)
+
+    def _learn(self, entry: _Entry, seq: int) -> None:
+        self.scale.measure(entry.usage.total, seq)
+        self.scale.reply = entry.call.facts.reply_id
+        estimate, media = self._estimate(entry.call.purpose, entry.call.sent)
+        if estimate is not None:
+            self.scale.observe(estimate, entry.usage.prompt, media=media)
+
+
+def _columns_of(facts: CallFacts) -> dict[str, Any]:
+    return {
+        "request_id": facts.request_id,
+        "reply_id": facts.reply_id,
+        "cache_miss": facts.cache_miss,
+        "tokens_missed": facts.missed_tokens,
+        "transformations": [*facts.transformations],
+    }
+
+
+def _is_measured(call: CallRecord) -> bool:
+    """Whether the provider reported all that a call used; a call that got nowhere used nothing."""
+    if not call.is_whole:
+        return not (call.usage.total or call.draft.written)
+    return bool(call.usage.output) or not call.draft.written

@@ -1,0 +1,1 @@
+"""The tools that a turn offers its model."""

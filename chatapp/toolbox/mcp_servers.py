@@ -1,0 +1,129 @@
+"""A user's MCP servers: which of their tools a conversation has, and what they list by now."""
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from chatapp.agent.tool_port import ToolSpec
+from chatapp.errors import Refused
+from chatapp.models import McpServer
+from chatapp.models.fields import DecryptionFailed
+from chatapp.network.address_guard import Guard
+from chatapp.tools.mcp import pool
+from chatapp.tools.mcp.remote_tools import Listing, Place, RemoteTool, list_tools
+from chatapp.tools.mcp.servers import Server, ServerFailed, Way
+
+log = logging.getLogger(__name__)
+
+
+def guard() -> Guard:
+    """Return what judges the addresses of servers: as with those of profiles."""
+    return Guard(settings.ALLOW_PRIVATE_ADDRESSES)
+
+
+def may_run(server: McpServer) -> bool:
+    """Whether the operator allows what the server is: a command runs as the agent's do."""
+    return server.way == Way.HTTP or bool(settings.ALLOW_COMMANDS)
+
+
+def specs_of(servers: Iterable[McpServer]) -> dict[str, ToolSpec]:
+    """Return the tools of servers as the model is told of them, by name."""
+    return {
+        one.name: one.spec(server.described())
+        for server in servers
+        if may_run(server)
+        for one in server.offered
+    }
+
+
+def unseen(servers: Iterable[McpServer]) -> set[str]:
+    """Return the names of tools that changed since their owner looked at them."""
+    return {
+        one.name for server in servers for one in server.definitions if one.tool in server.unseen
+    }
+
+
+def tools_of(
+    servers: Iterable[McpServer], folder: Path, outputs: Path, *, commands: bool
+) -> Mapping[str, RemoteTool]:
+    """Return the tools of servers to be run, by name; those whose secrets are lost are left out.
+
+    Unless ``commands`` may run in the folder, only servers that have an address are there.
+    """
+    place = Place(folder, outputs, guard(), note_listing)
+    usable = [one for one in servers if commands or one.way == Way.HTTP]
+    return {one.definition.name: one for one in _tools(usable, place)}
+
+
+def _tools(servers: Iterable[McpServer], place: Place) -> Iterator[RemoteTool]:
+    for row in servers:
+        try:
+            server = row.reached()
+        except DecryptionFailed:
+            log.warning("the secrets of MCP server %s can't be read", row.pk)
+            continue
+        if may_run(row):
+            yield from (RemoteTool(server, definition, place) for definition in row.offered)
+
+
+async def note_listing(server: Server, listing: Listing) -> None:
+    """Keep what a server lists now; the next turn has it."""
+    await sync_to_async(keep_listing)(server.key, listing)
+
+
+@transaction.atomic
+def keep_listing(key: int, listing: Listing) -> None:
+    """Store what a server lists; what its owner has not seen so is noted, unless all is new."""
+    row = McpServer.objects.select_for_update().filter(pk=key).first()
+    if row is None:
+        return
+    known = {one.tool: one for one in row.definitions}
+    news = {one.tool for one in listing.definitions if known.get(one.tool) != one}
+    if row.listed_at:
+        row.unseen = sorted(news.union(row.unseen) & {one.tool for one in listing.definitions})
+    row.tools = [one.to_json() for one in listing.definitions]
+    row.listed_at = timezone.now()
+    row.save(update_fields=["tools", "unseen", "listed_at"])
+
+
+def save_server(*, server: McpServer, columns: list[str]) -> None:
+    """Store a server, of one that is known only these columns; a new address begins anew."""
+    if server.pk and "address" in columns:
+        server.tools, server.unseen, server.listed_at = [], [], None
+        columns = [*columns, "tools", "unseen", "listed_at"]
+    server.save(update_fields=columns if server.pk else None)
+    pool.forget(server.pk)
+
+
+def remove_server(*, server: McpServer) -> None:
+    """Remove a server and its secrets, and end what runs of it."""
+    pk = server.pk
+    server.delete()
+    pool.forget(pk)
+
+
+def try_server(*, server: McpServer) -> Listing:
+    """Return what a server lists, and keep it; refused with what is wrong with it.
+
+    A command runs in a folder of its own, which is empty.
+    """
+    if not may_run(server):
+        raise Refused(_("The operator of this server does not allow commands."))
+    try:
+        reached = server.reached()
+        with tempfile.TemporaryDirectory() as folder:
+            listing = asyncio.run(list_tools(reached, Path(folder), guard()))
+    except DecryptionFailed as error:
+        raise Refused(_("What is stored can't be read any more: enter it again.")) from error
+    except ServerFailed as error:
+        raise Refused(str(error)) from error
+    keep_listing(server.pk, listing)
+    return listing

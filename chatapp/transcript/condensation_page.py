@@ -1,0 +1,216 @@
+"""All that is on record of one attempt, for a page of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+import condense
+from chatapp.formats import number
+from chatapp.markdown import render_markdown
+from chatapp.models import Condensation, ModelCall, Profile, Review
+from chatapp.transcript import labels
+from chatapp.transcript.condensation_list import AttemptLine, attempt_lines
+from chatapp.transcript.originals import MAX_SENTENCES, changes
+from chatapp.transcript.receipts import FactGroup, fact_groups, facts_kept
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewLine:
+    """One review that is over: ``who`` answered, and the ``lines`` that they changed.
+
+    What was stopped before it was answered has what was ``typed`` until then.
+    """
+
+    review: Review
+    who: str
+    lines: Sequence[tuple[str, str]] = ()
+    cut: bool = False
+    typed: str = ""
+
+
+def review_lines(attempt: Condensation) -> list[ReviewLine]:
+    """Return what people said to the drafts of an attempt, in order."""
+    answered = attempt.reviews.exclude(status=Review.Status.PENDING)
+    return [_line(one) for one in answered.select_related("answered_by").order_by("ordinal")]
+
+
+def _line(review: Review) -> ReviewLine:
+    who = review.answered_by.get_username() if review.answered_by else ""
+    if review.status != Review.Status.EDITED:
+        typed = (review.typed or {}).get("summary", "")
+        return ReviewLine(review, who, typed=typed if typed != review.shown else "")
+    old, new = review.shown.splitlines(), review.text.splitlines()
+    cut = max(len(old), len(new)) > MAX_SENTENCES
+    lines = changes(old[:MAX_SENTENCES], new[:MAX_SENTENCES])
+    return ReviewLine(review, who, list(lines), cut)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one part of the calls took, and was ``predicted`` to take; None where nothing was.
+
+    Costs are None where no price is known any more.
+    """
+
+    label: str
+    tokens: int
+    cost: Decimal | None
+    predicted: int | None
+    predicted_cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An attempt with what decided, what was tried, what was called for it, and what came of it.
+
+    ``rungs`` are all attempts of the same moment, this one among them. ``decision`` has the
+    numbers, ``distance`` says what came since the condensation before, and ``spent`` tells input,
+    cache and output apart, and ``reviews`` are what people said to its drafts.
+    """
+
+    attempt: Condensation
+    name: str
+    icon: str
+    decision: str
+    distance: str
+    trigger_text: str
+    hidden_text: str
+    saved_percent: int | None
+    summary_html: str
+    analysis_html: str
+    facts: Sequence[FactGroup]
+    facts_kept: str
+    folded: condense.FoldingRecord | None
+    ledger: str
+    at: str
+    rungs: Sequence[AttemptLine]
+    calls: Sequence[ModelCall]
+    spent: Sequence[Spent]
+    reviews: Sequence[ReviewLine]
+    undoable: bool = False
+
+
+def read_record(attempt: Condensation) -> Record:
+    """Return an attempt's record; costs what the attempt had, whatever else is stored."""
+    made, calls = attempt.message, list(attempt.calls.order_by("pk"))
+    failed = attempt.status == Condensation.Status.FAILED
+    return Record(
+        attempt=attempt,
+        name=labels.outcome_name(attempt.kind, attempt.status),
+        icon="alert" if failed else labels.kind_words(attempt.kind).icon,
+        decision=_decision(attempt),
+        distance=_distance(attempt),
+        trigger_text=labels.trigger_text(attempt),
+        hidden_text=labels.hidden_text(attempt),
+        saved_percent=labels.saved_percent(attempt),
+        summary_html=render_markdown(attempt.summary),
+        analysis_html=render_markdown(attempt.analysis),
+        facts=fact_groups(attempt.receipt),
+        facts_kept=facts_kept(attempt.receipt),
+        folded=attempt.read_folded(),
+        ledger=_ledger(attempt),
+        at=f"{made.position}.{made.seq}" if made else str(attempt.at_seq),
+        rungs=_rungs(attempt),
+        calls=calls,
+        spent=_spent(attempt, calls),
+        reviews=review_lines(attempt),
+    )
+
+
+def _decision(attempt: Condensation) -> str:
+    """Say what was compared with what."""
+    return _("%(before)s of %(allowed)s tokens allowed, %(percent)s %% of that") % {
+        "before": number(attempt.tokens_before),
+        "allowed": number(attempt.allowed),
+        "percent": number(100 * attempt.tokens_before / max(1, attempt.allowed)),
+    }
+
+
+def _distance(attempt: Condensation) -> str:
+    """Say how much came since the condensation before, "" where this is the first."""
+    whole = attempt.conversation
+    made = whole.condensations.filter(started_at__lt=attempt.started_at, message__isnull=False)
+    before = made.brief().select_related("message").newest_first().first()
+    if before is None or before.message is None or before.tokens_after is None:
+        return ""
+    since = whole.messages.written().filter(
+        seq__gt=before.message.seq, seq__lte=attempt.at_seq, holds_results=False
+    )
+    grown = attempt.tokens_before - before.tokens_after
+    count = since.count()
+    said = ngettext(
+        "%(count)s message since the condensation before, %(percent)s %% of the window",
+        "%(count)s messages since the condensation before, %(percent)s %% of the window",
+        count,
+    )
+    percent = 100 * max(0, grown) / max(1, attempt.context_window)
+    return said % {"count": number(count), "percent": number(percent)}
+
+
+def _rungs(attempt: Condensation) -> Sequence[AttemptLine]:
+    """Return what was tried at the same moment, in order."""
+    same = attempt.conversation.condensations.filter(at_seq=attempt.at_seq, turn=attempt.turn_id)
+    return attempt_lines(same.brief().select_related("conversation").order_by("started_at", "pk"))
+
+
+def _ledger(attempt: Condensation) -> str:
+    """Return the ledger that stands in the attempt's message, "" where there is none."""
+    content = attempt.message.content if attempt.message else ""
+    texts = [content] if isinstance(content, str) else [one.get("text", "") for one in content]
+    kinds = ((condense.part_kind(text), text) for text in texts)
+    return next((text for kind, text in kinds if kind is condense.PartKind.LEDGER), "")
+
+
+def _spent(attempt: Condensation, calls: Sequence[ModelCall]) -> Sequence[Spent]:
+    """Return tokens by part, at the profile's prices where these give what was billed."""
+    tokens = condense.Usage(
+        input=sum(call.tokens_input for call in calls),
+        output=sum(call.tokens_output for call in calls),
+        cache_read=sum(call.tokens_cache_read for call in calls),
+        cache_write=sum(call.tokens_cache_write for call in calls),
+    )
+    labels = (_("Input"), _("Read from the cache"), _("Written to the cache"), _("Output"))
+    spent, predicted = _parts(tokens), _parts(attempt.predicted or condense.Usage())
+    profile = _writer(attempt)
+    return [
+        Spent(label, one.total, cost, other.total if attempt.predicted else None, other_cost)
+        for label, one, cost, other, other_cost in zip(
+            labels,
+            spent,
+            _costs(profile, spent, attempt.cost),
+            predicted,
+            _costs(profile, predicted, attempt.predicted_cost),
+            strict=True,
+        )
+    ]
+
+
+def _parts(usage: condense.Usage) -> Sequence[condense.Usage]:
+    return (
+        condense.Usage(input=usage.input),
+        condense.Usage(cache_read=usage.cache_read),
+        condense.Usage(cache_write=usage.cache_write),
+        condense.Usage(output=usage.output),
+    )
+
+
+def _writer(attempt: Condensation) -> Profile | None:
+    """Return the profile that wrote the summary, if it is there still."""
+    name = attempt.writer_name or attempt.profile_name
+    model = attempt.writer_model or attempt.model
+    owner = attempt.conversation.owner_id
+    return Profile.objects.filter(owner=owner, name=name, model=model).first()
+
+
+def _costs(
+    profile: Profile | None, parts: Sequence[condense.Usage], total: Decimal | None
+) -> Sequence[Decimal | None]:
+    """Return what the parts cost by today's prices; nothing where these are others than then."""
+    costs = [profile.cost_of(usage) if profile else None for usage in parts]
+    known = sum((cost or Decimal(0) for cost in costs), Decimal(0))
+    if total is None or abs(known - total) > Decimal("0.000001"):
+        return [None] * len(parts)
+    return costs

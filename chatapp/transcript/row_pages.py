@@ -1,0 +1,151 @@
+"""What a row shows in part, or not at all, as a whole: a message's text, a call's arguments."""
+
+import re
+import uuid
+from itertools import islice
+
+import condense
+from chatapp.models import Conversation, Message, message_store
+from chatapp.models.messages import MessageQuerySet
+from chatapp.transcript import row_queries
+from chatapp.transcript.part_builder import LiveTools, input_text, result_text
+from chatapp.transcript.row_builder import Builder, Cursor
+from chatapp.transcript.rows import ContinuedRow, MessageRow, Page
+
+# Messages after a call in which its result is looked for; it is the next one, mostly.
+NEAR = 20
+
+
+def message_text(conversation: Conversation, seq: int) -> str | None:
+    """Return what a message says, as it was written; None where there is no such message."""
+    found = conversation.messages.filter(seq=seq).first()
+    return message_store.to_engine(found).words if found else None
+
+
+def message_block(conversation: Conversation, seq: int, index: int) -> condense.Block | None:
+    """Return one block of a message; None where there is none."""
+    found = conversation.messages.filter(seq=seq).first()
+    blocks = message_store.to_engine(found).blocks if found else ()
+    return blocks[index] if index < len(blocks) else None
+
+
+def call_text(conversation: Conversation, seq: int, call: str, part: str) -> str | None:
+    """Return a tool call's "input" or "result"; None where it has none, or not yet."""
+    rows = conversation.messages.filter(seq__gte=seq).order_by("seq")[:NEAR]
+    said = [message_store.to_engine(row) for row in rows]
+    if part == "input":
+        uses = said[0].tool_uses if said else ()
+        return next((input_text(use) for use in uses if use.id == call), None)
+    if part != "result":
+        return None
+    own = (pair for pair in condense.pair_calls(said).answered if pair.called_at == 0)
+    return next((result_text(pair.result) for pair in own if pair.call.id == call), None)
+
+
+PAGE = 50
+_CURSOR = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
+
+
+def revision(conversation_id: uuid.UUID) -> int:
+    """Return the number of changes the conversation's transcript has seen."""
+    (found,) = row_queries.revisions(pk=conversation_id)
+    return found
+
+
+def page(conversation: Conversation, *, before: str = "", limit: int = PAGE) -> Page:
+    """Return the rows before a cut, or the newest."""
+    upper = parse_cursor(before)
+    messages, older = _read_back(_rows(conversation, upper=upper), limit)
+    return _page(conversation, messages, older, _cut(upper))
+
+
+def page_after(conversation: Conversation, cut: str, *, limit: int = PAGE) -> Page:
+    """Return the rows from a cut on."""
+    lower = parse_cursor(cut)
+    messages, newer = _read_on(_rows(conversation, lower=lower), limit)
+    return _page(conversation, messages, _cut(lower), newer)
+
+
+def page_around(conversation: Conversation, place: str, *, limit: int = PAGE) -> Page:
+    """Return the rows around a position or cut, twice as many from it on as before it."""
+    middle = parse_cursor(place)
+    if not middle:
+        return page(conversation, limit=limit)
+    before, older = _read_back(_rows(conversation, upper=middle), 1 + limit // 3)
+    after, newer = _read_on(_rows(conversation, lower=middle), 1 + limit * 2 // 3)
+    return _page(conversation, before + after, older, newer)
+
+
+def page_between(conversation: Conversation, lower: str, upper: str) -> Page:
+    """Return all rows between two cuts; "" is the beginning or the end."""
+    span = parse_cursor(lower), parse_cursor(upper)
+    messages, _end = _read_on(_rows(conversation, *span), None)
+    return _page(conversation, messages, *map(_cut, span))
+
+
+def parse_cursor(text: str) -> Cursor | None:
+    """Return the cut or position that a URL names; None where it is malformed."""
+    found = _CURSOR.fullmatch(text)
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def _cut(cursor: Cursor | None) -> str:
+    return f"{cursor[0]}.{cursor[1]}" if cursor else ""
+
+
+def _page(conversation: Conversation, messages: list[Message], older: str, newer: str) -> Page:
+    rows = Builder(conversation, messages).rows(parse_cursor(newer), is_first=not older)
+    return Page(rows, older, newer, conversation.revision)
+
+
+def _rows(
+    conversation: Conversation, lower: Cursor | None = None, upper: Cursor | None = None
+) -> MessageQuerySet:
+    rows = Message.objects.filter(conversation=conversation).select_related(*row_queries.SHOWN_WITH)
+    if lower:
+        position, seq = lower
+        rows = rows.filter(position__gte=position).exclude(position=position, seq__lt=seq)
+    if upper:
+        position, seq = upper
+        rows = rows.filter(position__lte=position).exclude(position=position, seq__gte=seq)
+    return rows
+
+
+def _read_back(rows: MessageQuerySet, limit: int) -> tuple[list[Message], str]:
+    """Return the last of some messages, and the cut before them, "" at the beginning."""
+    newest_first = rows.order_by("-position", "-seq").iterator(chunk_size=limit + 1)
+    messages = list(islice(newest_first, limit))
+    for older in newest_first:
+        if not _answers_calls(messages[-1]):
+            return messages[::-1], _cut((messages[-1].position, messages[-1].seq))
+        messages.append(older)
+    return messages[::-1], ""
+
+
+def _read_on(rows: MessageQuerySet, limit: int | None) -> tuple[list[Message], str]:
+    """Return the first of some messages, and the cut after them, "" at the end."""
+    oldest_first = rows.in_reading_order().iterator(chunk_size=(limit or PAGE) + 1)
+    messages = list(islice(oldest_first, limit))
+    for newer in oldest_first:
+        if not _answers_calls(newer):
+            return messages, _cut((newer.position, newer.seq))
+        messages.append(newer)
+    return messages, ""
+
+
+def _answers_calls(message: Message) -> bool:
+    """Whether a page must not begin here: the calls would stand on the page before."""
+    content = message.content
+    return isinstance(content, list) and any(
+        block.get("type") == "tool_result" for block in content
+    )
+
+
+def live_row(
+    conversation_id: uuid.UUID, seq: int, live: LiveTools
+) -> tuple[MessageRow | ContinuedRow, Conversation]:
+    """Return one message's row with what its running tools have answered so far."""
+    messages = row_queries.row_and_next(conversation=conversation_id, seq=seq)
+    conversation = message_store.read_conversation(conversation_id)
+    builder = Builder(conversation, messages, live)
+    return builder.message_row(messages[0], is_newest=len(messages) == 1), conversation

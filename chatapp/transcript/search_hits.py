@@ -1,0 +1,108 @@
+"""What was found by searching: messages, each with an excerpt, and by conversation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import OuterRef, Subquery
+from django.utils.translation import gettext as _
+
+from chatapp.models import Conversation, Message, Rewind, message_index
+from chatapp.search.message_texts import visible_text
+from chatapp.search.queries import Query, excerpt
+
+# The best messages that are looked at, and how many of them one conversation may show.
+BEST, PER_CONVERSATION = 50, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that was found: who says it, why the model does not see it, and where it is.
+
+    ``excerpt`` is in pieces: words, and whether they were looked for.
+    """
+
+    at: str
+    who: str
+    hidden: str
+    when: datetime
+    excerpt: Sequence[tuple[str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in one conversation: the best hits, and how many there are of it."""
+
+    conversation: Conversation
+    hits: Sequence[Hit]
+    count: int
+
+    @property
+    def more(self) -> int:
+        """How many were found besides those."""
+        return self.count - len(self.hits)
+
+
+def find_hits(owner: User, text: str) -> list[Found]:
+    """Return the messages of a user that have all the words, the best first, by conversation."""
+    query = Query.read(text)
+    groups: dict[UUID, list[int]] = {}
+    for message, conversation in message_index.find_messages(owner, query, limit=BEST):
+        groups.setdefault(conversation, []).append(message)
+    shown = [pk for found in groups.values() for pk in found[:PER_CONVERSATION]]
+    causes = Rewind.objects.filter(pk=OuterRef("rewind_parent")).values("cause")
+    messages = (
+        Message.objects.filter(pk__in=shown).with_condensed().annotate(cause=Subquery(causes))
+    )
+    known = messages.select_related("conversation").in_bulk()
+    return [
+        _found([known[pk] for pk in found[:PER_CONVERSATION]], query, len(found))
+        for found in groups.values()
+    ]
+
+
+def _found(messages: Sequence[Message], query: Query, count: int) -> Found:
+    hits = [_hit(message, query) for message in messages]
+    return Found(messages[0].conversation, hits, count)
+
+
+def _hit(message: Message, query: Query) -> Hit:
+    return Hit(
+        at=f"{message.position}.{message.seq}",
+        who=_speaker(message),
+        hidden=_hidden(message),
+        when=message.created_at,
+        excerpt=excerpt(visible_text(message.content), query),
+    )
+
+
+def _speaker(message: Message) -> str:
+    # The markers that can be found are those with a summary of a part.
+    if message.is_summary or message.is_marker:
+        return _("Summary")
+    if message.holds_results:
+        return _("Tool")
+    return _("You") if message.role == Message.Role.USER else _("Agent")
+
+
+def _hidden(message: Message) -> str:
+    """Say why the model does not see a message, "" where it does."""
+    if message.rewind_parent:
+        return _set_aside(getattr(message, "cause", None))
+    if message.undone:
+        return _("undone")
+    if not message.hidden:
+        return ""
+    condensed = getattr(message, "condensed", False)
+    return _("hidden by a condensation") if condensed else _("hidden by a truncation")
+
+
+def _set_aside(cause: str | None) -> str:
+    match cause:
+        case Rewind.Cause.RETRIED:
+            return _("set aside to try again")
+        case Rewind.Cause.EDITED | Rewind.Cause.REGENERATED:
+            return _("another version")
+    return _("rewound")

@@ -1,0 +1,94 @@
+"""A summary that waits for a person, with what it would come to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import condense
+from chatapp.condensation import summary_reviews
+from chatapp.condensation.attempt_log import receipt_of
+from chatapp.context.sizes import size_anew
+from chatapp.models import Conversation, ModelCall, Review, message_store
+from chatapp.toolbox.toolbox import folder_of
+from chatapp.tools.workspace import Workspace
+from chatapp.transcript import labels
+from chatapp.transcript.receipts import FactGroup, fact_groups, facts_kept
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What would become of the context with one summary: its size, and which facts it keeps."""
+
+    tokens_before: int
+    tokens_after: int
+    saved_percent: int
+    facts: Sequence[FactGroup]
+    facts_kept: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReview:
+    """A review as the page shows it; what was paid for all drafts so far is its ``cost``.
+
+    ``summary`` and ``focus`` are what somebody has typed, or else what they would begin with.
+    """
+
+    review: Review
+    summary: str
+    focus: str
+    trigger_text: str
+    can_be_edited: bool
+    by_model: bool
+    notes: Sequence[str]
+    figures: Figures
+    cost: Decimal | None
+    cost_measured: bool
+
+
+def read_review(review_pk: int) -> ShownReview:
+    """Return a review that waits."""
+    reviews = Review.objects.select_related("condensation__conversation")
+    review = reviews.get(pk=review_pk)
+    attempt, proposal = review.condensation, review.read_proposal()
+    spent = ModelCall.objects.filter(condensation=attempt).spent()
+    typed = review.typed or {"summary": review.shown, "focus": attempt.focus}
+    return ShownReview(
+        review=review,
+        summary=typed["summary"],
+        focus=typed["focus"],
+        trigger_text=labels.trigger_text(attempt),
+        can_be_edited=proposal.can_be_edited,
+        by_model=proposal.by_model,
+        notes=proposal.reduction.notes,
+        figures=read_figures(review, typed["summary"]),
+        **spent,
+    )
+
+
+def read_figures(review: Review, summary: str) -> Figures:
+    """Return what would become of the context with this summary."""
+    reduction = summary_reviews.edited_reduction(review, summary)
+    conversation = review.condensation.conversation
+    effective = message_store.read_effective(conversation.pk)
+    receipt = receipt_of(reduction, effective, Workspace(folder_of(conversation)).holds)
+    before, after = reduction.tokens_before.value, _size(conversation, effective, reduction)
+    return Figures(
+        tokens_before=before,
+        tokens_after=after,
+        saved_percent=round(100 * (1 - after / max(1, before))),
+        facts=fact_groups(receipt),
+        facts_kept=facts_kept(receipt),
+    )
+
+
+def _size(
+    conversation: Conversation,
+    effective: Sequence[condense.Message],
+    reduction: condense.Reduction,
+) -> int:
+    """Return what the record will say of the size once a reduction applies."""
+    profile = conversation.profile
+    if profile is None:
+        return reduction.tokens_after.value
+    kept = condense.replace_hidden(effective, reduction.hidden, reduction.message)
+    return size_anew(conversation, profile, kept).value

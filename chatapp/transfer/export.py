@@ -1,0 +1,84 @@
+"""A conversation as a file, with all that is on record of it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from chatapp.maintenance import audit_check
+from chatapp.models import Conversation, Source
+from chatapp.models.audit import column_to_json
+from chatapp.providers import request_bytes
+from chatapp.transfer import row_values
+from chatapp.transfer.record_tables import FORMAT, MESSAGES, TABLES, Table, renamed
+from chatapp.transfer.request_records import write_requests
+
+BATCH = 200
+
+# By section: the number in the file of each row, by its key.
+Numbers = Mapping[str, Mapping[Any, int]]
+
+
+def write_record(conversation: Conversation) -> Iterator[bytes]:
+    """Yield JSON as docs/export.md has it: messages, and all that became of them.
+
+    What is begun meanwhile is no part of it.
+    """
+    numbers = {table.section: _numbers(table, conversation) for table in TABLES}
+    names = {str(pk): str(seq) for pk, seq in numbers[MESSAGES].items()}
+    head = {
+        "format": FORMAT,
+        "exported_at": column_to_json(timezone.now()),
+        "conversation": {
+            "id": str(conversation.pk),
+            "title": conversation.title,
+            "created_at": column_to_json(conversation.created_at),
+            "system_prompt": conversation.system_prompt,
+        },
+    }
+    yield request_bytes.encode(head)[:-1]
+    for table in TABLES:
+        yield f',\n"{table.section}":['.encode()
+        for index, item in enumerate(_items(table, conversation, numbers, names)):
+            yield (b",\n" if index else b"\n") + request_bytes.encode(item)
+        yield b"]"
+    for section, items in write_requests(conversation, numbers["calls"], names).items():
+        yield f',\n"{section}":'.encode() + request_bytes.encode(items)
+    yield b',\n"chains":' + request_bytes.encode(_chains(conversation)) + b"}\n"
+
+
+def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
+    """Return the number that each row has in the file: a message its own, the others from 1."""
+    rows = table.rows_of(conversation)
+    if table.section == MESSAGES:
+        return dict(rows.values_list("pk", "seq"))
+    return {pk: number for number, pk in enumerate(rows.values_list("pk", flat=True), 1)}
+
+
+def _items(
+    table: Table, conversation: Conversation, numbers: Numbers, names: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    known = numbers[table.section]
+    rows = table.rows_of(conversation).values("pk", *table.columns, *table.references)
+    for row in rows.iterator(chunk_size=BATCH):
+        if row["pk"] in known:
+            yield renamed(_item(table, row, numbers), names)
+
+
+def _item(table: Table, row: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+    """Return a row as it is written: without what is empty, and with numbers for keys."""
+    told = {} if table.section == MESSAGES else {"number": numbers[table.section][row["pk"]]}
+    for name, column in table.columns.items():
+        value = column_to_json(row[name])
+        if value != row_values.empty(column):
+            told[name] = value
+    for name, section in table.references.items():
+        if (number := numbers[section].get(row[name])) is not None:
+            told[name] = number
+    return told
+
+
+def _chains(conversation: Conversation) -> list[dict[str, Any]]:
+    """Return the audit chains: those that the conversation came with, and its own."""
+    source = Source.objects.filter(conversation=conversation).first()
+    return [*(source.chains if source else ()), audit_check.chain_of(conversation)]

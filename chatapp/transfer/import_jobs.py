@@ -1,0 +1,156 @@
+"""Imports: they run beside everything else, each in its owner's name, and say how far they are."""
+
+import logging
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import DatabaseError, connections
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp import errors
+from chatapp.context import sizes
+from chatapp.models import Source
+from chatapp.transfer.pieces import Beside, Piece, Problem, Unusable
+from chatapp.transfer.record_import import Imported, load_conversation, remove_parts
+
+log = logging.getLogger(__name__)
+
+# Of those that are over, so many are remembered: for whoever still looks.
+REMEMBERED = 50
+
+Read = Callable[[Path], Iterable[Piece]]
+
+
+@dataclass(slots=True)
+class Job:
+    """One import: ``messages`` are read so far; it is over with ``imported`` or a ``refusal``."""
+
+    owner: User
+    source: Source
+    messages: int = 0
+    storing: bool = False
+    imported: Imported | None = None
+    refusal: str = ""
+    pk: uuid.UUID = field(default_factory=uuid.uuid4)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return bool(self.imported or self.refusal)
+
+
+_JOBS: dict[uuid.UUID, Job] = {}
+# Where this process keeps what was sent.
+_FOLDERS: set[Path] = set()
+_LOCK = threading.Lock()
+# One at a time: a large file takes as much as a machine has.
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="import")
+
+
+def start_import(*, owner: User, path: Path, source: Source, read: Read) -> Job:
+    """Begin to import what ``read`` makes of the path, which is removed then, with its folder.
+
+    Refused while another import of this user runs.
+    """
+    job = Job(owner, source)
+    with _LOCK:
+        if any(one.owner == owner and not one.is_over for one in _JOBS.values()):
+            raise errors.Refused(_("Another file of yours is being imported. Wait for its end."))
+        for pk in [one.pk for one in _JOBS.values() if one.is_over][:-REMEMBERED]:
+            del _JOBS[pk]
+        _JOBS[job.pk] = job
+        _THREAD.submit(_run, job, path, read, translation.get_language())
+    return job
+
+
+def find_import(pk: uuid.UUID, owner: User) -> Job | None:
+    """Return a user's import, None where the server knows of none: nothing of it was stored."""
+    job = _JOBS.get(pk)
+    return job if job and job.owner == owner else None
+
+
+def make_folder() -> Path:
+    """Return a new folder for what is sent."""
+    folder = Path(settings.DATA_DIR) / "imports" / uuid.uuid4().hex
+    _FOLDERS.add(folder)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def remove(path: Path) -> None:
+    """Remove a folder, or a file with the folder that it is in."""
+    folder = path if path.is_dir() else path.parent
+    shutil.rmtree(folder, ignore_errors=True)
+    _FOLDERS.discard(folder)
+
+
+def start_clearing() -> None:
+    """Begin to remove what ended processes have left of imports; each import tries it again."""
+    _THREAD.submit(_clear)
+
+
+def _clear() -> None:
+    try:
+        remove_left()
+    except (DatabaseError, OSError) as error:
+        log.warning("what ended imports left could not be removed yet: %s", error)
+    finally:
+        connections.close_all()
+
+
+def remove_left() -> None:
+    """Remove what imports have left whose process has ended: files, and parts of conversations.
+
+    No other server works in this one's DATA_DIR.
+    """
+    for folder in (Path(settings.DATA_DIR) / "imports").glob("*"):
+        if folder not in _FOLDERS:
+            shutil.rmtree(folder, ignore_errors=True)
+    remove_parts()
+
+
+def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
+    try:
+        with translation.override(language):
+            _import(job, path, read)
+    finally:
+        job.refusal = "" if job.imported else job.refusal or _("The import failed.")
+        remove(path)
+        connections.close_all()
+
+
+def _import(job: Job, path: Path, read: Read) -> None:
+    try:
+        remove_left()
+        pieces = _counted(read(path), job)
+        with errors.saving():
+            job.imported = load_conversation(pieces, owner=job.owner, source=job.source)
+    except (Unusable, errors.Refused) as error:
+        job.refusal = str(error)
+    except DatabaseError:
+        log.exception("an import could not be stored")
+        job.refusal = _("The server could not store this file; nothing of it was imported.")
+    except Exception:
+        log.exception("an import failed")
+        raise
+
+
+def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:
+    """Yield the pieces, messages with their tokens, and note how many there are."""
+    for piece in pieces:
+        if not isinstance(piece, Beside | Problem):
+            job.messages += 1
+            if not {"seq", "tokens"} & piece.keys():
+                said = condense.Message.from_api(piece)
+                piece["tokens"] = condense.count_message(said, sizes.COUNTER)
+        yield piece
+    job.storing = True

@@ -1,0 +1,207 @@
+"""Copies of a conversation to be read, as Markdown or as one HTML page that needs nothing else.
+
+Hidden messages are in them, and where they were condensed; what was rewound is not, nor what the
+server told the model of itself, nor what it thought.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.csp import CSP
+from django.utils.functional import Promise
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
+
+import condense
+from chatapp.agent.annotated_blocks import FILE, QUOTE, RULE, is_environment, text_of
+from chatapp.markdown import render_markdown
+from chatapp.models import Condensation, Conversation, Message, message_store
+from chatapp.tools.documents import bytes_of
+from chatapp.transcript import part_builder
+
+# What is shown apart from the words, where it has no name of its own.
+_CALLED: dict[object, Promise] = {
+    FILE: _lazy("File"),
+    RULE: _lazy("Your rule"),
+    QUOTE: _lazy("Passage"),
+}
+
+_SHEETS = ("variables.css", "prose.css", "code.css")
+
+
+@dataclass(slots=True)
+class Part:
+    """A piece of a message: its ``kind`` is "text", "file", "image" or "tool".
+
+    An image's ``data`` is what a browser shows it by; a tool's ``text`` is what it was given, and
+    its ``result`` what it answered, where that is to be read.
+    """
+
+    kind: str
+    text: str = ""
+    name: str = ""
+    data: str = ""
+    result: str = ""
+    failed: bool = False
+
+    @property
+    def html(self) -> str:
+        """The text as safe HTML."""
+        return render_markdown(self.text)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A message, or a place where the context was made smaller: then there is an ``attempt``."""
+
+    role: str
+    at: datetime
+    parts: list[Part] = field(default_factory=list)
+    attempt: Condensation | None = None
+
+    @property
+    def label(self) -> str:
+        """Who said it, or what happened."""
+        if self.role == "made":
+            is_cut = self.attempt and self.attempt.kind == Condensation.Kind.TRUNCATED
+            return _("Context truncated") if is_cut else _("Context condensed")
+        return _("You") if self.role == "user" else _("Agent")
+
+
+def read_entries(
+    conversation: Conversation, *, until: int | None = None, tools: bool = True
+) -> list[Entry]:
+    """Return what is part of a conversation in reading order, up to a message if one is named.
+
+    Without ``tools`` only the names of the tools that were called are in it.
+    """
+    rows = conversation.messages.in_force().in_reading_order().select_related("condensation")
+    if until is not None:
+        rows = rows.filter(seq__lte=until)
+    calls: dict[str, Part] = {}
+    found = (_entry(row, calls, tools=tools) for row in rows.iterator(chunk_size=500))
+    return [entry for entry in found if entry.parts or entry.attempt]
+
+
+def _entry(row: Message, calls: dict[str, Part], *, tools: bool) -> Entry:
+    """Return what a message says; its results go to the calls that they answer."""
+    message = message_store.to_engine(row)
+    if row.is_summary or row.is_marker:
+        attempt = getattr(row, "condensation", None)
+        said = (attempt.summary if attempt else "") or message.text
+        return Entry("made", row.created_at, [Part("text", said)] if said else [], attempt)
+    for result in message.tool_results:
+        if call := calls.pop(result.tool_use_id, None):
+            call.result = part_builder.result_text(result) if tools else ""
+            call.failed = result.is_error
+    parts = [part for block in message.blocks if (part := _part(block, tools=tools))]
+    calls |= {use.id: part for use, part in zip(message.tool_uses, _tools(parts), strict=True)}
+    return Entry(row.role, row.created_at, parts)
+
+
+def _tools(parts: Sequence[Part]) -> Iterator[Part]:
+    return (part for part in parts if part.kind == "tool")
+
+
+def _part(block: condense.Block, *, tools: bool) -> Part | None:
+    name = str(condense.beside_of(block).get("name", ""))
+    match block:
+        case condense.TextBlock(text) if is_environment(block) or not text.strip():
+            return None
+        case condense.TextBlock() if called := _CALLED.get(condense.beside_of(block).get("kind")):
+            return Part("file", text_of(block), name or str(called))
+        case condense.TextBlock(text):
+            return Part("text", text)
+        case condense.ImageBlock():
+            return Part("image", name=name or _("Image"), data=_shown(block))
+        case condense.ToolUseBlock(name=tool):
+            argument = part_builder.main_argument(block.input) if tools else ""
+            given = part_builder.input_text(block) if tools else ""
+            return Part("tool", given, f"{tool} {argument}".strip())
+    return None
+
+
+def _shown(image: condense.ImageBlock) -> str:
+    """Return what a browser shows an image by, "" for what is none, or lies elsewhere."""
+    found = bytes_of(image)
+    return f"data:{found[0]};base64,{base64.b64encode(found[1]).decode()}" if found else ""
+
+
+def write_markdown(conversation: Conversation) -> Iterator[str]:
+    """Yield a conversation as Markdown."""
+    yield f"# {_one_line(str(conversation))}\n"
+    for entry in read_entries(conversation):
+        yield f"\n## {entry.label}, {entry.at:%Y-%m-%d %H:%M} UTC\n"
+        for part in entry.parts:
+            yield f"\n{_in_markdown(part)}\n"
+
+
+def _in_markdown(part: Part) -> str:
+    name = _one_line(part.name)
+    match part.kind:
+        case "image":
+            return f"*[{name}]*"
+        case "file":
+            return f"*{name}*\n\n{_fenced(part.text)}"
+        case "tool":
+            answered = f"\n\n{_fenced(part.result)}" if part.result else ""
+            return f"**{name}**\n\n{_fenced(part.text)}{answered}"
+    return part.text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())
+
+
+def _fenced(text: str) -> str:
+    """Return text in a fence that nothing in it can end."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
+
+
+def write_html(conversation: Conversation, *, until: int | None = None, tools: bool = True) -> str:
+    """Return the page; up to a message, where one is named, and with what ``tools`` said or not."""
+    return _write(str(conversation), read_entries(conversation, until=until, tools=tools))
+
+
+def write_notice(words: str) -> str:
+    """Return a page of the same look that says why there is nothing to read."""
+    return _write(words, ())
+
+
+def _write(title: str, entries: Iterable[Entry]) -> str:
+    context = {
+        "title": title,
+        "entries": entries,
+        # It is the page's own, and nothing that anybody has said.
+        "style": mark_safe(f"<style>{_style()}</style>"),  # noqa: S308 - our own sheets
+        "policy": "; ".join(f"{name} {' '.join(of)}" for name, of in policy().items()),
+    }
+    return render_to_string("exchange/copy.html", context)
+
+
+def policy() -> dict[str, list[str]]:
+    """Return what a browser may do with the page: show it, and the images in it."""
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return {
+        "default-src": [CSP.NONE],
+        "style-src": [f"'sha256-{digest}'"],
+        "img-src": ["data:"],
+    }
+
+
+@cache
+def _style() -> str:
+    folder = Path(settings.BASE_DIR) / "static" / "css"
+    sheets = [(folder / name).read_text("utf-8") for name in _SHEETS]
+    return "\n".join([*sheets, render_to_string("exchange/copy.css")])

@@ -1,0 +1,320 @@
+"""Pieces of a file become a conversation: whole, or not at all."""
+
+import itertools
+import logging
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.db import DatabaseError, IntegrityError, models, transaction
+from django.db.models import Sum
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from chatapp import errors
+from chatapp.conversations import conversations
+from chatapp.conversations.pins import pin_message
+from chatapp.models import (
+    AuditEntry,
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Profile,
+    Review,
+    Source,
+    Turn,
+    audit,
+)
+from chatapp.models.audit import Recorded, RecordedQuerySet
+from chatapp.models.turns import has_ended, this_process
+from chatapp.models.versions import read_versions
+from chatapp.transfer import row_values
+from chatapp.transfer.import_spool import Spool, piece
+from chatapp.transfer.imported_rows import Rows
+from chatapp.transfer.pieces import Beside, Piece, Problem, Unusable
+from chatapp.transfer.profiles import find_profile
+from chatapp.transfer.record_tables import MESSAGES, TABLES
+from chatapp.transfer.request_records import store_requests
+from chatapp.turns import lifecycle
+
+log = logging.getLogger(__name__)
+
+# Messages whose tags are looked at in one transaction, and records that are told of in one.
+BATCH, RECORDS = 500, 100
+# So long an import may take where nobody can tell whether its process is still there.
+LONGEST = timedelta(days=1)
+# Of the sentences about what could not be used; a broken file can have as many as messages.
+PROBLEMS_KEPT = 100
+
+_BY_SECTION = {table.section: table for table in TABLES}
+_SECTIONS = {*_BY_SECTION, "conversation", "fragments", "requests", "chains"}
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A conversation made from a file: its messages, and the profile that answers it."""
+
+    conversation: Conversation
+    messages: int
+    profile: Profile
+    source: Source
+
+
+def load_conversation(
+    pieces: Iterable[Piece], *, owner: User, source: Source, title: str = ""
+) -> Imported:
+    """Store what was read as a new conversation from this source; refused when it can't be.
+
+    A profile answers it that is large enough, and what is pinned stays so as long as it fits there.
+    Its title is the given one, what the file says, or the file's name. It is stored in pieces, and
+    nobody sees any of them before the last; what a process leaves that ends meanwhile is for
+    ``remove_parts`` to delete.
+    """
+    with Spool() as spool:
+        try:
+            _take_in(pieces, spool, source)
+            conversation = _begin(owner, source, spool)
+        except Unusable as error:
+            raise errors.Refused(str(error)) from error
+        try:
+            return _load(conversation, spool, source, title)
+        except BaseException as error:
+            _erase(conversation)
+            if isinstance(error, Unusable):
+                raise errors.Refused(str(error)) from error
+            if isinstance(error, IntegrityError):
+                reason = _("The file contradicts itself, so nothing of it was imported.")
+                raise errors.Refused(reason) from error
+            raise
+
+
+def _take_in(pieces: Iterable[Piece], spool: Spool, source: Source) -> None:
+    """Read a file to its end; refused where it holds no message."""
+    for one in pieces:
+        match one:
+            case Problem():
+                _note(source, one)
+            case Beside() if one.section in _SECTIONS:
+                spool.add(one.section, one.item)
+            case Beside():
+                pass
+            case _:
+                spool.add(MESSAGES, one)
+    if not spool.counts[MESSAGES]:
+        raise errors.Refused(_("The file holds no message that can be used."))
+
+
+def _note(source: Source, problem: Problem) -> None:
+    source.unused += 1
+    if len(source.problems) < PROBLEMS_KEPT:
+        source.problems.append({"index": problem.index, "reason": problem.reason})
+
+
+def _begin(owner: User, source: Source, spool: Spool) -> Conversation:
+    """Return a conversation that is not there for anybody yet."""
+    with transaction.atomic():
+        conversation = conversations.start_conversation(owner=owner)
+        conversation.deleted_at = timezone.now()
+        conversation.save(update_fields=["deleted_at"])
+        source.conversation, source.importer = conversation, this_process()
+        source.chains = [*spool.read("chains")]
+        source.save(force_insert=True)
+    return conversation
+
+
+def _load(conversation: Conversation, spool: Spool, source: Source, title: str) -> Imported:
+    rows = Rows(conversation, spool.counts)
+    unfinished = _store_turns(spool, rows)
+    _store("rewinds", spool, rows)
+    wishes = _store_messages(spool, rows, source)
+    for table in TABLES:
+        if table.section not in {MESSAGES, "turns", "rewinds"}:
+            _store(table.section, spool, rows)
+    for keys in itertools.batched(rows.messages.values(), BATCH):
+        with piece():
+            conversation.messages.filter(pk__range=(keys[0], keys[-1])).refresh_hidden()
+    store_requests(conversation, spool)
+    conversation.refresh_from_db()
+    _check_versions(conversation)
+    _check_pins(conversation, spool, wishes)
+    _describe(conversation, spool, source.name.split(".")[0])
+    if title:
+        conversations.rename_conversation(conversation=conversation, title=title)
+    _enter_records(conversation)
+    _close_unfinished(conversation, unfinished)
+    profile = _answer(conversation)
+    _pin_wishes(conversation, () if spool.counts["pins"] else wishes, source)
+    _publish(conversation, source, len(rows.messages))
+    return Imported(conversation, len(rows.messages), profile, source)
+
+
+def _store(section: str, spool: Spool, rows: Rows) -> None:
+    """Store the rows of a section that is no message."""
+    stored: models.QuerySet[Any] = models.QuerySet(_BY_SECTION[section].model)
+    for batch in spool.batches(section):
+        made = list(rows.of(section, batch))
+        with piece():
+            stored.bulk_create(made)
+
+
+def _store_turns(spool: Spool, rows: Rows) -> dict[uuid.UUID, str]:
+    """Store turns, and return by its key what each says of itself that was not over.
+
+    They are stored as if they were: nobody is to go on with them meanwhile.
+    """
+    unfinished = dict[uuid.UUID, str]()
+    for batch in spool.batches("turns"):
+        made = [cast("Turn", row) for row in rows.of("turns", batch)]
+        for turn in made:
+            if turn.finished_at is None:
+                unfinished[turn.pk] = turn.status
+                turn.status, turn.finished_at = Turn.Status.INTERRUPTED, timezone.now()
+        with piece():
+            Turn.objects.bulk_create(made)
+    return unfinished
+
+
+def _store_messages(spool: Spool, rows: Rows, source: Source) -> list[int]:
+    """Store messages, each batch with its entry in the chain; return which are to be pinned."""
+    conversation, wishes = rows.conversation, list[int]()
+    told = {"form": source.form, "file": source.digest, "chains": len(source.chains)}
+    for batch in spool.batches(MESSAGES):
+        with piece():
+            for part in _without_own_names(batch):
+                made = [rows.message(item) for item in part]
+                Message.objects.bulk_create(made)
+                rows.learn(made)
+                wishes += [row.seq for row in made if row.pinned]
+            Conversation.objects.filter(pk=conversation.pk).update(last_seq=rows.last_seq)
+            first = {"imported": told} if not conversation.audit_number else {}
+            audit.append(conversation.pk, AuditEntry.Kind.BEGINNING, told=first)
+            conversation.audit_number += 1
+    return wishes
+
+
+def _without_own_names(batch: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield parts of a batch of which none names a message that is in it.
+
+    Summaries and markers name others, which were written before them.
+    """
+    part = list[dict[str, Any]]()
+    for item in batch:
+        if part and (item.get("condense_id") or item.get("truncation_id") or item.get("cleared")):
+            yield part
+            part = []
+        part.append(item)
+    yield part
+
+
+def _check_versions(conversation: Conversation) -> None:
+    """Raise Unusable where edits and other answers do not say which version is shown."""
+    if not all(one.is_sound for one in read_versions(conversation.pk).values()):
+        raise Unusable(_("The file's versions of a message contradict each other."))
+
+
+def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int]) -> None:
+    """Raise Unusable where pins do not hold; a wish for one is no pin yet."""
+    if not spool.counts["pins"]:
+        for seqs in itertools.batched(wishes, BATCH):
+            with piece():
+                conversation.messages.filter(seq__in=seqs).update(pinned=None)
+        return
+    pins = conversation.pins.filter(unpinned_at=None).select_related("message")
+    held = {pin.seq for pin in pins if pin.holds and pin.seq == pin.message.seq}
+    if held != {*wishes} or len(held) != len(pins):
+        raise Unusable(_("The file's pins are not on the messages that they were put on."))
+
+
+def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
+    """Give the conversation what the file says of it as a whole, or else this title."""
+    about = {"title": title} | next(spool.read("conversation"), {})
+    for name in ("title", "system_prompt", "created_at"):
+        if name in about:
+            column = cast("row_values.Column", Conversation._meta.get_field(name))  # noqa: SLF001 - Django's documented API
+            setattr(conversation, name, row_values.read(column, about[name]))
+    conversation.save(update_fields=["title", "system_prompt", "created_at"])
+
+
+def _enter_records(conversation: Conversation) -> None:
+    """Have the conversation's own chain tell of all that is on record."""
+    for table in TABLES:
+        if not issubclass(table.model, Recorded):
+            continue
+        records: RecordedQuerySet[Any] = RecordedQuerySet(table.model)
+        told = records.told_in(conversation).order_by(*table.order).values_list("pk", flat=True)
+        for keys in itertools.batched([*told], RECORDS):
+            with piece():
+                for row in records.filter(pk__in=keys).with_conversation().order_by(*table.order):
+                    row.enter()
+
+
+def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]) -> None:
+    """End what ran or waited when the file was written: nobody works on it here."""
+    reason = _("This was running when the conversation was exported.")
+    for pk, status in turns.items():
+        with piece():
+            Turn.objects.filter(pk=pk).update(status=status, finished_at=None)
+            turn = Turn.objects.get(pk=pk)
+            lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
+    calls = conversation.calls.filter(status=ModelCall.Status.RUNNING)
+    calls.update(status=ModelCall.Status.INTERRUPTED, error=reason)
+    attempts = conversation.condensations.filter(status=Condensation.Status.RUNNING)
+    attempts.change(status=Condensation.Status.FAILED, error=reason, finished_at=timezone.now())
+    drafts = conversation.condensations.filter(status=Condensation.Status.DRAFTED)
+    drafts.change(status=Condensation.Status.UNUSED, error=_("It was drafted where it came from."))
+    reviews = Review.objects.filter(condensation__conversation=conversation)
+    waiting = reviews.filter(status=Review.Status.PENDING)
+    waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
+
+
+def _answer(conversation: Conversation) -> Profile:
+    seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))
+    conversation.profile = profile = find_profile(conversation, seen["sum"])
+    conversation.save(update_fields=["profile"])
+    return profile
+
+
+def _pin_wishes(conversation: Conversation, wishes: Iterable[int], source: Source) -> None:
+    """Pin what a file without pins on record wants pinned, and note what can't be."""
+    for seq in wishes:
+        try:
+            with piece():
+                pin_message(conversation=conversation, seq=seq)
+        except errors.Refused as refusal:
+            _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
+
+
+def _publish(conversation: Conversation, source: Source, messages: int) -> None:
+    """Have the conversation be there for its owner."""
+    source.messages, source.importer = messages, ""
+    conversation.deleted_at = None
+    with transaction.atomic():
+        source.save(update_fields=["messages", "importer", "problems", "unused"])
+        conversation.save(update_fields=["deleted_at"])
+
+
+def remove_parts() -> None:
+    """Delete what a process has stored of a file that ended before the last piece."""
+    for source in Source.objects.exclude(importer="").select_related("conversation"):
+        if has_ended(source.importer) or source.imported_at < timezone.now() - LONGEST:
+            _erase(source.conversation)
+
+
+def _erase(conversation: Conversation) -> None:
+    """Delete in pieces what was stored of a file, and at last what says so."""
+    try:
+        for relation in Conversation._meta.related_objects:  # noqa: SLF001 - Django's documented API
+            rows: models.QuerySet[Any] = models.QuerySet(relation.related_model)
+            rows = rows.filter(**{relation.field.name: conversation.pk})
+            while rows.model is not Source and (
+                keys := [*rows.values_list("pk", flat=True)[:RECORDS]]
+            ):
+                with piece():
+                    models.QuerySet(rows.model).filter(pk__in=keys).delete()
+        conversation.delete()
+    except DatabaseError:
+        log.exception("a part of an import stays until the next start")

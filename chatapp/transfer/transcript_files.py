@@ -1,0 +1,217 @@
+"""Recorded files: packed or not, read item by item in bounded memory, and sampled."""
+
+import gzip
+import hashlib
+import itertools
+import json
+import re
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import ijson
+
+from chatapp.transfer.pieces import Problem, Unusable
+
+# Bytes, unpacked, of a file that is read as a whole.
+LARGEST = 256 * 1024 * 1024
+# Bytes, unpacked, of a line and between two messages; more is no transcript, or a trap.
+MAX_GAP = 64 * 1024 * 1024
+# Levels; what lies deeper could be neither stored nor sent.
+MAX_DEPTH = 200
+# Of a sample: items, and bytes until the end of the first of them.
+SAMPLED_ITEMS = 60
+SAMPLED_BYTES = 1024 * 1024
+
+_GZIP_MAGIC = b"\x1f\x8b"
+# The place of the messages, by the file's first token.
+_PREFIXES = {"start_array": "item", "start_map": "messages.item"}
+
+Item = tuple[int, Any]
+_DAMAGED = (EOFError, OSError, zlib.error)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, gzipped or not; raise OSError where that can't be."""
+    with path.open("rb") as raw:
+        begins = raw.read(len(BOM_UTF8))
+        packed = begins.startswith(_GZIP_MAGIC)
+        # Editors put a mark before the text that no JSON begins with.
+        raw.seek(len(BOM_UTF8) if begins == BOM_UTF8 else 0)
+        with gzip.open(raw) if packed else raw as file:
+            yield cast(BinaryIO, file)
+
+
+def digest_of(path: Path) -> str:
+    """Return a file's SHA-256; of a folder that of the lines that sha256sum says of its files."""
+    if path.is_dir():
+        files = sorted(one for one in path.iterdir() if one.is_file())
+        lines = (f"{digest_of(one)}  {one.name}\n" for one in files)
+        return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_whole(path: Path) -> bytes:
+    """Return what a file holds; raise Unusable where it is damaged or too large."""
+    try:
+        with opened(path) as file:
+            data = file.read(LARGEST + 1)
+    except _DAMAGED as error:
+        raise Unusable("The compressed file is damaged or cut off.") from error
+    if len(data) > LARGEST:
+        raise Unusable(f"The file is larger than {LARGEST >> 20} MB.")
+    return data
+
+
+def read_items(path: Path, beside: dict[str, Any] | None = None) -> Iterator[Item | Problem]:
+    """Yield the items of a list, or of an object's list of ``messages``, each with its number.
+
+    What the object has ``beside`` them under the keys of this is there at the end. At a break in
+    the file stands a Problem. Raises OSError when the file can't be opened.
+    """
+    with opened(path) as file:
+        yield from _numbered(_parse(BoundedFile(file), {} if beside is None else beside))
+
+
+def read_lines(path: Path) -> Iterator[Item | Problem]:
+    """Yield the objects of a JSON Lines file, each with its number; a Problem for other lines."""
+    with opened(path) as file:
+        for found in _numbered(iter(lambda: file.readline(MAX_GAP + 1), b"")):
+            if isinstance(found, Problem):
+                yield found
+            elif len(found[1]) > MAX_GAP:
+                yield Problem(found[0], f"The line is longer than {MAX_GAP >> 20} MB.")
+                return
+            elif found[1].strip():
+                yield _read_line(*found)
+
+
+def _read_line(number: int, line: bytes) -> Item | Problem:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return Problem(number, "The line is no JSON.")
+    return (number, value) if isinstance(value, dict) else Problem(number, "This is no object.")
+
+
+def _numbered(values: Iterator[Any]) -> Iterator[Item | Problem]:
+    index = 0
+    try:
+        for index, value in enumerate(values, start=1):
+            yield index, value
+    except Unusable as error:
+        yield Problem(index + 1, str(error))
+    except ijson.JSONError as error:
+        yield Problem(index + 1, f"The file is not JSON from here on{_words_of(error)}.")
+    except _DAMAGED:
+        yield Problem(index + 1, "The compressed file is damaged or cut off from here on.")
+    else:
+        if not index:
+            yield Problem(1, "The file holds no messages.")
+
+
+def _parse(file: "BoundedFile", beside: dict[str, Any]) -> Iterator[Any]:
+    parsed = _noting(ijson.parse(limit_depth(ijson.basic_parse(file, use_float=True))), beside)
+    first = next(parsed)
+    prefix = _PREFIXES.get(first[1])
+    if prefix is None:
+        raise Unusable("The file is neither a list of messages nor an object that holds one.")
+    for item in ijson.items(itertools.chain([first], parsed), prefix):
+        file.since_item = 0
+        yield item
+
+
+def _noting(parts: Iterable[Any], beside: dict[str, Any]) -> Iterator[Any]:
+    """Pass the parser's parts on, and note those under the keys of ``beside``."""
+    built = {name: ijson.ObjectBuilder() for name in beside}
+    for prefix, event, value in parts:
+        name = prefix.partition(".")[0]
+        if name in built:
+            built[name].event(event, value)
+            beside[name] = getattr(built[name], "value", None)
+        yield prefix, event, value
+
+
+def limit_depth(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Pass the parts on; the parser's time grows with the square of the depth."""
+    depth = 0
+    for part in parts:
+        depth += part[0].startswith("start_") - part[0].startswith("end_")
+        if depth > MAX_DEPTH:
+            raise Unusable(f"The file is nested more than {MAX_DEPTH} levels deep.")
+        yield part
+
+
+class BoundedFile:
+    """A file that refuses to unpack without end while no message comes out of it."""
+
+    def __init__(self, file: BinaryIO, most: int = 0) -> None:
+        """Begin at its beginning; ``most`` is in bytes, else that between messages."""
+        self._file = file
+        self._most = most or MAX_GAP
+        self.since_item = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return what comes next."""
+        data = self._file.read(size)
+        self.since_item += len(data)
+        if self.since_item > self._most:
+            raise Unusable(f"The file goes on for {self._most >> 20} MB without another message.")
+        return data
+
+
+def _words_of(error: ijson.JSONError) -> str:
+    """Return the parser's reason without the piece of the file that it quotes."""
+    match = re.search(r"error: ([a-zA-Z0-9 (),-]+)", str(error))
+    return f" ({match[1].strip()})" if match else ""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The beginning of a file or a folder, by which its form is told.
+
+    ``names`` are those of the files; ``items`` are the first objects of its list or of its lines,
+    and ``head`` is the text up to there.
+    """
+
+    names: frozenset[str]
+    head: str = ""
+    items: tuple[dict[str, Any], ...] = ()
+    in_lines: bool = False
+
+
+def take_sample(path: Path) -> Sample:
+    """Return the beginning of a file or a folder; what can't be read begins with nothing."""
+    if path.is_dir():
+        return Sample(frozenset(one.name for one in path.iterdir()))
+    names = frozenset({path.name})
+    try:
+        with opened(path) as file:
+            head = file.read(SAMPLED_BYTES).decode(errors="replace").removeprefix("\ufeff").lstrip()
+    except _DAMAGED:
+        return Sample(names)
+    if lines := _sampled_lines(head):
+        return Sample(names, head, lines, in_lines=True)
+    found = itertools.islice(read_items(path), SAMPLED_ITEMS)
+    items = (one[1] for one in found if not isinstance(one, Problem))
+    return Sample(names, head, tuple(item for item in items if isinstance(item, dict)))
+
+
+def _sampled_lines(head: str) -> tuple[dict[str, Any], ...]:
+    """Return the objects of the first lines, nothing where a line is no object by itself."""
+    found: list[dict[str, Any]] = []
+    for line in itertools.islice(filter(str.strip, head.split("\n")), SAMPLED_ITEMS):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(value, dict) or "messages" in value or "format" in value:
+            break
+        found.append(value)
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""A turn, from a person's message to its end: start, run, queue, retry, recovery."""

@@ -1,0 +1,334 @@
+"""Rooms: a conversation while somebody watches it or something runs in it."""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from typing import Any, Protocol, Self
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import OperationalError
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp import errors
+from chatapp.agent import events
+from chatapp.agent.shielded import finish
+from chatapp.composer.expansion import bring
+from chatapp.condensation import background_drafts
+from chatapp.condensation import cost_forecast as idle
+from chatapp.context.condense_requests import Wish
+from chatapp.context.turn_context import Run
+from chatapp.live import outgoing_frames
+from chatapp.live.live_view import LiveView
+from chatapp.live.status_panel import Notice
+from chatapp.live.watchers import Watchers
+from chatapp.models import Conversation
+from chatapp.models.read_executor import reading
+from chatapp.turns import message_queue, turn_retries
+from chatapp.turns.heartbeat import Pulse
+from chatapp.turns.ports import Runner, Work
+from chatapp.turns.start import read_terms, start_condensing, start_idle, start_queued
+from chatapp.turns.titles import name_conversation
+
+log = logging.getLogger(__name__)
+
+# Seconds before what follows a turn is tried again, where the database could not take it.
+AGAIN = 5.0
+
+Start = Callable[[], tuple[Run, condense.Message] | None]
+
+
+class House(Protocol):
+    """What a room knows of the process that it is in."""
+
+    rooms: dict[uuid.UUID, "Room"]
+    runner: Runner
+    pulse: Pulse
+    closing: bool
+
+    def close_idle(self, room: "Room") -> None:
+        """Forget a room in which nothing happens."""
+
+
+class Room:
+    """One conversation while somebody watches it or something runs in it."""
+
+    def __init__(self, conversation_id: uuid.UUID, house: House) -> None:
+        """Open an empty room."""
+        self.conversation_id = conversation_id
+        self.house = house
+        self.watchers = Watchers()
+        self.view = LiveView(conversation_id, self.watchers, on_wait=self._tell_others)
+        self.job: Work | None = None
+        # Held from the check that nothing runs until something does.
+        self.starting = asyncio.Lock()
+        # The time zone of whoever said something here last.
+        self.zone = ""
+        # How many are about to do something here.
+        self._holders = 0
+        self._changes: set[asyncio.Task[None]] = set()
+        # The queued message that goes next, whatever becomes of what runs.
+        self._wanted: uuid.UUID | None = None
+        # Waits until the provider's cache is about to expire.
+        self._resting: asyncio.Task[None] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody watches and nothing runs."""
+        held = self._holders or self._changes or self._resting
+        return not (self.watchers.present or self.busy or held)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs or is about to."""
+        return bool(self.job) or self.starting.locked()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[Self]:
+        """Have it stay the conversation's room meanwhile."""
+        self._holders += 1
+        try:
+            yield self
+        finally:
+            self._holders -= 1
+            self.house.close_idle(self)
+
+    async def watch(self, since: outgoing_frames.Place | None) -> AsyncIterator[str]:
+        """Yield what a page lacks that has everything up to ``since``, then every frame.
+
+        Ends when the watcher falls too far behind.
+        """
+        with self.held():
+            watching = self.watchers.watch(self.view.snapshot, since)
+            async with contextlib.aclosing(watching) as texts:
+                async for text in texts:
+                    yield text
+
+    def start(self, run: Run) -> None:
+        """Let a run begin here."""
+        self.stir()
+        self.job = self.house.runner.start(run, self.view, functools.partial(self._vacate, run))
+        self.house.pulse.start()
+
+    async def begin(self, conversation: Conversation, start: Start, *, anew: bool = False) -> bool:
+        """Begin the turn that ``start`` stores and show its message; False where it stores none.
+
+        Who calls this holds ``starting``. What is said ``anew`` takes the place of something.
+        """
+        # What is on record has to run, whether or not somebody still waits for it.
+        return await finish(self._begin(conversation, start, anew=anew))
+
+    async def _begin(self, conversation: Conversation, start: Start, *, anew: bool) -> bool:
+        # What can't be undone, tried again or continued any more loses its button.
+        settles = await reading(turn_retries.has_loose_end)(conversation)
+        started = await sync_to_async(start)()
+        if started is None:
+            return False
+        run, message = started
+        self.start(run)
+        if anew or settles:
+            await self.view.show_change()
+        else:
+            self.view.publish(events.MessageAppended(message))
+        return True
+
+    def _vacate(self, run: Run, succeeded: bool) -> None:
+        self.job = None
+        if wish := run.wishes.take():
+            self._soon(self._condense_now(run.conversation, wish, succeeded))
+        else:
+            self._send_next(run.conversation, succeeded)
+        if succeeded and not self.house.closing:
+            self._soon(self._name(run))
+            self._rest(run)
+        if background_drafts.is_being_written(self.conversation_id):
+            self._soon(self._show_draft())
+        self.house.close_idle(self)
+
+    def _rest(self, run: Run) -> None:
+        """Condense if nothing is said for long, where the user wants that."""
+        if not self.job and not run.turn.condenses and idle.is_wanted(run):
+            self._resting = asyncio.create_task(self._condense_idle())
+            self._resting.add_done_callback(lambda _task: self.house.close_idle(self))
+
+    async def _condense_idle(self) -> None:
+        await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
+        async with self.starting:
+            self._resting = None
+            if self.job or self.house.closing:
+                return
+            try:
+                await self.open(functools.partial(start_idle, self.conversation_id))
+            except errors.Refused as reason:
+                log.info("nothing was condensed while idle: %s", reason)
+            except Exception:
+                log.exception("nothing could be condensed while idle")
+
+    async def _show_draft(self) -> None:
+        """Have the line at the composer say so as soon as a draft is written."""
+        await background_drafts.settled(self.conversation_id)
+        await self.view.show_panel()
+
+    def stir(self) -> None:
+        """Rest no more."""
+        if self._resting:
+            self._resting.cancel()
+            self._resting = None
+
+    def _send_next(self, conversation: Conversation, succeeded: bool) -> None:
+        wanted, self._wanted = self._wanted, None
+        # Whoever is about to begin something may put it into the queue, since this ran.
+        may_wait = self.view.waiting.may_wait or self.starting.locked()
+        if (succeeded and may_wait) or wanted:
+            work = functools.partial(self.send_queued, conversation, wanted)
+            self._soon(self._until_stored(work))
+
+    def condense_soon(self, wish: Wish) -> bool:
+        """Condense after the step of the turn that runs, unless it condenses; False without one."""
+        if self.job and not self.job.run.turn.condenses:
+            self.job.condense_soon(wish)
+        return bool(self.job)
+
+    async def open(self, store: Callable[[], Run | None]) -> Run | None:
+        """Begin the turn that ``store`` puts on record, and return it; None where it does not.
+
+        Who calls this holds ``starting``, and nothing runs.
+        """
+        # As in ``begin``.
+        return await finish(self._open(store))
+
+    async def _open(self, store: Callable[[], Run | None]) -> Run | None:
+        run = await sync_to_async(store)()
+        if run:
+            self.start(run)
+        return run
+
+    async def condense(self, conversation: Conversation, wish: Wish) -> None:
+        """Begin a condensation by hand; who calls this holds ``starting``, and nothing runs."""
+        await self.open(functools.partial(start_condensing, conversation, wish))
+
+    async def _condense_now(self, conversation: Conversation, wish: Wish, succeeded: bool) -> None:
+        """Condense after a turn during which that was asked for; then what waits goes on."""
+
+        async def condense() -> None:
+            async with self.starting:
+                if not self.condense_soon(wish):
+                    await self.condense(conversation, wish)
+
+        await self._until_stored(condense)
+        if not self.job:
+            self._send_next(conversation, succeeded)
+
+    async def _until_stored(self, begin: Callable[[], Awaitable[None]]) -> None:
+        """Begin what follows a turn, unless it is refused; try again while it can't be stored."""
+        failed = False
+        while not self.house.closing:
+            try:
+                await begin()
+                break
+            except errors.Refused as reason:
+                log.info("nothing follows a turn: %s", reason)
+                break
+            except OperationalError as error:
+                log.warning("what follows a turn could not be stored yet: %s", error)
+            failed = True
+            words, until = _("The server could not save what comes next."), time.time() + AGAIN
+            await self.view.show_notice(Notice("retry", words, until=until))
+            await asyncio.sleep(AGAIN)
+        if failed:
+            await self.view.show_notice(None)
+
+    async def _name(self, run: Run) -> None:
+        """Show everybody the name that a conversation has got after its first answer."""
+        if await name_conversation(run):
+            self.watchers.send(outgoing_frames.title_changed())
+            await _tell_list(run.conversation.owner_id, self)
+
+    async def send_queued(self, conversation: Conversation, nonce: uuid.UUID | None = None) -> None:
+        """Send a message that waits, the next one unless named; what runs is stopped first."""
+        async with self.starting:
+            row = await reading(message_queue.find_queued)(conversation, nonce)
+            if self.job:
+                # Asked for twice, it may be what runs by now.
+                if nonce and row:
+                    self._wanted = nonce
+                    self.job.stop()
+                return
+            sent = False
+            if row:
+                brought = await bring(conversation, row.text, strict=False)
+                start = functools.partial(start_queued, conversation, nonce, brought, self.zone)
+                sent = await self.begin(conversation, start)
+        if sent or nonce:
+            await self.view.show_queue()
+
+    def show_list(self) -> None:
+        """Have all watchers fetch their list of conversations again."""
+        self.watchers.send(outgoing_frames.list_changed())
+
+    def show_queue(self) -> None:
+        """Show all watchers the messages that wait, which have changed."""
+        self.view.waiting.note_change()
+        self._soon(self.view.show_queue())
+
+    def close(self) -> None:
+        """Stop what runs, and send everybody away."""
+        if self.job:
+            self.job.stop()
+        self.stir()
+        self._soon(background_drafts.drop(self.conversation_id, _("The conversation was deleted.")))
+        self.dismiss()
+
+    def wake(self) -> None:
+        """Have what runs look at what a person answered."""
+        if self.job:
+            self.job.wake()
+
+    def _tell_others(self) -> None:
+        """Have the owner's pages of other conversations say in their list what this one does."""
+        if self.job:
+            self._soon(_tell_list(self.job.run.conversation.owner_id, self))
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._changes.add(task)
+        task.add_done_callback(self._settle)
+
+    def _settle(self, task: asyncio.Task[None]) -> None:
+        self._changes.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("something could not be done beside the turns", exc_info=error)
+        self.house.close_idle(self)
+
+    def dismiss(self) -> None:
+        """Send everybody away; whoever still may watch comes back."""
+        self.watchers.dismiss()
+
+    def show_change(self) -> None:
+        """Have all watchers fetch the transcript and the panel again."""
+        self._soon(self._show_change())
+
+    async def _show_change(self) -> None:
+        try:
+            # What it makes useless costs nothing more.
+            await background_drafts.check(self.conversation_id, read_terms)
+        finally:
+            await self.view.show_change()
+
+
+async def _tell_list(owner_id: int, but: Room) -> None:
+    """Have a user's pages, ``but`` those of one room, fetch their list of conversations again."""
+    for conversation_id in await reading(_owned)(owner_id, [*but.house.rooms]):
+        room = but.house.rooms.get(conversation_id)
+        if room and room is not but:
+            room.watchers.send(outgoing_frames.list_changed())
+
+
+def _owned(owner_id: int, among: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    own = Conversation.objects.filter(owner=owner_id, pk__in=among)
+    return list(own.values_list("pk", flat=True))

@@ -1,0 +1,194 @@
+"""All rooms of this process: opened when somebody comes, ended in order when the server stops."""
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from collections.abc import AsyncIterator
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+from chatapp import errors
+from chatapp.condensation import background_drafts
+from chatapp.context import sizes
+from chatapp.live import outgoing_frames
+from chatapp.providers.http import close_clients
+from chatapp.tools.mcp.pool import pool as connections
+from chatapp.turns import crash_recovery, lifecycle
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.heartbeat import Pulse
+from chatapp.turns.ports import Runner, Work
+from chatapp.turns.runner import Tasks
+from chatapp.turns.start import take_over
+
+log = logging.getLogger(__name__)
+
+# Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
+STORING = 20
+
+
+class Hub:
+    """All rooms of this process."""
+
+    def __init__(self) -> None:
+        """Know no room yet."""
+        self.rooms: dict[uuid.UUID, Room] = {}
+        self.runner: Runner = Tasks()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.cleared_up = False
+        self.closing = False
+        self.pulse = Pulse(
+            self._turns,
+            lost=self._let_go,
+            closed=self._show_change,
+            take_over=self._look_around,
+        )
+        self._clearing = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
+
+    @property
+    def jobs(self) -> list[Work]:
+        """What runs."""
+        # Counted from another thread, while rooms open and close.
+        return [job for room in [*self.rooms.values()] if (job := room.job)]
+
+    def _turns(self) -> list[uuid.UUID]:
+        return [job.run.turn.pk for job in self.jobs]
+
+    def _let_go(self, turn_id: uuid.UUID) -> None:
+        """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
+        for room in self.rooms.values():
+            if (job := room.job) and job.run.turn.pk == turn_id:
+                if room.view.scene.waits:
+                    job.leave("")
+                else:
+                    job.stop()
+
+    def _show_change(self, conversation_id: uuid.UUID) -> None:
+        if room := self.rooms.get(conversation_id):
+            room.show_change()
+
+    def room(self, conversation_id: uuid.UUID) -> Room:
+        """Return the conversation's room, opened when it is not."""
+        self.loop = asyncio.get_running_loop()
+        return self.rooms.setdefault(conversation_id, Room(conversation_id, self))
+
+    async def watch(
+        self, conversation_id: uuid.UUID, since: outgoing_frames.Place | None
+    ) -> AsyncIterator[str]:
+        """Return the frames that a page lacks which has everything up to ``since``, then all."""
+        await self._try_to_clear_up()
+        return self.room(conversation_id).watch(since)
+
+    def newest(self, conversation_id: uuid.UUID) -> int:
+        """Return the number of the last change that pages of a conversation were told of."""
+        room = self.rooms.get(conversation_id)
+        return room.watchers.change if room else 0
+
+    @contextlib.asynccontextmanager
+    async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[Room]:
+        """Hold the conversation's room, where something is to begin.
+
+        Raises services.Refused while the server stops.
+        """
+        if not self.closing:
+            await self.clear_up()
+        if self.closing:
+            raise errors.Refused(_("The server is being stopped. Send it again in a moment."))
+        with self.room(conversation_id).held() as room:
+            yield room
+
+    async def clear_up(self) -> None:
+        """End what a crash left behind, and go on with what only waited for a person.
+
+        Done once; nothing begins here before. Where it failed, the next call does it again.
+        """
+        async with self._clearing:
+            if self.cleared_up:
+                return
+            sizes.warm_up()
+            await sync_to_async(lifecycle.close_interrupted)()
+            await sync_to_async(crash_recovery.close_left)()
+            self.cleared_up = True
+            await self.take_over()
+
+    async def take_over(self) -> None:
+        """Go on with turns that wait for a person, and whose own process is gone.
+
+        Those that wait in this one look whether they were answered in another.
+        """
+        if self.closing:
+            return
+        for run in await sync_to_async(take_over)():
+            # The next process takes over what this one takes too late.
+            if not self.closing:
+                self.room(run.conversation.pk).start(run)
+        for room in self.rooms.values():
+            if room.view.scene.waits:
+                room.wake()
+
+    def open(self) -> None:
+        """Look after turns from now on, also while nobody is there; needs a running loop."""
+        self.pulse.start()
+        self._opening = asyncio.create_task(self._try_to_clear_up())
+
+    async def _try_to_clear_up(self) -> None:
+        try:
+            await self.clear_up()
+        except (DatabaseError, OSError) as error:
+            log.warning("what the last process left could not be cleared up yet: %s", error)
+
+    async def _look_around(self) -> None:
+        await self.clear_up()
+        await self.take_over()
+
+    async def close(self) -> None:
+        """End all that runs, and wait until it is stored; let nothing begin.
+
+        Turns come to a safe point, for which they have ``SAFE_POINT`` seconds, and are interrupted.
+        What can't be stored is left to the next start to clear up.
+        """
+        self.closing = True
+        await self._until_begun(settings.SAFE_POINT)
+        reason = _("The server was stopped. What was written until then is kept.")
+        for job in self.jobs:
+            job.leave(reason)
+        await self._until_ended(settings.SAFE_POINT)
+        self.stop_all()
+        await self._until_ended(STORING)
+        await background_drafts.drop_all(_("The server was stopped."))
+        await connections().close()
+        self.pulse.stop()
+        await close_clients()
+
+    def stop_all(self) -> None:
+        """Stop all that runs; while the server is being closed, that ends the wait for it."""
+        for job in self.jobs:
+            job.stop()
+
+    async def _until_begun(self, seconds: float) -> None:
+        """Wait for what was about to begin, so that it is ended like the rest."""
+        rooms = [*self.rooms.values()]
+        for room in rooms:
+            room.stir()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                for room in rooms:
+                    async with room.starting:
+                        pass
+
+    async def _until_ended(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(job.ended() for job in self.jobs))
+
+    def close_idle(self, room: Room) -> None:
+        """Forget a room in which nothing happens."""
+        if room.idle and self.rooms.get(room.conversation_id) is room:
+            del self.rooms[room.conversation_id]
+
+
+hub = Hub()

@@ -1,0 +1,245 @@
+"""Turns: begun once, ended once, and given up where nobody works on them any more."""
+
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.db import IntegrityError, models, transaction
+from django.db.models import Subquery
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+import condense
+from chatapp.agent.annotated_blocks import environment_block, names_of
+from chatapp.composer.attachments import (
+    NOTHING,
+    Brought,
+    attached_to,
+    check_sight,
+    take_attachments,
+)
+from chatapp.context import sizes
+from chatapp.conversations.conversations import check_budget, check_message, entitle
+from chatapp.conversations.versions import set_message_aside
+from chatapp.errors import Refused
+from chatapp.models import Conversation, Turn, fields, message_store
+from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
+from chatapp.models.turns import this_process
+from chatapp.telemetry import note_turn
+from chatapp.turns.crash_recovery import came_to_its_end, close_what_is_open
+
+
+def start_turn(
+    *,
+    conversation: Conversation,
+    text: str,
+    tokens: int,
+    nonce: uuid.UUID,
+    replaces: int | None = None,
+    drops: Collection[int] = (),
+    attachments: Sequence[uuid.UUID] = (),
+    brought: Brought = NOTHING,
+    surroundings: str = "",
+) -> tuple[Turn, condense.Message] | None:
+    """Store the user's message and open its turn; None when this nonce was here before.
+
+    ``tokens`` are the text's; ``attachments`` become part of the message, and so do what the text
+    has ``brought`` and the ``surroundings``. ``replaces`` is the seq of an earlier message of the
+    user, which is set aside as a version, and whose attachments are kept but for the blocks that
+    the edit ``drops``, by their places. The title comes from the first message.
+    """
+    with one_turn(conversation) as locked:
+        if is_known(locked, nonce):
+            return None
+        if brought.blocks:
+            check_sight(locked.profile, brought.blocks)
+        beside = attached_to(locked, replaces, drops) + take_attachments(locked, attachments)
+        check_message(text, alone=not beside)
+        if replaces is not None:
+            set_message_aside(locked, replaces)
+        turn = open_turn(locked, nonce, question_seq=locked.last_seq + 1)
+        blocks = [block for block, _tokens in beside]
+        words = (condense.TextBlock(text),) if text.strip() else ()
+        around = (environment_block(surroundings),) if surroundings else ()
+        content = (*around, *words, *brought.blocks, *blocks)
+        message = condense.Message(role="user", content=content)
+        tokens += brought.tokens + sum(more for _block, more in beside)
+        tokens += sizes.COUNTER.count(around)
+        row = message_store.append_message(locked.pk, message, tokens=tokens, turn=turn)
+        entitle(locked, message.words or names_of(blocks))
+    return turn, message_store.to_engine(row)
+
+
+def is_known(conversation: Conversation, nonce: uuid.UUID) -> bool:
+    """Whether a turn with this nonce has begun already."""
+    return bool(_known(conversation=conversation.pk, nonce=nonce))
+
+
+@prepared(conversation=models.UUIDField(), nonce=models.UUIDField())
+def _known(conversation: uuid.UUID, nonce: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+    return Turn.objects.filter(conversation=conversation, nonce=nonce).values_list("pk", flat=True)
+
+
+def start_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
+    """Open the turn of a condensation by hand; None when this nonce was here before.
+
+    Refused while another runs.
+    """
+    with one_turn(conversation) as locked:
+        if is_known(locked, nonce):
+            return None
+        return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)
+
+
+def busy_with(turn: Turn | None) -> Refused:
+    """Return why nothing else can begin while this turn runs."""
+    if turn and turn.condenses:
+        return Refused(_("The context is being condensed. Cancel that first, or wait."))
+    return Refused(_("The previous turn is still running. Stop it first, or wait."))
+
+
+@contextmanager
+def one_turn(conversation: Conversation) -> Iterator[Conversation]:
+    """Lock the conversation for a transaction that opens a turn; refused while another runs."""
+    try:
+        with transaction.atomic():
+            (locked,) = _locked(pk=conversation.pk)
+            yield locked
+    except IntegrityError as error:
+        raise busy_with(conversation.turns.unfinished().first()) from error
+
+
+@prepared(pk=models.UUIDField())
+def _locked(pk: uuid.UUID) -> models.QuerySet[Conversation]:
+    return Conversation.objects.select_for_update().filter(pk=pk).with_month_budget()
+
+
+def open_turn(
+    locked: Conversation,
+    nonce: uuid.UUID,
+    *,
+    question_seq: int,
+    origin: Turn.Origin = Turn.Origin.SENT,
+) -> Turn:
+    """Return a turn of this process, which answers the message ``question_seq``.
+
+    Refused where what it would cost may not be spent any more; a condensation may need no model.
+    """
+    if origin != Turn.Origin.CONDENSED:
+        check_budget(locked)
+    turn = Turn(
+        owner=this_process(),
+        heartbeat_at=timezone.now(),
+        conversation=locked,
+        nonce=nonce,
+        origin=origin,
+        question_seq=question_seq,
+        at_seq=locked.last_seq,
+        profile_id=locked.profile_id,
+    )
+    return insert(turn)
+
+
+def finish_turn(
+    *,
+    turn: Turn,
+    status: Turn.Status,
+    error: str = "",
+    details: str = "",
+    profile_at_fault: bool = False,
+) -> None:
+    """Close a turn: how it ended, and why if it failed, which the transcript shows.
+
+    What it left open is closed with it. One that is over already, or was taken over by another
+    process since, stays as it is.
+    """
+    with transaction.atomic():
+        if status != Turn.Status.SUCCEEDED:
+            _locked(pk=turn.conversation_id)
+            if not Turn.objects.unfinished().filter(pk=turn.pk, owner=turn.owner).exists():
+                return
+            close_what_is_open(turn, error)
+        changed = _finish(
+            pk=turn.pk,
+            owner=turn.owner,
+            conversation=turn.conversation_id,
+            status=status,
+            error=error,
+            details=details,
+            profile_at_fault=profile_at_fault,
+            now=timezone.now(),
+        )
+        if changed and (status != Turn.Status.SUCCEEDED or error):
+            message_store.note_record(turn.conversation_id)
+        if changed:
+            transaction.on_commit(partial(note_turn, status))
+
+
+@prepared_update(
+    pk=models.UUIDField(),
+    owner=models.CharField(),
+    conversation=models.UUIDField(),
+    status=models.CharField(),
+    error=fields.TextField(),
+    details=fields.TextField(),
+    profile_at_fault=models.BooleanField(),
+    now=models.DateTimeField(),
+)
+def _finish(
+    pk: uuid.UUID, owner: str, conversation: uuid.UUID, now: datetime, **columns: Any
+) -> Change:
+    whole = Conversation.objects.filter(pk=conversation)
+    ended = {"doing": "", "last_seq": Subquery(whole.values("last_seq")), "finished_at": now}
+    return Turn.objects.unfinished().filter(pk=pk, owner=owner), columns | ended
+
+
+def close_interrupted(
+    conversation: Conversation | None = None, *, started_before: datetime | None = None
+) -> set[uuid.UUID]:
+    """End turns that nobody works on any more, and return their conversations.
+
+    With a ``conversation``, those in it, also of this process: how they ended could not be saved.
+    One that waits for a person goes on waiting, whatever became of its process.
+    """
+    turns = Turn.objects.worked_on() if conversation is None else conversation.turns.worked_on()
+    if started_before:
+        turns = turns.filter(started_at__lt=started_before)
+    closed = set()
+    for turn in turns.select_related("profile"):
+        if turn.waits and turn.owner != this_process():
+            # A person may still answer: ``take_over_waiting``.
+            continue
+        if turn.owner != this_process():
+            reason = _("The server stopped while this was running.") if turn.is_abandoned else ""
+        else:
+            reason = _("How this ended could not be saved.") if conversation else ""
+        if reason and came_to_its_end(turn):
+            finish_turn(turn=turn, status=Turn.Status.SUCCEEDED)
+        elif reason:
+            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=reason)
+        if reason:
+            closed.add(turn.conversation_id)
+    return closed
+
+
+def take_over_waiting() -> list[Turn]:
+    """Make turns this process's that wait for a person, and whose own process is gone."""
+    turns = Turn.objects.unfinished().filter(status=Turn.Status.WAITING)
+    turns = turns.exclude(owner=this_process())
+    taken = [turn for turn in turns.select_related("conversation") if turn.is_abandoned]
+    here = {"owner": this_process(), "heartbeat_at": timezone.now()}
+    Turn.objects.filter(pk__in=[turn.pk for turn in taken]).update(**here)
+    for turn in taken:
+        turn.owner = this_process()
+    return taken
+
+
+def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Note that this process works on turns; return those that were ended or taken elsewhere."""
+    here = Turn.objects.unfinished().filter(pk__in=turns, owner=this_process())
+    if here.update(heartbeat_at=timezone.now()) == len(turns):
+        return set()
+    return set(turns) - set(here.values_list("pk", flat=True))

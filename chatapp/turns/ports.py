@@ -1,0 +1,92 @@
+"""What the live part asks of what runs turns, and of what tells those who watch.
+
+Both are parts of this process now: tasks, and queues. A worker that runs turns elsewhere, and a
+channel that hints at news, can take their place; nothing else would change.
+"""
+
+import uuid
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from chatapp.agent import events
+from chatapp.context.condense_requests import Wish
+from chatapp.context.turn_context import Run
+from chatapp.live.outgoing_frames import Place
+from chatapp.live.status_panel import Notice
+
+
+class Announcer(Protocol):
+    """Tells whoever watches one conversation; without anybody it costs nothing."""
+
+    def begin(self, run: Run) -> None:
+        """Say that something runs."""
+        ...
+
+    def publish(self, event: events.TurnEvent) -> None:
+        """Tell what happened; returns at once."""
+        ...
+
+    async def end(self, status: str, notice: Notice | None, *, changed: bool = False) -> None:
+        """Say that nothing runs any more, and why; ``changed`` where a row says how it ended."""
+        ...
+
+
+class Work(Protocol):
+    """A turn that runs."""
+
+    @property
+    def run(self) -> Run:
+        """What it works with."""
+        ...
+
+    def stop(self) -> None:
+        """Stop it; what was written so far is kept."""
+        ...
+
+    def leave(self, reason: str) -> None:
+        """Let it end at its next safe point; it was interrupted then, for this ``reason``."""
+        ...
+
+    def wake(self) -> None:
+        """Look at what a person has answered."""
+        ...
+
+    def cancel_condensing(self) -> None:
+        """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
+        ...
+
+    def condense_soon(self, wish: Wish) -> None:
+        """Condense after the step that runs, because somebody asked for it."""
+        ...
+
+    async def ended(self) -> None:
+        """Return when nothing of it runs any more."""
+        ...
+
+
+class Runner(Protocol):
+    """Runs turns that are on record."""
+
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Work:
+        """Begin a turn at once.
+
+        When nothing of it runs any more ``on_end`` is called, with whether it did what it was to.
+        """
+        ...
+
+
+class Front(Protocol):
+    """What comes in asks of the live part: pages, and whatever watches over the server."""
+
+    @property
+    def closing(self) -> bool:
+        """Whether no turn may begin here any more."""
+        ...
+
+    async def watch(self, conversation_id: uuid.UUID, since: Place | None) -> AsyncIterator[str]:
+        """Return the frames that a page lacks which has everything up to ``since``, then all."""
+        ...
+
+    def newest(self, conversation_id: uuid.UUID) -> int:
+        """Return the number of the last change that pages of a conversation were told of."""
+        ...

@@ -1,0 +1,121 @@
+"""A conversation's name, asked of the model that answers in it."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import override
+
+from asgiref.sync import sync_to_async
+
+import condense
+from chatapp.agent import events
+from chatapp.agent.model_call import Call
+from chatapp.agent.ports import Draft, Nobody
+from chatapp.agent.prompts import TITLE_SYSTEM, TITLE_WANTED
+from chatapp.agent.provider_port import ModelRequest, Purpose
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import Run
+from chatapp.conversations import conversations
+from chatapp.models import Message, Turn, message_store
+from chatapp.models.read_executor import reading
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.retried_writes import Saver
+from chatapp.turns import assembly
+
+# Characters of the question and of the answer that are shown, and of a title.
+SHOWN, LONGEST = 2_000, 80
+
+_AROUND = " \t\"'`*_#“”„«»."
+
+
+def title_request(question: str, answer: str) -> ModelRequest:
+    """Return the request for a title of a conversation that begins in this way."""
+    text = TITLE_WANTED.format(question=_cut(question), answer=_cut(answer))
+    message = condense.Message("user", (condense.TextBlock(text),))
+    return ModelRequest(TITLE_SYSTEM, (message,), purpose=Purpose.TITLE)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def read_title(reply: str) -> str:
+    """Return the title in a reply, "" where there is none that could be one."""
+    line = next((one for one in reply.splitlines() if one.strip(_AROUND)), "")
+    title = " ".join(line.removeprefix("Title:").split()).strip(_AROUND)
+    return title if len(title) <= LONGEST else ""
+
+
+class TitleJournal(StoredJournal):
+    """A journal of one call that neither goes on with its turn nor follows another one."""
+
+    def __init__(self, run: Run) -> None:
+        """Take the run that has ended."""
+        super().__init__(run, Scale(overhead=0), Saver(Nobody()))
+
+    @override
+    def _go_on(self, opening: object) -> None:
+        """Leave the turn as it ended."""
+
+    @override
+    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+        """Keep nothing: half a title is none."""
+
+
+log = logging.getLogger(__name__)
+
+# A title is short; some models think before they write it.
+MOST_TOKENS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a conversation begins with, in words."""
+
+    question: str
+    answer: str
+
+
+async def name_conversation(run: Run) -> bool:
+    """Have the model name the conversation whose first turn has ended; whether it has a new name.
+
+    The call is on record. Where it fails, the conversation keeps its name.
+    """
+    if not _is_wanted(run) or not (begins := await reading(_read)(run.turn)):
+        return False
+    try:
+        title = await _ask(run, begins)
+    except Exception as error:  # noqa: BLE001 - nobody waits for it, and its row says what happened
+        log.warning("a conversation could not be named: %s", error)
+        return False
+    name = sync_to_async(conversations.name_conversation)
+    return await name(conversation=run.conversation, title=title, question=begins.question)
+
+
+def _is_wanted(run: Run) -> bool:
+    first = run.turn.at_seq == 0 and run.turn.origin == Turn.Origin.SENT
+    return first and run.preferences.name_conversations and run.profile.spec.names_conversations
+
+
+def _read(turn: Turn) -> Beginning | None:
+    said = [
+        message_store.to_engine(row) for row in Message.objects.filter(turn=turn).order_by("seq")
+    ]
+    question = said[0].words if said else ""
+    answer = said[-1].words if len(said) > 1 else ""
+    return Beginning(question, answer) if question.strip() and answer.strip() else None
+
+
+async def _ask(run: Run, begins: Beginning) -> str:
+    provider = await reading(assembly.provider_for)(run.profile, most=MOST_TOKENS)
+    request = title_request(begins.question, begins.answer)
+    call = Call(provider, request, TitleJournal(run))
+    written = ""
+    async with call.on_record():
+        async for event in call.listen():
+            match event:
+                case events.TextStreamed(text):
+                    written += text
+                case events.RetryScheduled():
+                    written = ""
+    return read_title(written)

@@ -1,0 +1,127 @@
+"""MCP servers: programs of others, whose tools the agent may use."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatapp import errors
+from chatapp.formats import number
+from chatapp.forms.mcp_servers import McpServerForm
+from chatapp.models import McpServer
+from chatapp.toolbox import mcp_servers
+from chatapp.tools.mcp.remote_tools import Listing
+from chatapp.tools.shell import bubblewrap
+from chatapp.turns import actions
+from chatapp.views.common import Request, signed_in
+
+# Names of tools that can't be offered which are told.
+TOLD = 5
+
+
+@require_GET
+@signed_in
+def list_servers(request: Request) -> HttpResponse:
+    """List the user's servers, with how many of their tools are offered."""
+    context = {"servers": request.user.mcp_servers.all(), "commands": describe_commands()}
+    return render(request, "servers/page.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def create_server(request: Request) -> HttpResponse:
+    """Add a server, and see what tools it has."""
+    return edit(request, McpServer(owner=request.user))
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def edit_server(request: Request, pk: int) -> HttpResponse:
+    """Change a server; what it is given as a secret is only ever replaced or removed."""
+    return edit(request, get_object_or_404(request.user.mcp_servers, pk=pk))
+
+
+@require_POST
+@signed_in
+def try_server(request: Request, pk: int) -> HttpResponse:
+    """Connect to a server as it is stored, and show which tools it lists."""
+    server = get_object_or_404(request.user.mcp_servers, pk=pk)
+    listing = mcp_servers.try_server(server=server)
+    server.refresh_from_db()
+    actions.announce_changes(request.user.pk)
+    context = {"form": McpServerForm(instance=server), "server": server, "said": describe(listing)}
+    return render(request, "servers/_tools.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def delete_server(request: Request, pk: int) -> HttpResponse:
+    """Ask, then remove a server and its secrets."""
+    server = get_object_or_404(request.user.mcp_servers, pk=pk)
+    if request.method == "POST":
+        mcp_servers.remove_server(server=server)
+        actions.announce_changes(request.user.pk)
+        messages.success(request, _("“%s” was removed.") % server)
+        return redirect("mcp_servers")
+    return render(request, "servers/delete.html", {"server": server})
+
+
+def edit(request: Request, server: McpServer) -> HttpResponse:
+    """Show the form of a server, or save what was sent and try it where it is reached anew."""
+    sent = request.POST if request.method == "POST" else None
+    form = McpServerForm(sent, instance=server)
+    if sent is not None and form.is_valid():
+        columns = form.columns()
+        mcp_servers.save_server(server=server, columns=columns)
+        messages.success(request, _("“%s” was saved.") % server)
+        if server.is_on and {"address", "encrypted_secrets"} & {*columns}:
+            try_saved(request, server)
+        actions.announce_changes(request.user.pk)
+        return redirect("edit_mcp_server", server.pk)
+    context: dict[str, Any] = {"form": form, "server": server, "commands": describe_commands()}
+    return render(request, "servers/form.html", context, status=422 if form.errors else 200)
+
+
+def try_saved(request: Request, server: McpServer) -> None:
+    """Say which tools a server lists, or why it can't be reached; it is saved all the same."""
+    try:
+        messages.success(request, describe(mcp_servers.try_server(server=server)))
+    except errors.Refused as reason:
+        messages.error(request, str(reason))
+
+
+def describe(listing: Listing) -> str:
+    """Say how many tools there are, and which can't be offered."""
+    count = len(listing.definitions)
+    said = ngettext("It has %(count)s tool.", "It has %(count)s tools.", count)
+    said %= {"count": number(count)}
+    if not listing.left_out:
+        return said
+    names = ", ".join(listing.left_out[:TOLD])
+    more = _(" Left out, since a model could not be told of them: %(names)s%(more)s.")
+    return said + more % {"names": names, "more": " …" if len(listing.left_out) > TOLD else ""}
+
+
+def describe_commands() -> str:
+    """Say whether a server may be a command here, and what such a one can do."""
+    if not settings.ALLOW_COMMANDS:
+        return _(
+            "A server has an address here. Servers that are commands are off; the operator can "
+            "allow them with ALLOW_COMMANDS."
+        )
+    if bubblewrap():
+        return _(
+            "A server has an address, or is a command. Commands run in the conversation's "
+            "workspace, in bubblewrap: they see the workspace and the system's programs, and "
+            "neither the network nor other files."
+        )
+    return _(
+        "A server has an address, or is a command. Commands run in the conversation's workspace "
+        "without a sandbox, since bubblewrap is not installed: they can read and change what the "
+        "server can."
+    )

@@ -1,0 +1,75 @@
+"""Who writes summaries for what is only tried: a model, each call on record, or nobody."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, override
+
+import condense
+from chatapp.agent.ports import CallOpening, Draft, Nobody
+from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import Run, Terms
+from chatapp.models import Turn, message_store
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.retried_writes import Saver
+from chatapp.turns.assembly import provider_for
+
+
+class TrialJournal(StoredJournal):
+    """A journal of calls that belong to no turn and to no attempt, and leave no message."""
+
+    def __init__(self, terms: Terms) -> None:
+        """Take the terms on which a model is asked."""
+        run = Run(
+            conversation=terms.conversation,
+            profile=terms.profile,
+            preferences=terms.preferences,
+            turn=Turn(),
+        )
+        super().__init__(run, Scale(overhead=0), Saver(Nobody()))
+        self.requests.learn(message_store.effective_rows(conversation=terms.conversation.pk))
+
+    @override
+    def _turn(self) -> None:
+        """Return none: a turn that runs meanwhile has nothing to do with it."""
+
+    @override
+    def _go_on(self, opening: CallOpening) -> None:
+        """Hold nobody up."""
+
+    @override
+    def _open_call(self, opening: CallOpening, columns: dict[str, int | None]) -> Any:
+        return super()._open_call(replace(opening, attempt_id=""), columns)
+
+    @override
+    def keep_draft(self, number: int, read: Callable[[], Draft], *, at_once: bool) -> None:
+        """Keep nothing: half a summary is none."""
+
+
+def ask_for(terms: Terms) -> condense.Summarizer:
+    """Return the model that writes summaries on these terms; every call is accounted for.
+
+    Raises crypto.DecryptionFailed when its key can't be read.
+    """
+    apart = terms.writer != terms.profile
+    provider = provider_for(terms.writer)
+    return ProviderSummarizer(provider, TrialJournal(terms), Nobody(), apart=apart)
+
+
+class Unasked:
+    """Knows how a model would be asked, for a prediction."""
+
+    def __init__(self, terms: Terms) -> None:
+        """Take the terms on which it would be asked."""
+        apart = terms.writer != terms.profile
+        self.supports_images = terms.writer.sees_images
+        self.caches_prompts = terms.writer.spec.caches_prompts and not apart
+        self.budget = (
+            condense.Budget(terms.writer.context_window, terms.writer.output_limit)
+            if apart
+            else None
+        )
+
+    def stream(self, request: condense.SummaryRequest) -> Any:
+        """Raise: nobody is asked."""
+        raise NotImplementedError

@@ -1,0 +1,192 @@
+"""Situations: what a condensation starts from; reductions: what it comes to."""
+
+import enum
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from condense.budget.budget import Budget
+from condense.folded_files.results import Folded, FoldingRecord, SkipReason
+from condense.messages import Block, Json, Message
+from condense.prices import Usage
+from condense.tokens import TokenCount, TokenCounter
+
+Kind = Literal["condensed", "truncated", "cleared"]
+Reason = Literal["asked", "refused", "allowed", "threshold"]
+Environment = Callable[[], Awaitable[str]]
+
+
+class Trigger(enum.StrEnum):
+    """Why the context is looked at."""
+
+    AUTO = "auto"
+    """Before a request; does something only where the budget says so."""
+    FORCED = "forced"
+    """The provider said that the request does not fit; its word counts."""
+    MANUAL = "manual"
+    """The user asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The ids of messages in a row that are to be condensed, and nothing else.
+
+    With a ``call`` it is only what that tool call, answered in the one message, returned. With
+    ``originals`` the one message is a summary, which is to be written again from these.
+    """
+
+    ids: tuple[str, ...]
+    call: str = ""
+    originals: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One conversation at the moment its context is looked at.
+
+    ``effective`` is what the model sees, in reading order, and ``tokens`` its current size with
+    ``system`` and ``tools`` (JSON specs). ``history`` is the whole tagged history where the caller
+    has it: directives that a truncation hid are found there. ``automatic`` is the user's switch,
+    ``prompt`` replaces the condensing prompt unless blank, ``focus`` is what a manual run should
+    keep above all, and ``prompt_key`` names the prompt where the user has none. ``model`` and
+    ``language``, a code as :func:`condense.language_in` gives it, are for whoever chooses it.
+    ``environment`` is awaited only when its text is used. ``chosen`` is what a manual run is about,
+    where that is not all of it.
+
+    ``condensed_at`` is the seq of the newest message when a condensation was last tried, 0 where
+    none was; ``may_ask`` is false after a model call failed, or was declined, in the same turn.
+    """
+
+    effective: tuple[Message, ...]
+    tokens: TokenCount
+    budget: Budget
+    trigger: Trigger = Trigger.AUTO
+    system: str = ""
+    tools: tuple[Json, ...] = ()
+    history: tuple[Message, ...] = ()
+    automatic: bool = True
+    prompt: str = ""
+    focus: str = ""
+    prompt_key: str = "condense"
+    model: str = ""
+    language: str = ""
+    environment: Environment | None = None
+    chosen: Chosen | None = None
+    condensed_at: int = 0
+    may_ask: bool = True
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why the context is to be made smaller: who wants it, or which limit it has reached."""
+        if self.trigger is not Trigger.AUTO:
+            return "asked" if self.trigger is Trigger.MANUAL else "refused"
+        if self.is_over:
+            return "allowed"
+        return self.budget.reason(self.tokens.value, automatic=self.automatic)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the context exceeds what a request may hold, by the provider's word or ours."""
+        return self.trigger is Trigger.FORCED or self.budget.exceeds(self.tokens.value)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a request may still be sent as it is: nobody refused it, and a reply has room."""
+        return self.trigger is not Trigger.FORCED and self.tokens.value <= self.budget.capacity
+
+    @property
+    def room(self) -> int:
+        """Tokens that a request may hold at most; a provider that refused may count more."""
+        forced = self.trigger is Trigger.FORCED
+        return int(self.budget.allowed) if forced else self.budget.capacity
+
+    @property
+    def picked(self) -> tuple[Message, ...]:
+        """What is to be read of what was chosen, as far as it is there; none where nothing was."""
+        chosen = self.chosen or Chosen(())
+        return chosen.originals or tuple(one for one in self.effective if one.id in chosen.ids)
+
+    @property
+    def picked_at(self) -> int:
+        """Where the first message that was chosen stands, -1 where none is visible."""
+        chosen = self.chosen or Chosen(())
+        return next((at for at, one in enumerate(self.effective) if one.id in chosen.ids), -1)
+
+    def fixed_tokens(self, counter: TokenCounter) -> int:
+        """Return the estimated size of what every request repeats: system prompt and tools.
+
+        The tool specs are counted as compact JSON, as in Roo Code.
+        """
+        tools = json.dumps(self.tools, separators=(",", ":"), ensure_ascii=False)
+        return counter.count(self.system) + (counter.count(tools) if self.tools else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a validator found: ``issues`` as sentences, ``score`` from 0 to 1, higher is better.
+
+    One that ``rejects`` has a summary by a model written again, or replaced by the ledger.
+    """
+
+    issues: tuple[str, ...] = ()
+    score: float | None = None
+    name: str = ""
+    rejects: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction:
+    """A smaller context, ready to be applied: nothing is changed until the caller does so.
+
+    ``message`` is the summary or the marker to insert, its seq still unset, and ``hidden`` the ids
+    it hides, or clears results of, in reading order. Both token counts are of the whole request,
+    system prompt and tools included, and in the same unit. ``prompt`` is the instruction that was
+    sent, ``analysis`` the model's scratch text, which nobody sends again; ``notes`` are sentences
+    for people, ``verdicts`` what validators found, and ``folded`` which files stand beside the
+    summary as signatures, None where none had been read.
+    """
+
+    kind: Kind
+    strategy: str
+    message: Message
+    hidden: tuple[str, ...]
+    tokens_before: TokenCount
+    tokens_after: TokenCount
+    summary: str = ""
+    analysis: str = ""
+    prompt: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost: Decimal = Decimal(0)
+    notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    folded: Folded | FoldingRecord | None = None
+
+    def hidden_among(self, messages: Iterable[Message]) -> list[Message]:
+        """Return those of the messages that it hides, or clears results of."""
+        ids = frozenset(self.hidden)
+        return [message for message in messages if message.id in ids]
+
+    @property
+    def count(self) -> int:
+        """How many messages it hides, or how many results it clears."""
+        cleared = self.message.tags.cleared.values()
+        return sum(len(lines) for lines in cleared) or len(self.hidden)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """What is added to a reduction: ``blocks`` for the model, the rest for the record.
+
+    ``what`` are the blocks in words for people, who are told where there is no room for them.
+    """
+
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()
+    folded: Folded | None = None
+    what: str = ""
+
+    def left_out(self) -> "Addition":
+        """Return what is still to be said where the blocks are too much."""
+        return Addition(folded=self.folded and self.folded.left_out(SkipReason.TOO_MUCH))

@@ -1,0 +1,81 @@
+"""Files that the agent read or the user mentioned, as a conversation shows them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from condense.history.answered_calls import pair_calls
+from condense.messages import Message, TextBlock, ToolUseBlock, beside_of
+
+# Tools that read files, by the names they have here and in sessions recorded by other agents.
+READING = frozenset(
+    {"fs_read", "notebookread", "open_file", "read", "read_file", "read_files", "read_many_files",
+     "readfile", "view", "view_file"}
+)  # fmt: skip
+# Tools that read or write, depending on their argument "command".
+READING_OR_WRITING = frozenset({"str_replace_based_edit_tool", "str_replace_editor"})
+_PATHS = ("path", "file_path", "filepath", "filePath", "notebook_path", "files", "paths")
+# A file that the user mentions, and one whose content was put into the message for a mention.
+_MENTION = re.compile(r"(?<!\S)@/((?:\\ |[^\s\\])+)")
+_CONTENT = re.compile(r'<file_content path="([^"\n]+)"')
+# A file that an earlier condensation folded: its summary is all that is left of the read.
+_FOLDED = re.compile(r"<system-reminder>\n## File Context: (.+)\n")
+_PUNCTUATION = ".,:;!?)]}\"'`"
+
+
+def files_read(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the paths the agent read or the user mentioned, newest first, each once.
+
+    What was only edited does not count, and neither does a call that failed. Files that a summary
+    shows folded were read before it.
+    """
+    # A call is told by its block: other messages may use its id again.
+    failed = {id(pair.call) for pair in pair_calls(messages).answered if pair.result.is_error}
+    found = chain.from_iterable(_paths_of(message, failed) for message in reversed(messages))
+    return tuple(dict.fromkeys(found))
+
+
+def paths_read(call: ToolUseBlock) -> tuple[str, ...]:
+    """Return the paths that a call reads, none for any other call."""
+    name, argument = call.name.lower(), call.input
+    views = isinstance(argument, Mapping) and argument.get("command") == "view"
+    reads = name in READING or (name in READING_OR_WRITING and views)
+    return tuple(_paths_in(argument)) if reads else ()
+
+
+def _paths_of(message: Message, failed: set[int]) -> Iterator[str]:
+    for block in message.blocks:
+        match block:
+            case ToolUseBlock() if id(block) not in failed:
+                yield from paths_read(block)
+            case TextBlock() if message.is_summary and (folded := _FOLDED.match(block.text)):
+                yield folded[1]
+            case TextBlock() if beside := beside_of(block):
+                # A file that was put beside somebody's words because they mention it.
+                yield from [str(beside["name"])] if beside.get("mention") == "file" else []
+            case TextBlock() if message.role == "user":
+                yield from _mentioned(block.text)
+
+
+def _paths_in(argument: Any) -> Iterable[str]:
+    """Find the paths in a call's input, however deep in lists they stand."""
+    match argument:
+        case str():
+            return (argument,) if argument else ()
+        case Mapping():
+            return chain.from_iterable(
+                _paths_in(argument[key]) for key in _PATHS if key in argument
+            )
+        case Sequence():
+            return chain.from_iterable(map(_paths_in, argument))
+        case _:
+            return ()
+
+
+def _mentioned(text: str) -> Iterator[str]:
+    yield from _CONTENT.findall(text)
+    if "@/" not in text:
+        return  # found many times faster than the expression finds nothing
+    for path in _MENTION.findall(text):
+        yield path.replace("\\ ", " ").rstrip(_PUNCTUATION)

@@ -1,0 +1,166 @@
+"""Signatures: the definitions of one source file, found by its language's grammar."""
+
+import hashlib
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from condense.folded_files.parser_process import Span, parser
+from condense.folded_files.results import SkipReason, Unfoldable
+
+MARKDOWN = "markdown"
+
+# Each language but Markdown has a grammar and the query file queries/<language>.scm.
+LANGUAGES: dict[str, tuple[str, ...]] = {
+    "c": ("c",),
+    "c_sharp": ("cs",),
+    "cpp": ("cpp", "cc", "cxx", "h", "hpp", "hh", "hxx"),  # a C header is valid C++, nearly always
+    "css": ("css",),
+    "elisp": ("el",),
+    "elixir": ("ex", "exs"),
+    "elm": ("elm",),
+    "embedded_template": ("ejs", "erb"),
+    "go": ("go",),
+    "html": ("htm", "html"),
+    "java": ("java",),
+    "javascript": ("cjs", "js", "jsx", "mjs"),
+    "json": ("json",),
+    "kotlin": ("kt", "kts"),
+    "lua": ("lua",),
+    MARKDOWN: ("markdown", "md"),
+    "ocaml": ("ml",),
+    "ocaml_interface": ("mli",),
+    "php": ("php",),
+    "python": ("py", "pyi"),
+    "ruby": ("rb",),
+    "rust": ("rs",),
+    "scala": ("sc", "scala"),
+    "solidity": ("sol",),
+    "swift": ("swift",),
+    "tlaplus": ("tla",),
+    "toml": ("toml",),
+    "tsx": ("tsx",),
+    "typescript": ("cts", "mts", "ts"),
+    "vue": ("vue",),
+    "zig": ("zig",),
+}
+# Roo Code shows nothing shorter. Here that holds for what has no signature: objects, elements,
+# tables. A short function is called as often as a long one, and its line says all about it.
+LEAST_ROWS = 4
+LONGEST_LINE = 400
+
+_ATX = re.compile(r"#{1,6}\s+.+")
+_UNDERLINE = re.compile(r"(={3,}|-{3,})\s*")
+_UNDERLINED = re.compile(r"(?:\s*\t)?[^#<>!\[\]`\t]+[^\n]")
+
+type Outcome = str | SkipReason
+
+
+def language_of(path: str) -> str | None:
+    """Return the language of a file by its name, None where there is no grammar for it."""
+    suffix = PurePosixPath(path).suffix.lower().removeprefix(".")
+    return next((name for name, extensions in LANGUAGES.items() if suffix in extensions), None)
+
+
+def read_definitions(path: str, source: bytes) -> str:
+    """Return ``# BASENAME`` and its definitions; raise Unfoldable where there is none."""
+    language = language_of(path)
+    if language is None:
+        raise Unfoldable(SkipReason.NO_GRAMMAR)
+    outcome = cache.get(language, source, lambda: _fold(language, source))
+    if isinstance(outcome, SkipReason):
+        raise Unfoldable(outcome)
+    return f"# {PurePosixPath(path).name}\n{outcome}"
+
+
+def _fold(language: str, source: bytes) -> Outcome:
+    text = source.decode("utf-8-sig", errors="replace")
+    lines = text.split("\n")
+    if language == MARKDOWN:
+        return render(_markdown_sections(lines), lines) or SkipReason.NOTHING
+    try:
+        spans, broken = parser.parse(language, text.encode())
+    except Unfoldable as failure:
+        if failure.reason is SkipReason.NO_PARSER:
+            raise  # that says nothing about this source, so it must not be remembered
+        return failure.reason
+    shown = render((_trimmed(span, lines) for span in spans), lines)
+    return shown or (SkipReason.BROKEN if broken else SkipReason.NOTHING)
+
+
+def render(spans: Iterable[Span], lines: Sequence[str]) -> str:
+    """Return ``START--END | SOURCE LINE`` for each span, rows from 1, no line of source twice."""
+    chosen: dict[int, int] = {}
+    for span in sorted(spans):
+        if span.signature or span.last - span.first + 1 >= LEAST_ROWS:
+            chosen[span.first] = max(span.last, chosen.get(span.first, 0))
+    return "".join(
+        f"{first + 1}--{last + 1} | {_shown(lines[first])}\n" for first, last in chosen.items()
+    )
+
+
+def _shown(line: str) -> str:
+    """Cut what only machines write: a line of minified code would take the whole limit."""
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} …"
+
+
+def _trimmed(span: Span, lines: Sequence[str]) -> Span:
+    """Leave out trailing blank lines, which some grammars count as part of what precedes them."""
+    last = min(span.last, len(lines) - 1)
+    while last > span.first and not lines[last].strip():
+        last -= 1
+    return span._replace(last=last)
+
+
+def _markdown_sections(lines: Sequence[str]) -> list[Span]:
+    """Return the rows from each header to the row before the next one, as Roo Code finds them."""
+    rows = [*_header_rows(lines), len(lines)]
+    return [Span(row, following - 1) for row, following in pairwise(rows)]
+
+
+def _header_rows(lines: Sequence[str]) -> Iterator[int]:
+    above = ""
+    for row, raw in enumerate(lines):
+        line = raw.removesuffix("\r")
+        if _ATX.fullmatch(line):
+            yield row
+        elif _UNDERLINE.fullmatch(line) and _UNDERLINED.fullmatch(above):
+            yield row - 1
+        above = line
+
+
+class SignatureCache:
+    """Outcomes by language and content hash; safe to share between threads.
+
+    So many ``characters`` are kept, and the least recently used go first.
+    """
+
+    OVERHEAD = 200  # characters that an entry counts beside its outcome
+
+    def __init__(self, characters: int = 4_000_000) -> None:
+        self._limit = characters
+        self._size = 0
+        self._kept: OrderedDict[bytes, Outcome] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, language: str, source: bytes, fold: Callable[[], Outcome]) -> Outcome:
+        """Return what is remembered for this source, else what ``fold`` returns."""
+        key = hashlib.blake2b(source, digest_size=20, key=language.encode()).digest()
+        with self._lock:
+            if (known := self._kept.get(key)) is not None:
+                self._kept.move_to_end(key)
+                return known
+        outcome = fold()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = outcome
+                self._size += len(outcome) + self.OVERHEAD
+            while self._size > self._limit:
+                self._size -= len(self._kept.popitem(last=False)[1]) + self.OVERHEAD
+        return outcome
+
+
+cache = SignatureCache()

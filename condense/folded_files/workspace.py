@@ -1,0 +1,88 @@
+"""Workspace: the files that a model may be shown, none outside, ignored, huge or binary."""
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from condense.folded_files.results import SkipReason, Unfoldable
+
+RULES = ".rooignore"
+LARGEST = 1_000_000  # bytes, of a source file and of the ignore rules
+
+Ignore = Callable[[str], bool]
+
+
+class Workspace:
+    """A folder whose files may be shown, as far as ``ignore`` or else its rules allow."""
+
+    def __init__(self, root: str | os.PathLike[str], ignore: Ignore | None = None) -> None:
+        self._root = os.path.realpath(root).rstrip("/") + "/"
+        self._ignore = ignore or _read_rules(Path(self._root))
+
+    def locate(self, path: str) -> str:
+        """Return where a path leads, symlinks followed; raise Unfoldable where it may not go."""
+        spelled = os.path.normpath(os.path.join(self._root, path))  # noqa: PTH118 - much faster than Path
+        try:
+            real = os.path.realpath(spelled)
+        except (OSError, ValueError):
+            raise Unfoldable(SkipReason.UNREADABLE) from None
+        if not real.startswith(self._root):
+            raise Unfoldable(SkipReason.OUTSIDE)
+        # A link may lead from an open name to a closed one, and a closed name to an open one.
+        inside = (name for name in {spelled, real} if name.startswith(self._root))
+        if any(self._ignore(name.removeprefix(self._root)) for name in inside):
+            raise Unfoldable(SkipReason.IGNORED)
+        return real
+
+    def read(self, real: str) -> bytes:
+        """Return the bytes of a located file; raise Unfoldable where they are no source text."""
+        try:
+            with open(real, "rb", buffering=0, opener=_open) as file:
+                found = os.fstat(file.fileno())
+                source = file.read(LARGEST) if stat.S_ISREG(found.st_mode) else None
+        except (FileNotFoundError, NotADirectoryError):
+            raise Unfoldable(SkipReason.GONE) from None
+        except IsADirectoryError:
+            raise Unfoldable(SkipReason.NOT_A_FILE) from None
+        except (OSError, ValueError):
+            raise Unfoldable(SkipReason.UNREADABLE) from None
+        if source is None:
+            raise Unfoldable(SkipReason.NOT_A_FILE)
+        if found.st_size > LARGEST:
+            raise Unfoldable(SkipReason.TOO_LARGE)
+        if b"\0" in source:
+            raise Unfoldable(SkipReason.BINARY)
+        return source
+
+
+def _open(path: str, flags: int) -> int:
+    # A pipe is not waited for; a link has been followed already.
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _read_rules(root: Path) -> Ignore:
+    """Return the test for workspace paths (with "/") that ``.rooignore`` in the root describes.
+
+    Where the file is there but cannot be read, everything is kept from the model.
+    """
+    try:
+        with (root / RULES).open("rb") as file:
+            text = file.read(LARGEST)
+    except FileNotFoundError:
+        return lambda _path: False
+    except OSError:
+        return lambda _path: True
+    return ignore_matcher(text.decode(errors="replace").splitlines())
+
+
+def ignore_matcher(lines: Iterable[str]) -> Ignore:
+    """Return the test that the lines of an ignore file describe; ill-formed lines say nothing."""
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - takes 40 ms, only needed with rules
+
+    spec = GitIgnoreSpec([])
+    for line in lines:
+        with suppress(ValueError):
+            spec += GitIgnoreSpec.from_lines([line])
+    return spec.match_file

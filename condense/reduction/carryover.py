@@ -1,0 +1,286 @@
+"""Carried words: what outlives a condensation word for word, and word of what is hidden unread.
+
+That is the request that is worked on, the conversation's first message, the user's ``<command>``
+blocks, and what is pinned.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from condense.budget import Addition, Gauge, Reduction, Situation
+from condense.history.command_blocks import REMINDER, command_blocks
+from condense.messages import Block, ImageBlock, Message, TextBlock
+from condense.requests import tools_to_text
+from condense.tokens import TokenCounter
+
+Section = tuple[str, list[Block]]
+
+REQUEST = "## Newest Request, Verbatim"
+FIRST = "## First Message, Verbatim"
+ANSWERED = "## Newest Request, Answered Already"
+NAMES = {REQUEST: "newest request", FIRST: "first message", ANSWERED: "newest request"}
+# Of a request that was answered, no more is needed than to know what it was about.
+ANSWERED_TOKENS = 200
+BEGINNING = 60  # characters that tell one request from another
+LEFT_OUT = "\n[… {count} characters left out here; search the history for the whole request …]\n"
+PIN = "## Pinned Message, Verbatim ("
+WORKFLOWS = (
+    f"{REMINDER}"
+    "The following directives must be maintained across all future condensings:\n"
+    "{blocks}\n</system-reminder>"
+)
+UNREAD = (
+    "The newest {messages} messages (about {tokens} tokens, {results} tool results among them) do "
+    "not fit into the context and are hidden before they were read. Run a tool again in a way "
+    "that answers less, or search the history."
+)
+
+
+def carry_newest(
+    effective: Sequence[Message],
+    hidden: Sequence[Message],
+    known: Sequence[Block],
+    room: float,
+    counter: TokenCounter,
+) -> Addition:
+    """Carry the newest request where it is hidden, unless all of it is ``known`` already.
+
+    A summary or marker may carry an earlier one.
+    """
+    message, request = newest_request(effective)
+    is_carried = message is not None and (message.tags.pinned or _holds(known, request))
+    if message not in hidden or is_carried:
+        return Addition()
+    return carry(request, room, counter)
+
+
+def carry_answered(
+    effective: Sequence[Message],
+    made: Reduction,
+    left_out: Sequence[Block],
+    counter: TokenCounter,
+) -> Sequence[Block]:
+    """Carry the newest request where only what is ``left_out`` would have told of it.
+
+    That is one which was answered; whatever is worked on is carried already.
+    """
+    message, request = newest_request(effective, (REQUEST, FIRST, ANSWERED))
+    text = " ".join(block.text for block in request if isinstance(block, TextBlock)).strip()
+    told = "\n".join(block.text for block in left_out if isinstance(block, TextBlock))
+    beginning = text[:BEGINNING]
+    is_hidden = message is not None and message.id in made.hidden
+    if not is_hidden or beginning in made.message.text or beginning not in told:
+        return ()
+    return carry((TextBlock(text),), ANSWERED_TOKENS, counter, ANSWERED).blocks
+
+
+def carry_first(effective: Sequence[Message], room: float, counter: TokenCounter) -> Addition:
+    """Carry the conversation's first message, which an earlier summary may carry already."""
+    first = effective[0]
+    made = first.is_summary or first.is_marker
+    return carry(_found_under(first, FIRST) if made else _said_in(first), room, counter, FIRST)
+
+
+def newest_request(
+    effective: Sequence[Message], headings: Sequence[str] = (REQUEST, FIRST)
+) -> tuple[Message | None, Sequence[Block]]:
+    """Return the newest request and the message it stands in, None where there is none.
+
+    A request is what a user message has of text, or images, beside tool results, or what a summary
+    or marker carries under one of the ``headings``.
+    """
+    users = (one for one in reversed(effective) if one.role == "user")
+    requests = ((one, _request_in(one, headings)) for one in users)
+    return next((found for found in requests if found[1]), (None, ()))
+
+
+def _request_in(message: Message, headings: Sequence[str]) -> tuple[Block, ...]:
+    if not (message.is_summary or message.is_marker):
+        return _said_in(message)
+    carried = (_found_under(message, heading) for heading in headings)
+    return next(filter(None, carried), ())
+
+
+def _said_in(message: Message) -> tuple[Block, ...]:
+    text = message.lasting.text
+    images = tuple(block for block in message.blocks if isinstance(block, ImageBlock))
+    return (*((TextBlock(text),) if text.strip() else ()), *images)
+
+
+def _found_under(made: Message, heading: str) -> tuple[Block, ...]:
+    """Return what a summary or marker carries under a heading, the images behind it too."""
+    for line, (block, *images) in _sections(made):
+        if line == heading and isinstance(block, TextBlock):
+            return (TextBlock(block.text.partition("\n")[2]), *images)
+    return ()
+
+
+def _sections(made: Message) -> Sequence[Section]:
+    """Return what a summary or marker consists of: first lines, and blocks with their images."""
+    sections: list[Section] = []
+    for block in made.blocks:
+        if isinstance(block, ImageBlock) and sections:
+            sections[-1][1].append(block)
+        else:
+            text = block.text if isinstance(block, TextBlock) else ""
+            sections.append((text.partition("\n")[0], [block]))
+    return sections
+
+
+def _holds(known: Sequence[Block], request: Sequence[Block]) -> bool:
+    """Whether all of the request stands in what is known already, such as the ledger."""
+    said = "\n".join([block.text for block in known if isinstance(block, TextBlock)])
+    return all(
+        f"\n{block.text}\n" in f"{said}\n" if isinstance(block, TextBlock) else block in known
+        for block in request
+    )
+
+
+def carry(
+    request: Sequence[Block], room: float, counter: TokenCounter, heading: str = REQUEST
+) -> Addition:
+    """Return the request under its heading, cut to ``room`` tokens where it takes more."""
+    text = "\n".join(block.text for block in request if isinstance(block, TextBlock))
+    images = tuple(block for block in request if isinstance(block, ImageBlock))
+    notes: list[str] = []
+    name = NAMES[heading]
+    if images and counter.count((TextBlock(f"{heading}\n{text}"), *images)) > room:
+        notes.append(f"The {name}'s images ({len(images)}) did not fit and are hidden.")
+        text, images = f"{text}\n[images left out: {len(images)}]".strip(), ()
+    shortened = _shortened(text, heading, room, counter)
+    if shortened != text:
+        notes.append(f"The {name} did not fit whole; its middle is hidden.")
+    if not text and not images:
+        return Addition()
+    block = TextBlock(f"{heading}\n{shortened}")
+    return Addition(blocks=(block, *images), notes=tuple(notes))
+
+
+def _shortened(text: str, heading: str, room: float, counter: TokenCounter) -> str:
+    """Return beginning and end of the text, as much as fits; at least what tells it from others."""
+    kept, shortened = len(text), text
+    while (
+        kept > BEGINNING
+        and (tokens := counter.count((TextBlock(f"{heading}\n{shortened}"),))) > room
+    ):
+        # A tenth less than the proportion: text is not equally dense everywhere.
+        kept = max(BEGINNING, min(kept - 1, int(kept * 0.9 * max(room, 0) / tokens)))
+        end = kept // 2
+        gap = LEFT_OUT.format(count=len(text) - kept)
+        shortened = text[: kept - end] + gap + text[len(text) - end :]
+    return min(text, shortened, key=len)
+
+
+def repeated_directives(situation: Situation, kept: Container[str]) -> tuple[Block, ...]:
+    """Return the directives of all messages but those ``kept`` by their ids, as a reminder.
+
+    What earlier condensations hid is included, and what was taken back is not.
+    """
+    blocks = command_blocks(
+        message
+        for message in situation.history or situation.effective
+        if message.id not in kept and not message.taken_back
+    )
+    return (TextBlock(WORKFLOWS.format(blocks="\n".join(blocks))),) if blocks else ()
+
+
+def tell_unread(unread: Sequence[Message], gauge: Gauge) -> Addition:
+    """Tell the model, and people, of messages that are hidden unread; nothing where none are."""
+    if not unread:
+        return Addition()
+    results = [result for message in unread for result in message.tool_results]
+    tokens = gauge.size(unread)
+    text = UNREAD.format(messages=len(unread), tokens=tokens, results=len(results))
+    reminder = TextBlock(f"<system-reminder>\n{text}\n</system-reminder>")
+    return Addition(blocks=(reminder,), notes=(text,))
+
+
+def carried_pins(situation: Situation, hidden: Sequence[Message]) -> tuple[Block, ...]:
+    """Return what is pinned among ``hidden``, and what earlier summaries there carry of it.
+
+    With the whole history at hand, so is what was pinned after it was hidden; and what was
+    unpinned since is carried no more. What another message still shows needs nobody to carry it.
+    """
+    ids = {message.id for message in hidden}
+    gone = {message.id for message in situation.history if not _is_pinned(message)}
+    shown = dict(_pins(message for message in situation.effective if message.id not in ids))
+    found = dict((*_pins(hidden), *_pins(filter(_is_pinned, situation.history))))
+    return tuple(
+        block
+        for heading, blocks in found.items()
+        if heading not in shown and _id_in(heading) not in gone
+        for block in blocks
+    )
+
+
+def room_beside(
+    gauge: Gauge, hidden: Sequence[Message], kept: Sequence[Message], written: Sequence[Block]
+) -> float:
+    """Return the tokens left beside what stays, what is pinned, and what is written."""
+    taken = gauge.weigh((*written, *carried_pins(gauge.situation, hidden))) + gauge.size(kept)
+    return gauge.limit - gauge.fixed - taken
+
+
+def loses_pins(situation: Situation, reduction: Reduction) -> bool:
+    """Whether something pinned is hidden and not carried, or has a result cleared."""
+    hidden = reduction.hidden_among(situation.effective)
+    if reduction.kind == "cleared":
+        return any(map(_is_pinned, hidden))
+    carried = reduction.message.blocks
+    return not all(pin in carried for pin in carried_pins(situation, hidden))
+
+
+def shows_pin(effective: Sequence[Message], message: Message) -> bool:
+    """Whether the model reads a pinned message word for word: itself, or in what carries it."""
+    heading, blocks = _pin(message)
+    shown = (_pin(one)[1] for one in effective if one.id == message.id)
+    carried = (found[1] for found in _carried_by(effective) if found[0] == heading)
+    return any(one == blocks for one in (*shown, *carried))
+
+
+def carried_pin_ids(effective: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the messages that summaries and markers carry word for word."""
+    return frozenset(_id_in(heading) for heading, _blocks in _carried_by(effective))
+
+
+def readdress_pins(message: Message, ids: Mapping[str, str]) -> Message:
+    """Return a summary or marker whose pins are those of copies, by the ids of the originals."""
+    blocks = tuple(_readdressed(block, ids) for block in message.blocks)
+    return message if blocks == message.blocks else message.with_content(blocks)
+
+
+def _readdressed(block: Block, ids: Mapping[str, str]) -> Block:
+    if not (isinstance(block, TextBlock) and block.text.startswith(PIN)):
+        return block
+    heading, end, rest = block.text.partition("\n")
+    before, comma, _ = heading.rpartition(", ")
+    id_ = _id_in(heading)
+    return replace(block, text=f"{before}{comma}{ids.get(id_, id_)}){end}{rest}")
+
+
+def _is_pinned(message: Message) -> bool:
+    return message.tags.pinned and not message.taken_back
+
+
+def _pins(messages: Iterable[Message]) -> Iterator[Section]:
+    """Yield each pin of some messages: its first line, and all that it says."""
+    for message in messages:
+        if message.is_summary or message.is_marker:
+            yield from (one for one in _sections(message) if one[0].startswith(PIN))
+        elif _is_pinned(message):
+            yield _pin(message)
+
+
+def _carried_by(messages: Iterable[Message]) -> Iterator[Section]:
+    return _pins(one for one in messages if one.is_summary or one.is_marker)
+
+
+def _pin(message: Message) -> Section:
+    heading = f"{PIN}{message.role}, {message.id})"
+    flat = tools_to_text(message.lasting)
+    images = [block for block in flat.blocks if isinstance(block, ImageBlock)]
+    return heading, [TextBlock(f"{heading}\n{flat.text}"), *images]
+
+
+def _id_in(heading: str) -> str:
+    return heading.rpartition(", ")[2].removesuffix(")")

@@ -1,0 +1,123 @@
+"""Composition: the parts of a message that stands for hidden ones, told by how each begins."""
+
+import enum
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from condense.history import TRUNCATION_TEXT
+from condense.history.command_blocks import REMINDER
+from condense.history.signed_blocks import without_compaction
+from condense.messages import Message, TextBlock
+from condense.notes.ledger_text import HEADING as LEDGER
+from condense.prompts import summary_preface
+from condense.reduction import carryover
+from condense.reduction.recap import HEADING, opening
+
+LAYER = "## Part of the Summary, Merged {rank} Times\n"
+_LAYER = re.compile(re.escape(LAYER).replace(r"\{rank\}", r"(\d+)"))
+
+
+class PartKind(enum.StrEnum):
+    """What a part of a summary or a marker is."""
+
+    SUMMARY = "summary"
+    LEDGER = "ledger"
+    FILES = "files"
+    WORKFLOWS = "workflows"
+    REQUEST = "request"
+    PINS = "pins"
+    ENVIRONMENT = "environment"
+
+
+_BEGINNINGS = {
+    f"{HEADING}\n": PartKind.SUMMARY,
+    LAYER.partition("{")[0]: PartKind.SUMMARY,
+    TRUNCATION_TEXT.partition("{")[0]: PartKind.SUMMARY,
+    f"{LEDGER} ~": PartKind.LEDGER,
+    "<system-reminder>\n## File Context: ": PartKind.FILES,
+    REMINDER: PartKind.WORKFLOWS,
+    f"{carryover.REQUEST}\n": PartKind.REQUEST,
+    f"{carryover.FIRST}\n": PartKind.REQUEST,
+    f"{carryover.ANSWERED}\n": PartKind.REQUEST,
+    carryover.PIN: PartKind.PINS,
+    "<environment_details>": PartKind.ENVIRONMENT,
+}
+_PART = re.compile(r"\n\n(?=" + "|".join(map(re.escape, _BEGINNINGS)) + ")")
+# What is told of the world beside somebody's words; nothing in it can end it.
+_BESIDE = re.compile(
+    r"(?:\A|\n\n)(<environment_details>\n.*?\n</environment_details>)(?=\n\n|\Z)", re.DOTALL
+)
+
+
+def part_kind(text: str) -> PartKind | None:
+    """Return what a part is that begins like this, None for words of anybody else."""
+    if text.startswith(summary_preface()):
+        return PartKind.SUMMARY
+    found = (kind for start, kind in _BEGINNINGS.items() if text.startswith(start))
+    return next(found, None)
+
+
+def split_parts(text: str) -> Iterator[tuple[PartKind, str]]:
+    """Yield the parts of a summary or a marker that was sent as one text.
+
+    There is none in a text that does not begin as a summary or a marker does.
+    """
+    if part_kind(text) is not PartKind.SUMMARY:
+        return
+    for part in _PART.split(text):
+        yield part_kind(part) or PartKind.SUMMARY, part
+
+
+def split_beside(text: str) -> Iterator[tuple[PartKind | None, str]]:
+    """Yield what somebody wrote, and what was put beside it, of what was sent as one text."""
+    for index, part in enumerate(_BESIDE.split(text)):
+        if said := part.strip("\n"):
+            yield PartKind.ENVIRONMENT if index % 2 else None, said
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The summary of one part; ``rank`` is how often it was merged with its neighbour."""
+
+    rank: int
+    text: str
+
+    @property
+    def block(self) -> TextBlock:
+        """What the model reads of it."""
+        return TextBlock(LAYER.format(rank=self.rank) + self.text)
+
+
+def layers_in(messages: Iterable[Message]) -> Iterator[Layer]:
+    """Yield the layers of earlier summaries, oldest first; one by another strategy is one layer."""
+    for message in messages:
+        if message.is_summary:
+            blocks = without_compaction(message).blocks
+            texts = [block.text for block in blocks if isinstance(block, TextBlock)]
+            yield from [*_layers(texts)] or _whole(texts)
+
+
+def _layers(texts: Iterable[str]) -> Iterator[Layer]:
+    for text in texts:
+        if found := _LAYER.match(text):
+            yield Layer(int(found[1]), text[found.end() :])
+
+
+def _whole(texts: Sequence[str]) -> Iterator[Layer]:
+    """Yield what a summary says after the words that each begins with."""
+    if texts and (said := texts[0].removeprefix(opening()).strip()):
+        yield Layer(0, said)
+
+
+def lowest_pair(layers: Sequence[Layer]) -> int:
+    """Return where the two neighbours of lowest rank stand, the oldest two of those.
+
+    Neighbours of one rank come first, so that no words are written again more often than others.
+    """
+
+    def key(index: int) -> tuple[int, int, int]:
+        ranks = layers[index].rank, layers[index + 1].rank
+        return max(ranks), -min(ranks), index
+
+    return min(range(len(layers) - 1), key=key)

@@ -1,0 +1,150 @@
+"""Tool pairs: every call gets exactly one result in the next message, every result its call."""
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from condense.history.answered_calls import pair_calls
+from condense.messages import Block, Message, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from condense.requests.tools_as_text import orphan_to_blocks, tool_result_to_text, tool_use_to_text
+
+# What is known of a call without a result, whatever ended the work on it.
+INTERRUPTED = "Interrupted before this tool finished. Unknown: it may have run, in part or whole."
+
+_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def inject_synthetic_results(messages: Sequence[Message], reason: str) -> Sequence[Message]:
+    """Return the messages and one more that gives the ``reason`` for each call without a result.
+
+    The same object when nothing is missing.
+    """
+    calls = dict.fromkeys(call.id for _, call in pair_calls(messages).unanswered)
+    if not calls:
+        return messages
+    results = tuple(ToolResultBlock(id_, reason) for id_ in calls)
+    return (*messages, Message(role="user", content=results))
+
+
+def repair_tool_pairs(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with every tool call answered once, in the message right after it.
+
+    Missing results say that the tool was interrupted; results of no call become text; a repeated
+    result is dropped; ids the API would refuse (used twice, other characters) are replaced in
+    pairs. Merge consecutive messages first: only the very next message counts.
+    """
+    return tuple(_Repair().run(messages))
+
+
+class _Repair:
+    """One pass over a request, remembering the ids in use and the calls still open."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        self.numbers: defaultdict[str, int] = defaultdict(lambda: 2)
+        self.open: list[tuple[str, str]] = []
+        self.caller = ""
+
+    def run(self, messages: Sequence[Message]) -> Iterator[Message]:
+        """Yield the repaired messages."""
+        for message in messages:
+            if message.role == "user":
+                yield self.answered(message)
+                continue
+            if self.open:
+                yield self.answer()
+            yield self.called(message)
+        if self.open:
+            yield self.answer()
+
+    def called(self, message: Message) -> Message:
+        """Return a reply with usable call ids; its calls are open from here on."""
+        self.caller = message.id
+        if _is_text(message):
+            return message
+        return _with_blocks(message, [self.in_reply(block) for block in message.blocks])
+
+    def in_reply(self, block: Block) -> Block:
+        """Return one block of a reply: a call gets a usable id, a result turns into text."""
+        match block:
+            case ToolUseBlock(id=id_):
+                self.open.append((id_, self.unused(id_)))
+                return block if self.open[-1][1] == id_ else replace(block, id=self.open[-1][1])
+            case OpaqueBlock({"type": "tool_use"}):
+                return TextBlock(tool_use_to_text(block))
+            case ToolResultBlock() | OpaqueBlock({"type": "tool_result"}):
+                return TextBlock(tool_result_to_text(block))
+            case _:
+                return block
+
+    def unused(self, id_: str) -> str:
+        """Return an id the API accepts and that no earlier call has."""
+        base = candidate = _NOT_IN_IDS.sub("_", id_) or "call"
+        while candidate in self.used:
+            candidate = f"{base}_{self.numbers[base]}"
+            self.numbers[base] += 1
+        self.used.add(candidate)
+        return candidate
+
+    def answer(self) -> Message:
+        """Return a message that answers all open calls, where the history has none."""
+        message = Message(role="user", content=(), id=f"{self.caller}-results")
+        return self.answered(message)
+
+    def answered(self, message: Message) -> Message:
+        """Return a user message with the results of all open calls first, then the rest."""
+        if not self.open and _is_text(message):
+            return message
+        waiting: dict[str, deque[int]] = {}
+        for index, (id_, _) in enumerate(self.open):
+            waiting.setdefault(id_, deque()).append(index)
+        results: list[Block] = [_missing(id_) for _, id_ in self.open]
+        rest: list[Block] = []
+        seen: dict[str, ToolResultBlock] = {}
+        for block in message.blocks:
+            if isinstance(block, ToolResultBlock) and waiting.get(block.tool_use_id):
+                index = waiting[block.tool_use_id].popleft()
+                results[index] = _renamed(block, self.open[index][1])
+                seen[block.tool_use_id] = block
+            elif not (isinstance(block, ToolResultBlock) and seen.get(block.tool_use_id) == block):
+                rest.extend(_unpaired(block))
+        self.open = []
+        return _with_blocks(message, results + rest)
+
+
+def _missing(id_: str) -> ToolResultBlock:
+    return ToolResultBlock(id_, INTERRUPTED, is_error=True)
+
+
+def _renamed(block: ToolResultBlock, id_: str) -> ToolResultBlock:
+    return block if block.tool_use_id == id_ else replace(block, tool_use_id=id_)
+
+
+def _unpaired(block: Block) -> tuple[Block, ...]:
+    """Return what stands for a user message's block that answers no open call."""
+    match block:
+        case ToolResultBlock():
+            return orphan_to_blocks(block)
+        case OpaqueBlock({"type": "tool_result"}):
+            return (TextBlock(tool_result_to_text(block)),)
+        case ToolUseBlock() | OpaqueBlock({"type": "tool_use"}):
+            return (TextBlock(tool_use_to_text(block)),)
+        case _:
+            return (block,)
+
+
+def _is_text(message: Message) -> bool:
+    return all(isinstance(block, TextBlock) for block in message.blocks)
+
+
+def _with_blocks(message: Message, blocks: list[Block]) -> Message:
+    """Return the message itself where the blocks are the ones it has."""
+    old = message.blocks
+    if len(old) == len(blocks) and all(map(_same, old, blocks)):
+        return message
+    return message.with_content(tuple(blocks))
+
+
+def _same(one: Block, other: Block) -> bool:
+    return one is other or one == other

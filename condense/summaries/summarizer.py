@@ -1,0 +1,204 @@
+"""The model that writes summaries, as the engine asks for it, and one call to it."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Protocol
+
+from condense.budget import Budget
+from condense.errors import SummaryFailed, SummaryOverflow, Vetoed
+from condense.messages import Json, Message
+from condense.prices import Usage
+from condense.summaries.summary_failures import describe, is_context_overflow
+from condense.unicode_text import well_formed
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """One request for a summary; the last text of the last message is the instruction.
+
+    ``messages`` are valid for the Messages API without any tools, or with ``tools`` (JSON specs)
+    where it is ``aligned``: then it is one of the conversation's own calls plus the instruction,
+    to be sent as those are, so that the provider reads the history from its cache. ``max_output``
+    is the most tokens the answer may take, 0 where the model's own limit applies, ``attempt_id``
+    what the attempt that asks is called in the log.
+    With ``compaction`` the provider is to make its own of all the messages, by that instruction,
+    which is then not among them.
+    """
+
+    system: str
+    messages: tuple[Message, ...]
+    max_output: int = 0
+    tools: tuple[Json, ...] = ()
+    aligned: bool = False
+    attempt_id: str = ""
+    compaction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """The next piece of the summary."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallChunk:
+    """The model calls a tool of that name, although it was asked for a summary."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChunk:
+    """What the call has used so far and its cost in USD; replaces an earlier chunk."""
+
+    usage: Usage
+    cost: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class CutChunk:
+    """The answer ended at the most tokens it may take, so the rest of it is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionChunk:
+    """The provider's own compaction, whose text was yielded too: to be sent first, unchanged.
+
+    ``block`` may name the ``model`` beside what the provider gave, so that no other is sent it.
+    """
+
+    block: Json
+
+
+Chunk = TextChunk | ToolCallChunk | UsageChunk | CutChunk | CompactionChunk
+OnText = Callable[[str], Awaitable[None]]
+
+
+class Summarizer(Protocol):
+    """The caller's model, as far as condensing needs it.
+
+    One that is not the model that answers has a ``budget`` of its own; one whose provider can
+    make a compaction of its own says so with a true ``compacts``.
+    """
+
+    @property
+    def supports_images(self) -> bool:
+        """Whether image blocks may be sent."""
+
+    @property
+    def caches_prompts(self) -> bool:
+        """Whether a request that begins like the last one is cheaper; missing means no."""
+
+    def stream(self, request: SummaryRequest) -> AsyncIterator[Chunk]:
+        """Yield the answer as it is written; any exception is a failed call.
+
+        A ``CutChunk`` says that its end is missing, so that half a summary is not taken for whole.
+        An exception with a true ``is_context_overflow`` says that the request was too long.
+        """
+
+
+def budget_of(summarizer: Summarizer, answering: Budget) -> Budget:
+    """Return the limits of the model that writes: its own, or those of the one that answers."""
+    own: Budget | None = getattr(summarizer, "budget", None)
+    return own or answering
+
+
+def caches_prompts(summarizer: Summarizer) -> bool:
+    """Whether the summarizer says so; one written before that could be said does not."""
+    return bool(getattr(summarizer, "caches_prompts", False))
+
+
+def compacts(summarizer: Summarizer) -> bool:
+    """Whether the summarizer says so; one written before that could be said does not."""
+    return bool(getattr(summarizer, "compacts", False))
+
+
+@dataclass(slots=True)
+class Transcription:
+    """What one call has answered so far, and the tool it called instead, if any.
+
+    ``is_cut`` says that the end of the answer is missing; ``block`` is a provider's compaction.
+    """
+
+    pieces: list[str] = field(default_factory=list)
+    called: str = ""
+    is_cut: bool = False
+    block: Json | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost: Decimal = Decimal(0)
+
+    @property
+    def text(self) -> str:
+        """The answer, without surrounding white space."""
+        return well_formed("".join(self.pieces)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """All calls of one attempt, failed and unfinished ones included."""
+
+    attempt_id: str = ""
+    calls: list[Transcription] = field(default_factory=list)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all calls together."""
+        return sum((call.usage for call in self.calls), Usage())
+
+    @property
+    def cost(self) -> Decimal:
+        """What all calls cost so far, in USD."""
+        return sum((call.cost for call in self.calls), Decimal(0))
+
+
+async def transcribe(
+    summarizer: Summarizer, request: SummaryRequest, on_text: OnText, bill: Bill | None = None
+) -> Transcription:
+    """Return the whole answer, telling ``on_text`` each piece, and put the call on the ``bill``.
+
+    Raises SummaryFailed when the call raises, SummaryOverflow where that says that the request is
+    too long, either with the cost of the whole bill; and Vetoed where the call does.
+    """
+    bill = Bill() if bill is None else bill
+    answer = Transcription()
+    bill.calls.append(answer)
+    async with aclosing(_chunks(summarizer, request, bill)) as chunks:
+        async for chunk in chunks:
+            match chunk:
+                case TextChunk(text):
+                    answer.pieces.append(text)
+                    await on_text(text)
+                case ToolCallChunk(name):
+                    answer.called = name
+                case UsageChunk(usage, cost):
+                    answer.usage, answer.cost = usage, cost
+                case CutChunk():
+                    answer.is_cut = True
+                case CompactionChunk(block):
+                    answer.block = block
+    return answer
+
+
+async def _chunks(
+    summarizer: Summarizer, request: SummaryRequest, bill: Bill
+) -> AsyncGenerator[Chunk]:
+    """Yield the call's chunks; whatever happens to the listener, the call is closed."""
+    stream: AsyncIterator[Chunk] | None = None
+    try:
+        stream = summarizer.stream(replace(request, attempt_id=bill.attempt_id))
+        async for chunk in stream:
+            yield chunk
+    except Vetoed:
+        raise
+    except Exception as error:
+        told = getattr(error, "is_context_overflow", False) is True
+        kind = SummaryOverflow if told or is_context_overflow(error) else SummaryFailed
+        said = f"Condensing API call failed: {str(error) or type(error).__name__}"
+        details, calls = describe(error), len(bill.calls)
+        raise kind(said, details=details, cost=bill.cost, calls=calls) from error
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            await stream.aclose()

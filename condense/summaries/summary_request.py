@@ -1,0 +1,170 @@
+"""Requests for a summary: as plain text, in parts, or as one of the conversation's own calls."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+
+from condense.budget import Situation
+from condense.history.boundaries import safe_cuts
+from condense.history.signed_blocks import without_compaction, without_thinking
+from condense.messages import ImageBlock, Message, TextBlock
+from condense.prompts import summary_system
+from condense.requests import (
+    INTERRUPTED,
+    inject_synthetic_results,
+    replace_images,
+    shape_request,
+    tools_to_text,
+)
+from condense.summaries.summarizer import SummaryRequest
+from condense.tokens import TokenCounter, count_messages
+
+OLD_IMAGE = "[Image]"
+
+Flatten = Callable[[Sequence[Message]], tuple[Message, ...]]
+Part = tuple[Message, ...]
+Piece = tuple[Part, int]
+
+
+def without_old_images(
+    hidden: Sequence[Message], effective: Sequence[Message]
+) -> tuple[Message, ...]:
+    """Return ``hidden``, an effective history's beginning, without images before its newest prompt.
+
+    What they showed stands in the replies, and together they may weigh more than a call can carry.
+    Those that came after the last words of a reply stay, also where tools gave them.
+    """
+    newest = _last(effective, _is_prompt, otherwise=len(effective))
+    told = _last(effective, lambda one: one.role == "assistant" and one.text.strip(), otherwise=-1)
+    undescribed = told + 1
+    old = min(newest, undescribed)
+    return (
+        *replace_images(hidden[:old], nested=True, text=OLD_IMAGE),
+        *hidden[old:undescribed],
+        *map(_with_images_beside, hidden[undescribed:]),
+    )
+
+
+def _last(
+    messages: Sequence[Message], holds: Callable[[Message], object], *, otherwise: int
+) -> int:
+    found = (index for index in reversed(range(len(messages))) if holds(messages[index]))
+    return next(found, otherwise)
+
+
+def _with_images_beside(message: Message) -> Message:
+    """Return a message with the images of its tool results beside them, where text keeps them."""
+    contents = (result.content for result in message.tool_results)
+    inside = chain.from_iterable(one for one in contents if isinstance(one, tuple))
+    images = tuple(block for block in inside if isinstance(block, ImageBlock))
+    return message.with_content((*message.blocks, *images)) if images else message
+
+
+def _is_prompt(message: Message) -> bool:
+    """Whether somebody said something here: a message that is more than tool results."""
+    shown = any(isinstance(block, TextBlock | ImageBlock) for block in message.blocks)
+    return shown and message.role == "user" and not message.is_marker
+
+
+def flatten(messages: Sequence[Message], *, supports_images: bool) -> tuple[Message, ...]:
+    """Return messages with tool calls and results as text, and without reasoning."""
+    answered = inject_synthetic_results(messages, INTERRUPTED)
+    shown = answered if supports_images else replace_images(answered)
+    return tuple(tools_to_text(without_thinking(without_compaction(message))) for message in shown)
+
+
+def flattened_request(
+    flat: Sequence[Message], instruction: str, *, max_output: int
+) -> SummaryRequest:
+    """Return the request for a summary of flat messages, valid without any tools."""
+    messages = shape_request((*flat, _ask(instruction)))
+    return SummaryRequest(summary_system(), messages, max_output)
+
+
+def aligned_request(
+    situation: Situation,
+    hidden: Sequence[Message],
+    asking: str,
+    *,
+    supports_images: bool,
+    compaction: bool = False,
+) -> SummaryRequest:
+    """Return the conversation's own request, cut after ``hidden``, plus the instruction.
+
+    It begins with what the last call sent, token for token, or no cache would know it: same
+    system prompt, same tools, same messages with their tool and reasoning blocks. For a
+    ``compaction`` the instruction is no message: the provider compacts by it.
+    """
+    messages = hidden if compaction else (*hidden, _ask(asking))
+    return SummaryRequest(
+        situation.system,
+        shape_request(messages, supports_images=supports_images),
+        situation.budget.reserved,
+        situation.tools,
+        aligned=True,
+        compaction=asking if compaction else "",
+    )
+
+
+def _ask(instruction: str) -> Message:
+    return Message(role="user", content=instruction, id="instruction")
+
+
+def split_history(
+    history: Sequence[Message], limit: int, flatten: Flatten, counter: TokenCounter
+) -> tuple[Part, ...]:
+    """Return the history as flat messages in parts of at most ``limit`` tokens, at safe cuts.
+
+    Only a tool call and result that exceed the limit together are parted, and at last a text.
+    """
+    return _packed(_pieces(history, limit, flatten, counter), limit)
+
+
+def split_texts(texts: Iterable[str], limit: int, counter: TokenCounter) -> tuple[Part, ...]:
+    """Return texts as messages in parts of at most ``limit`` tokens."""
+    messages = (Message(role="user", content=text) for text in texts)
+    pieces = (piece for message in messages for piece in _portions(message, limit, counter))
+    return _packed(pieces, limit)
+
+
+def _packed(pieces: Iterable[Piece], limit: int) -> tuple[Part, ...]:
+    parts: list[list[Message]] = []
+    room = 0
+    for messages, tokens in pieces:
+        if not parts or tokens > room:
+            parts.append([])
+            room = limit
+        parts[-1].extend(messages)
+        room -= tokens
+    return tuple(map(tuple, parts))
+
+
+def _pieces(
+    history: Sequence[Message], limit: int, flatten: Flatten, counter: TokenCounter
+) -> Iterator[Piece]:
+    for start, end in pairwise(safe_cuts(history)):
+        group = history[start:end]
+        tokens = count_messages(group, counter)
+        flat = flatten(group)
+        if tokens <= limit:
+            yield flat, tokens
+            continue
+        for message in flat:
+            yield from _portions(message, limit, counter)
+
+
+def _portions(message: Message, limit: int, counter: TokenCounter) -> Iterator[Piece]:
+    """Yield the message, its text cut as often as needed; what is no text stays in one piece."""
+    tokens = counter.count(message.content)
+    text = message.text
+    if tokens <= limit or len(text) < 2:  # noqa: PLR2004 - a single character cannot be cut
+        yield (message,), tokens
+        return
+    step = math.ceil(len(text) / math.ceil(tokens / limit))
+    step = min(step, len(text) - 1)
+    for start in range(0, len(text), step):
+        part = message.with_content(text[start : start + step])
+        yield from _portions(part, limit, counter)
+    others = tuple(block for block in message.blocks if not isinstance(block, TextBlock))
+    if others:
+        yield (message.with_content(others),), counter.count(others)
