@@ -20,8 +20,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.turns import lifecycle
+from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import summarise
-from tests.chatapp.context.test_receipts import finding
 from tests.records import put_on_record
 
 

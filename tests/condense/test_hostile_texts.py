@@ -7,7 +7,7 @@ from condense import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from condense.folded_files import files_read
 from condense.prompts.parsed import parse_summary
 from condense.summaries.summary_failures import describe
-from tests.condense.folding.definitions import definitions
+from tests.condense.folded_files.definitions import definitions
 from tests.growth import LARGE, LINEAR, SMALL, assert_cheap, assert_linear
 from tests.hostile import Hostile, hostile_texts
 

@@ -12,7 +12,7 @@ from condense.folded_files.results import Unfoldable, units
 from condense.folded_files.sections import LIMIT, Sections
 from condense.folded_files.signatures import MARKDOWN, language_of, render
 from condense.messages import Message, ToolUseBlock
-from tests.condense.folding.definitions import definitions
+from tests.condense.folded_files.definitions import definitions
 from tests.condense.roo import Case, cases, each
 
 LINE = re.compile(r"(\d+)--(\d+) \| (.*)", re.DOTALL)

@@ -17,8 +17,8 @@ from chatapp.models import Attachment, Condensation, Conversation, Preferences, 
 from chatapp.turns.active_conversations import hub
 from tests.chatapp.api.test_sending import Sender, bearer, read
 from tests.chatapp.claude import converse
+from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
-from tests.chatapp.turns import ask, end, seen
 from tests.standin.behaviours import Gate, Reply, ToolCall
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin

@@ -29,10 +29,10 @@ from chatapp.models import (
     Rewind,
     Turn,
 )
+from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.context.test_receipts import finding
-from tests.chatapp.context.test_requests import Session
 from tests.chatapp.queries import statements
+from tests.chatapp.storage.test_requests import Session
 
 pytestmark = pytest.mark.django_db
 

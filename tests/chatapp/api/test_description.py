@@ -43,7 +43,7 @@ import json
 from django.contrib.auth.models import User
 from chatapp import services
 from chatapp.models import Condensation, ModelCall, Profile, Question, Review
-from tests.chatapp.turns import ask, end
+from tests.chatapp.scripted_turns import ask, end
 
 owner = User.objects.get()
 talk = services.start_conversation(owner=owner, title="Asked about")

@@ -15,9 +15,9 @@ from tests.chatapp.api.test_acting import LONG, Manager, act
 from tests.chatapp.api.test_sending import Sender, bearer
 from tests.chatapp.audited import condense_on_record, entries, talk
 from tests.chatapp.claude import converse
-from tests.chatapp.live.test_reviews import until_shown
+from tests.chatapp.condensation.test_summary_reviews import until_shown
+from tests.chatapp.scripted_turns import ask, end, seen
 from tests.chatapp.sockets import open_page
-from tests.chatapp.turns import ask, end, seen
 from tests.standin.behaviours import Reply
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin

@@ -9,9 +9,9 @@ from chatapp.conversations import pins
 from chatapp.models import Condensation, Conversation, ModelCall, Pin, message_store
 from tests.chatapp.audited import raw
 from tests.chatapp.claude import converse
-from tests.chatapp.live.test_manual_condensing import LONG, SUMMARY
+from tests.chatapp.condensation.test_manual_condensation import LONG, SUMMARY
+from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
-from tests.chatapp.turns import ask, end
 from tests.standin.behaviours import Reply
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin

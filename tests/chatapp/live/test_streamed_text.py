@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chatapp.live import outgoing_frames
 from chatapp.live.streamed_text import Streaming
-from tests.chatapp.rendering.test_streaming import pieces
+from tests.chatapp.markdown.test_streaming import pieces
 
 CODE = re.compile(r"(?s)(<div class=\"code-block\".*?<code>)(.*)(</code></pre></div>\n)")
 LINE = st.sampled_from(

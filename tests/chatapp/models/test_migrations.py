@@ -29,7 +29,7 @@ from chatapp.models import (
 )
 from chatapp.search.queries import Query
 from tests.chatapp.audited import condense_on_record, live_through
-from tests.chatapp.context.test_requests import Session
+from tests.chatapp.storage.test_requests import Session
 
 
 def fill(conversation: Conversation) -> None:

@@ -13,7 +13,7 @@ from chatapp.models.messages import MessageQuerySet
 from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
 from tests.chatapp.conftest import Say
 from tests.chatapp.queries import statements
-from tests.chatapp.turns import ask, end
+from tests.chatapp.scripted_turns import ask, end
 
 
 def since(conversation: uuid.UUID, seq: int) -> MessageQuerySet:

@@ -9,7 +9,7 @@ import condense
 from chatapp.models import Conversation, Message, ToolRun, Turn, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
-from tests.chatapp.turns import ask
+from tests.chatapp.scripted_turns import ask
 
 pytestmark = pytest.mark.django_db
 

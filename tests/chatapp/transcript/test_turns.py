@@ -10,7 +10,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.rows import ContinuedRow, MessageRow, RewindRow, TurnRow
 from chatapp.turns import lifecycle, turn_retries
 from tests.chatapp.conftest import use_tools
-from tests.chatapp.turns import FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
+from tests.chatapp.scripted_turns import FAILED, INTERRUPTED, STOPPED, ask, end, go_on, retry
 
 
 def turn_rows(conversation: Conversation) -> list[TurnRow]:

@@ -5,7 +5,7 @@ from chatapp.models import Conversation, Rewind
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, RewindRow, Row, TurnRow, VersionChoice
 from tests.chatapp.conftest import use_tools
-from tests.chatapp.turns import FAILED, ask, end, regenerate, retry
+from tests.chatapp.scripted_turns import FAILED, ask, end, regenerate, retry
 
 
 def rows(conversation: Conversation) -> list[Row]:

@@ -15,11 +15,11 @@ import condense
 from chatapp.conversations.rewind import rewind_conversation
 from chatapp.models import Condensation, Conversation, Rewind, Turn, message_store
 from chatapp.turns import lifecycle, turn_retries
+from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.context.test_receipts import finding
-from tests.chatapp.files import database_in
-from tests.chatapp.services.test_services import record_for
-from tests.chatapp.turns import STOPPED, ask, end, seen
+from tests.chatapp.conversations.test_conversations import record_for
+from tests.chatapp.scripted_turns import STOPPED, ask, end, seen
+from tests.chatapp.written_files import database_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from chatapp.models import AuditEntry, Conversation, Message
 from tests.chatapp.audited import live_through, raw
+from tests.chatapp.maintenance.test_audit import taken_back
 from tests.chatapp.queries import statements
-from tests.chatapp.upkeep.test_audit import taken_back
 
 HTMX = {"HX-Request": "true"}
 

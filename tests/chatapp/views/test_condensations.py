@@ -17,8 +17,8 @@ import condense
 from chatapp.conversations import conversations, rewind
 from chatapp.models import Condensation, Conversation, Message, Rewind
 from chatapp.views.condensations import HIDDEN_LISTED, PAGE
+from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.context.test_receipts import finding
 from tests.records import append_many
 
 

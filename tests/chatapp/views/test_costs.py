@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall
-from tests.chatapp.turns import ask, end, regenerate
+from tests.chatapp.scripted_turns import ask, end, regenerate
 
 
 def call(conversation: Conversation, **changes: object) -> ModelCall:

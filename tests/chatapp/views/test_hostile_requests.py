@@ -20,8 +20,8 @@ from chatapp.models import (
     Rewind,
     Turn,
 )
+from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.context.test_receipts import finding
 
 pytestmark = pytest.mark.django_db
 

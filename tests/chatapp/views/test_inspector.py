@@ -31,8 +31,8 @@ from chatapp.models import (
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
 from tests.chatapp.conftest import reduction_of
-from tests.chatapp.context.test_requests import MODEL, Session, text
 from tests.chatapp.queries import statements
+from tests.chatapp.storage.test_requests import MODEL, Session, text
 from tests.growth import assert_cheap
 
 pytestmark = pytest.mark.django_db

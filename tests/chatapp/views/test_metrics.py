@@ -12,8 +12,8 @@ from pytest_django import Settings
 
 from chatapp.models import Condensation, Conversation, ModelCall
 from tests.chatapp.claude import converse
+from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import open_page
-from tests.chatapp.turns import ask, end
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin

@@ -1,0 +1,246 @@
+"""A condensation by hand is a turn: nothing else begins meanwhile, and no row of its own shows."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import AsyncClient
+from django.urls import reverse
+
+from chatapp import errors
+from chatapp.condensation import undo
+from chatapp.conversations import rewind
+from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_messages
+from chatapp.transcript import row_pages
+from chatapp.turns import active_conversation, lifecycle, turn_retries
+from tests.chatapp.claude import converse
+from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.turns.test_storage_failures import broken
+from tests.standin.behaviours import Failure, Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+NO_SUMMARY = Failure(400, "invalid_request_error", "This model writes no summaries")
+LONG = " ".join(map(str, [*range(100, 725)] * 3))
+BUSY = "The context is being condensed. Cancel that first."
+
+
+@pytest.fixture
+def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
+    """A conversation with two answers, long enough to be condensed."""
+    conversation = converse(alice, anthropic_standin)
+    for text in ("The first answer.", "The second answer."):
+        end(ask(conversation, LONG), text)
+    conversation.messages.filter(role="user").update(tokens=3_750)
+    return conversation
+
+
+@asynccontextmanager
+async def condensing(
+    conversation: Conversation, user: User, standin: Standin
+) -> AsyncIterator[Page]:
+    """Yield a page while the summary that it asked for is written; see it to its end."""
+    gate = Gate()
+    standin.then(Reply(SUMMARY, gate=gate))
+    async with open_page(conversation, user) as page:
+        await page.send("condense.start")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        try:
+            yield page
+        finally:
+            gate.open()
+        await page.until_idle()
+
+
+async def post(user: User, name: str, *args: object, **fields: object) -> HttpResponse:
+    """Post as the page does."""
+    client = AsyncClient()
+    await client.aforce_login(user)
+    return await client.post(reverse(name, args=args), fields, headers={"HX-Request": "true"})
+
+
+@sync_to_async
+def rows(conversation: Conversation) -> list[str]:
+    """Return the names of the rows that are no messages."""
+    conversation.refresh_from_db()
+    shown = row_pages(conversation).rows
+    return [getattr(row, "name", "Condensed") for row in shown if not hasattr(row, "role")]
+
+
+async def test_a_turn_is_on_record_from_before_the_first_look(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """It runs while the summary is written, and is finished after it."""
+    async with condensing(conversation, alice, anthropic_standin):
+        turn = await Turn.objects.alatest("started_at")
+        assert (turn.origin, turn.status) == (Turn.Origin.CONDENSED, Turn.Status.RUNNING)
+        attempt = await Condensation.objects.aget()
+        assert attempt.turn_id == turn.pk
+    await turn.arefresh_from_db()
+    assert turn.status == Turn.Status.SUCCEEDED
+
+
+@pytest.mark.parametrize("what", ["rewind", "undo_rewind", "undo_condensation", "switch_version"])
+async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
+    conversation: Conversation, alice: User, what: str
+) -> None:
+    """Whether or not an attempt has begun: check and write are one transaction on one row."""
+    if what == "rewind":
+        args, fields = [conversation.pk], {"to_seq": 1}
+    elif what == "undo_condensation":
+        attempt = await Condensation.objects.acreate(
+            conversation=conversation,
+            at_seq=4,
+            kind="condensed",
+            status="succeeded",
+            threshold=1,
+            context_window=1,
+            allowed=1,
+            tokens_before=1,
+            tokens_before_measured=False,
+        )
+        args, fields = [conversation.pk, attempt.pk], {}
+    else:
+        made = await sync_to_async(hidden_messages.rewind)(conversation.pk, to_seq=3)
+        args, fields = [conversation.pk, made.pk], {}
+    before = await Rewind.objects.filter(undone_at=None).acount()
+    turn = await sync_to_async(lifecycle.start_condensing)(
+        conversation=conversation, nonce=uuid.uuid4()
+    )
+    with pytest.raises(errors.Refused, match=BUSY):
+        await sync_to_async(_do)(what, conversation, args[1:], fields)
+    assert await Rewind.objects.filter(undone_at=None).acount() == before
+    assert not (await Turn.objects.aget(pk=turn.pk)).is_over
+
+
+def _do(what: str, conversation: Conversation, args: list[object], fields: dict[str, int]) -> None:
+    match what:
+        case "rewind":
+            rewind.rewind_conversation(conversation=conversation, **fields)
+        case "undo_condensation":
+            undo.undo_condensation(condensation=Condensation.objects.get(pk=args[0]))
+        case "undo_rewind":
+            rewind.undo_rewind(rewind=Rewind.objects.get(pk=args[0]))
+        case _:
+            rewind.switch_version(rewind=Rewind.objects.get(pk=args[0]))
+
+
+async def test_a_rewind_is_refused_while_a_condensation_by_hand_runs(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """In words that say what runs; the summary then stands for what is still there."""
+    async with condensing(conversation, alice, anthropic_standin):
+        refused = await post(alice, "rewind", conversation.pk, to_seq=1)
+        assert (refused.status_code, refused.content) == (422, BUSY.encode())
+    assert not await Rewind.objects.aexists()
+
+
+async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Neither a message nor a second condensation; both are told what runs."""
+    async with condensing(conversation, alice, anthropic_standin) as page:
+        await page.say("Still there?")
+        assert "being condensed" in (await page.until("refused"))["reason"]
+        await page.send("condense.start")
+        assert "being condensed" in (await page.until("refused"))["reason"]
+        with pytest.raises(errors.Refused, match="being condensed"):
+            await sync_to_async(ask)(conversation)
+        with pytest.raises(errors.Refused, match="being condensed"):
+            await sync_to_async(lifecycle.start_condensing)(
+                conversation=conversation, nonce=uuid.uuid4()
+            )
+
+
+async def test_a_condensation_by_hand_that_fails_has_the_one_row_of_its_attempt(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Its turn shows as nothing, and what the last answer offers is offered still."""
+    turn = await sync_to_async(ask)(conversation, "And now?")
+    await sync_to_async(end)(turn, "It broke", stop_reason="error", status=Turn.Status.FAILED)
+    before = await rows(conversation)
+    anthropic_standin.then(*[NO_SUMMARY] * 9)
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    assert await Condensation.objects.filter(status="failed").aexists()
+    attempts = await Condensation.objects.acount()
+    assert len(await rows(conversation)) == len(before) + attempts
+    assert await sync_to_async(turn_retries.has_loose_end)(conversation)
+    again = await sync_to_async(turn_retries.retry_turn)(conversation=conversation, nonce=turn.pk)
+    assert again
+    assert again.question_seq == turn.question_seq
+
+
+async def test_a_refused_condensation_leaves_no_turn(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """Where there is nothing to condense, nothing has run."""
+    empty = await sync_to_async(converse)(alice, anthropic_standin)
+    async with open_page(empty, alice) as page:
+        await page.send("condense.start")
+        assert "nothing to condense" in (await page.until("refused"))["reason"]
+    assert not await empty.turns.aexists()
+
+
+async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
+    conversation: Conversation, alice: User
+) -> None:
+    """An attempt that came to nothing belongs to the time before the message that is rewound."""
+    turn = await sync_to_async(lifecycle.start_condensing)(
+        conversation=conversation, nonce=uuid.uuid4()
+    )
+    attempt = await Condensation.objects.acreate(
+        conversation=conversation,
+        turn=turn,
+        at_seq=4,
+        kind="condensed",
+        status="failed",
+        threshold=1,
+        context_window=1,
+        allowed=1,
+        tokens_before=1,
+        tokens_before_measured=False,
+    )
+    await sync_to_async(end)(turn)
+    await sync_to_async(lambda: end(ask(conversation), "Yes."))()
+    await sync_to_async(rewind.rewind_conversation)(conversation=conversation, to_seq=5)
+    await attempt.arefresh_from_db()
+    assert attempt.rewind_parent is None
+
+
+async def test_what_was_asked_for_during_a_turn_is_done_once_the_database_can_be_written(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is no more lost than what waits in the queue, which follows it."""
+    monkeypatch.setattr(active_conversation, "AGAIN", 0.0)
+    gate = Gate()
+    anthropic_standin.then(Reply("One two.", gate=gate), Reply(SUMMARY), Reply("Three."))
+    async with open_page(conversation, alice) as page:
+        await page.say("First")
+        await page.until("text.streamed")
+        await page.send("condense.start")
+        await page.say("Second", queued=True)
+        await page.until("queue.changed")
+        async with broken("INSERT ON chatapp_turn"):
+            gate.open()
+            while "could not save" not in (await page.until("panel.changed"))["notice"]:
+                pass
+        for _ in range(2):
+            await page.until_idle()
+    origins = [turn.origin async for turn in Turn.objects.order_by("started_at")]
+    assert origins[-3:] == [Turn.Origin.SENT, Turn.Origin.CONDENSED, Turn.Origin.SENT]

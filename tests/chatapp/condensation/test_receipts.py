@@ -1,0 +1,176 @@
+"""What a condensation kept of the hidden facts, on its row, and putting a lost one back."""
+
+import threading
+import uuid
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+import condense
+from chatapp.condensation import undo
+from chatapp.condensation.attempt_log import StoredLog
+from chatapp.context.sizes import Scale
+from chatapp.models import Condensation, Conversation, message_store
+from chatapp.storage.retried_writes import Saver
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import CondensationRow
+from tests.chatapp.agent.fakes import RecordingAudience
+from tests.chatapp.conftest import Say, reduction_of, summarise, use_tools
+from tests.chatapp.conversations.test_conversations import record_for
+from tests.chatapp.live.test_consumers import fill
+from tests.chatapp.runs import run_in
+from tests.chatapp.sockets import open_page
+
+
+def finding(
+    text: str, state: condense.FactState, kind: condense.FactKind = "commands", **rest: bool
+) -> condense.Finding:
+    """Return what became of one fact."""
+    return condense.Finding(condense.Probe(kind, text, text), state, **rest)
+
+
+@pytest.fixture
+def attempt(conversation: Conversation, say: Say) -> Condensation:
+    """A condensation that kept one of three facts."""
+    for number in range(4):
+        say("user" if number % 2 == 0 else "assistant", f"text {number}")
+    record = record_for(conversation, summarise(conversation))
+    lint, deploy = finding("make lint", "kept"), finding("make deploy", "missing")
+    record.receipt = condense.Receipt((lint, deploy, finding("4711", "recoverable", kind="names")))
+    record.save()
+    return record
+
+
+def row_of(conversation: Conversation) -> CondensationRow:
+    """Return the condensation's row."""
+    return next(r for r in row_pages(conversation).rows if isinstance(r, CondensationRow))
+
+
+def test_the_row_says_how_many_facts_were_kept(
+    conversation: Conversation, attempt: Condensation
+) -> None:
+    """Kind by kind, the worst first, and in each what is lost first."""
+    row = row_of(conversation)
+    assert row.facts_kept == "Kept 1 of 3 facts"
+    names, commands = row.facts
+    assert [fact.text for fact in commands.facts] == ["make deploy", "make lint"]
+    assert (names.kept, names.facts[0].state) == (0, "recoverable")
+    assert (names.percent, commands.percent) == (0, 50)
+
+
+def test_what_is_only_mentioned_is_not_called_kept(
+    conversation: Conversation, attempt: Condensation, alice: User, client: Client
+) -> None:
+    """It counts towards the score, and a denial near it is marked."""
+    names = ("host-17", "host-18")
+    plain, denied = (finding(name, "named", "names", denied=name > "host-17") for name in names)
+    attempt.receipt = condense.Receipt((*attempt.receipt.findings, plain, denied))
+    attempt.save()
+    assert row_of(conversation).facts_kept == "Kept 1 of 5 facts, mentioned 2"
+    client.force_login(alice)
+    page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
+    assert "0 of 3 kept, 2 mentioned · 66 %" in page
+    assert ">mentioned<" in page
+    assert ">mentioned, with a denial near it<" in page
+
+
+def test_a_receipt_is_one_in_the_row_and_as_it_was_stored(attempt: Condensation) -> None:
+    """Nobody has to read its JSON, and what no column can hold is mended in both."""
+    attempt.receipt = condense.Receipt((finding("make \ud800", "missing"),))
+    attempt.save()
+    stored = Condensation.objects.get(pk=attempt.pk).receipt
+    assert stored == attempt.receipt
+    assert stored.findings[0].probe.text == "make \ufffd"
+
+
+def test_a_missing_fact_is_put_back_with_one_click(
+    conversation: Conversation, attempt: Condensation, alice: User, client: Client
+) -> None:
+    """As a message that the model reads, once."""
+    client.force_login(alice)
+    page = client.get(reverse("chat", args=[conversation.pk])).content.decode()
+    assert page.count("Put back: ") == 1
+    address = reverse("put_back", args=[conversation.pk, attempt.pk])
+    client.post(address, {"fact": "1"})
+    newest = message_store.read_effective(conversation.pk)[-1]
+    assert newest.role == "user"
+    assert newest.text.endswith("make deploy")
+    assert row_of(conversation).facts_kept == "Kept 2 of 3 facts"
+    attempt.refresh_from_db()
+    count = len(message_store.read_effective(conversation.pk))
+    undo.put_back(condensation=attempt, index=1)
+    assert len(message_store.read_effective(conversation.pk)) == count
+
+
+def test_somebody_elses_facts_are_not_found(
+    conversation: Conversation, attempt: Condensation, bob: User, client: Client
+) -> None:
+    """As everything of theirs."""
+    client.force_login(bob)
+    address = reverse("put_back", args=[conversation.pk, attempt.pk])
+    assert client.post(address, {"fact": "1"}).status_code == 404
+
+
+@pytest.mark.parametrize("fact", ["", "x", "-1", "99"])
+def test_a_fact_that_is_not_there_is_refused(
+    conversation: Conversation, attempt: Condensation, alice: User, client: Client, fact: str
+) -> None:
+    """With a sentence, and nothing is written."""
+    client.force_login(alice)
+    address = reverse("put_back", args=[conversation.pk, attempt.pk])
+    answer = client.post(address, {"fact": fact}, headers={"HX-Request": "true"})
+    assert answer.status_code == 422
+    assert len(message_store.read_effective(conversation.pk)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_condensation_stores_its_receipt(
+    conversation: Conversation, alice: User, say: Say
+) -> None:
+    """Probed from what it hides, and looked for in what the model reads afterwards."""
+    await fill(say)
+    async with open_page(conversation, alice) as page:
+        await page.say("The port must be 4711.")
+        await page.until_idle()
+        await page.send("condense.start")
+        await page.until_idle()
+    record = await Condensation.objects.aget(conversation=conversation)
+    texts = {one.probe.text: one.state for one in record.receipt.findings}
+    assert texts["The port must be 4711."] == "kept"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_writes_go_on_while_a_receipt_is_made(conversation: Conversation, say: Say) -> None:
+    """It looks at many files, in a thread of its own."""
+    await sync_to_async(use_tools)(conversation, 1, "Let me look.")
+    history = await sync_to_async(message_store.read_effective)(conversation.pk)
+    run = await sync_to_async(run_in)(conversation)
+    threads: list[int] = []
+
+    def on_disk(_path: str) -> bool:
+        threads.append(threading.get_ident())
+        return False
+
+    scale, audience = Scale(overhead=0), RecordingAudience()
+    saver = Saver(audience)
+    log = StoredLog(run, scale=scale, saver=saver, audience=audience, on_disk=on_disk)
+    attempt = condense.Attempt(
+        id=uuid.uuid4().hex,
+        strategy="fresh_start",
+        kind="condensed",
+        trigger=condense.Trigger.MANUAL,
+        threshold=100,
+        threshold_source="user",
+        tokens_before=condense.TokenCount(100),
+        effective=history,
+    )
+    tags = condense.Tags(condense_id=uuid.uuid4().hex)
+    summary = condense.Message("user", (condense.TextBlock("Nothing."),), tags=tags, tokens=1)
+    await log.started(attempt)
+    await log.succeeded(attempt, reduction_of(summary, tuple(one.id for one in history)))
+    writer, loop = await sync_to_async(threading.get_ident)(), threading.get_ident()
+    assert threads
+    assert not {writer, loop} & set(threads)

@@ -1,0 +1,617 @@
+"""A person looks at a summary before it applies: it waits for them, and their word counts."""
+
+import asyncio
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.accounts import accounts
+from chatapp.condensation import summary_reviews
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    ModelCall,
+    Preferences,
+    Profile,
+    Review,
+    Turn,
+    message_store,
+)
+from chatapp.transcript import condensation_page, summary_proposal
+from chatapp.turns.active_conversations import hub
+from chatapp.turns.heartbeat import Pulse
+from tests.chatapp.audited import problems, raw
+from tests.chatapp.claude import converse
+from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.sockets import Page, open_page
+from tests.chatapp.transfer.lives import read, write
+from tests.chatapp.turns.test_approvals import restart
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FIRST = "<analysis>Short.</analysis><summary>The port is 8123.</summary>"
+SECOND = "<summary>The port is 8124, said the user.</summary>"
+LONG = " ".join(map(str, [*range(100, 725)] * 3))
+Status = Review.Status
+
+
+@pytest.fixture
+def standin(anthropic_standin: Standin) -> Standin:
+    """The provider."""
+    return anthropic_standin
+
+
+@pytest.fixture(autouse=True)
+def _short_summaries(settings: Settings) -> None:
+    """Let a summary of one sentence pass."""
+    settings.CONDENSE_DEFAULT_HOOKS = False
+
+
+@pytest.fixture
+def conversation(alice: User, standin: Standin) -> Conversation:
+    """A conversation with two answers, long enough to be condensed."""
+    conversation = converse(alice, standin)
+    for text in ("The first answer.", "The second answer."):
+        end(ask(conversation, LONG), text)
+    conversation.messages.filter(role="user").update(tokens=3_750)
+    return conversation
+
+
+async def begin(page: Page, standin: Standin, *summaries: str, **fields: Any) -> Review:
+    """Condense by hand, to be reviewed; return the review that waits."""
+    standin.then(*map(Reply, summaries))
+    await page.send("condense.start", review=True, **fields)
+    return await until_shown(page)
+
+
+async def until_shown(page: Page) -> Review:
+    """Wait until a summary is shown to a person."""
+    await page.until("status.changed", waits=True)
+    await page.until("panel.changed")
+    return await Review.objects.select_related("condensation").aget(status=Status.PENDING)
+
+
+async def until_nothing_runs() -> None:
+    """Wait for what runs in this process, whoever began it."""
+    for job in hub.jobs:
+        await job.ended()
+
+
+async def answer(
+    client: Client, review: Review, decision: str, what: str = "", **fields: str
+) -> HttpResponse:
+    """Say something to a summary as the page does."""
+    pk = review.condensation.conversation_id
+    post = sync_to_async(client.post)
+    sent = {"decision": decision, **fields}
+    return await post(f"/c/{pk}/reviews/{review.pk}/{what}", sent, headers={"HX-Request": "true"})
+
+
+async def attempt_of(conversation: Conversation) -> Condensation:
+    """Return the only attempt."""
+    attempts = Condensation.objects.select_related("message", "conversation")
+    return await attempts.aget(conversation=conversation)
+
+
+def seen(conversation: Conversation) -> str:
+    """Return all that the model sees."""
+    return "\n".join(message.text for message in message_store.read_effective(conversation.pk))
+
+
+async def test_a_summary_waits_on_every_page_and_nothing_is_applied_before(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """With what it would come to; what is accepted is applied as it was shown."""
+    async with open_page(conversation, alice) as page, open_page(conversation, alice) as other:
+        before = await sync_to_async(seen)(conversation)
+        review = await begin(page, standin, FIRST)
+        await other.until("status.changed", waits=True)
+        shown = (await other.until("panel.changed"))["condensing"]
+        assert all(name in shown for name in ("Review before it applies", "The port is 8123."))
+        assert all(name in shown for name in ("Accept", "Discard", "Write again", "Focus"))
+        assert "tokens" in shown
+        assert (await Turn.objects.alatest("started_at")).status == Turn.Status.WAITING
+        assert await sync_to_async(seen)(conversation) == before
+        assert (await answer(browser, review, "accept", summary=review.shown)).status_code == 204
+        await page.until_idle()
+        await other.until_idle()
+    attempt = await attempt_of(conversation)
+    assert (attempt.status, attempt.summary) == ("succeeded", "The port is 8123.")
+    await review.arefresh_from_db()
+    assert (review.status, review.answered_by_id) == (Status.ACCEPTED, alice.pk)
+
+
+async def test_a_page_that_opens_later_shows_the_summary_that_waits(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """And stopping the turn withdraws it."""
+    async with open_page(conversation, alice) as page:
+        await begin(page, standin, FIRST)
+        async with open_page(conversation, alice) as late:
+            snapshot = late.frames[-1]
+            assert snapshot["waits"]
+            assert "The port is 8123." in snapshot["panel"]["condensing"]
+        await page.send("turn.stop")
+        await page.until_idle()
+    assert (await attempt_of(conversation)).status == "cancelled"
+    review = await Review.objects.aget()
+    assert (review.status, review.answered_by_id) == (Status.WITHDRAWN, None)
+    assert review.answered_at is not None
+
+
+async def test_a_persons_words_apply_and_are_on_record_as_theirs(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """Who, when, and what they changed; the chain tells of it, and holds."""
+    own = "The port is 9000.\r\nTabs, not spaces."
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        assert (await answer(browser, review, "accept", summary=own)).status_code == 204
+        await page.until_idle()
+    attempt = await attempt_of(conversation)
+    assert attempt.summary == "The port is 9000.\nTabs, not spaces."
+    text = await sync_to_async(seen)(conversation)
+    assert "Tabs, not spaces." in text
+    assert "8123" not in text
+    (line,) = await sync_to_async(condensation_page.review_lines)(attempt)
+    assert (line.who, line.review.shown) == (alice.username, "The port is 8123.")
+    assert ("removed", "The port is 8123.") in line.lines
+    assert ("added", "Tabs, not spaces.") in line.lines
+    shown = await sync_to_async(browser.get)(f"/c/{conversation.pk}/condensations/{attempt.pk}/")
+    assert "changed and accepted" in shown.content.decode()
+    assert not await sync_to_async(problems)(conversation)
+    entries = [one.kind async for one in conversation.audit_entries.all()]
+    assert entries.count("review") == 2
+    await raw(Review).filter(pk=review.pk).aupdate(status=Status.ACCEPTED, text="")
+    assert len(await sync_to_async(problems)(conversation)) == 2
+    own_text = {"status": Status.EDITED, "text": attempt.summary}
+    await raw(Review).filter(pk=review.pk).aupdate(**own_text)
+
+
+async def test_what_is_discarded_leaves_the_context_as_it_was_and_its_cost_on_record(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """The model was paid all the same."""
+    async with open_page(conversation, alice) as page:
+        before = await sync_to_async(seen)(conversation)
+        review = await begin(page, standin, FIRST)
+        assert (await answer(browser, review, "discard")).status_code == 204
+        await page.until_idle()
+    attempt = await attempt_of(conversation)
+    assert attempt.status == "cancelled"
+    assert attempt.cost == (await ModelCall.objects.aget(condensation=attempt)).cost > Decimal(0)
+    assert await sync_to_async(seen)(conversation) == before
+    assert (await Review.objects.aget()).status == Status.DISCARDED
+
+
+async def test_it_is_written_again_with_a_focus_and_both_drafts_are_paid_and_kept(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """The second request asks for it; the record has both drafts and both calls."""
+    async with open_page(conversation, alice) as page:
+        first = await begin(page, standin, FIRST, SECOND)
+        sent = await answer(browser, first, "again", focus="the port number")
+        assert sent.status_code == 204
+        second = await until_shown(page)
+        assert (second.ordinal, second.shown) == (2, "The port is 8124, said the user.")
+        await answer(browser, second, "accept", summary=second.shown)
+        await page.until_idle()
+    assert "the port number" in str(standin.requests[-1].body["messages"][-1])
+    attempt = await attempt_of(conversation)
+    assert (attempt.summary, attempt.focus) == (second.shown, "the port number")
+    calls = [call async for call in ModelCall.objects.filter(condensation=attempt)]
+    assert len(calls) == 2
+    assert attempt.cost == sum(call.cost or 0 for call in calls)
+    lines = await sync_to_async(condensation_page.review_lines)(attempt)
+    assert [line.review.status for line in lines] == [Status.AGAIN, Status.ACCEPTED]
+    assert not await sync_to_async(problems)(conversation)
+
+
+async def test_the_summary_streams_to_every_page_without_the_analysis(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Before the call is over; without a review nobody is sent it."""
+    gate = Gate()
+    standin.then(Reply(FIRST, gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start", review=True)
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        gate.open()
+        await until_shown(page)
+        drafts = [one["draft"] for one in page.frames if one.get("draft")]
+        assert all("The port is 8123.".startswith(one) for one in drafts)
+        assert any("data-draft" in one.get("condensing", "") for one in page.frames)
+        await page.send("turn.stop")
+        await page.until_idle()
+
+
+async def test_a_summary_is_shown_with_its_figures_where_nobody_answers_any_more(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """Those of the draft then; and without words, a draft is as the model wrote it."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        await Conversation.objects.filter(pk=conversation.pk).aupdate(profile=None)
+        fresh = await Review.objects.select_related("condensation__conversation").aget(pk=review.pk)
+        shown = await sync_to_async(summary_proposal.read_figures)(fresh, "")
+        made = fresh.read_proposal().reduction
+        assert shown.tokens_before == made.tokens_before.value
+        assert shown.tokens_after == made.tokens_after.value
+        share = made.tokens_after.value / made.tokens_before.value
+        assert shown.saved_percent == round(100 * (1 - share))
+        told = await sync_to_async(summary_proposal.read_review)(review.pk)
+        calls = ModelCall.objects.filter(conversation=conversation)
+        assert [one.cost async for one in calls] == [told.cost]
+        # What else was paid is no part of what this summary cost.
+        await ModelCall.objects.acreate(
+            conversation=conversation, purpose="chat", model="m", cost=Decimal(7)
+        )
+        assert (await sync_to_async(summary_proposal.read_review)(review.pk)).cost == told.cost
+        await page.send("turn.stop")
+        await page.until_idle()
+
+
+async def test_an_answer_in_time_is_not_overtaken_by_the_time_out(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """Whatever clock strikes at that very moment."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        await answer(browser, review, "discard")
+        own = Review.objects.filter(pk=review.pk)
+        await sync_to_async(own.change)(applies_at=review.shown_at)
+        await sync_to_async(summary_reviews._expire)(review)
+        await page.until_idle()
+    assert (await Review.objects.aget()).status == Status.DISCARDED
+
+
+async def test_figures_follow_what_is_typed(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """Size and receipt of the text as it is now; nothing of it counts as said."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        short = await answer(browser, review, "", "figures/", summary="x")
+        long = await answer(browser, review, "", "figures/", summary="many words " * 300)
+        assert short.status_code == long.status_code == 200
+        assert short.content != long.content
+        assert (await Review.objects.aget()).text == ""
+        await page.send("turn.stop")
+        await page.until_idle()
+        assert (await answer(browser, review, "", "figures/", summary="x")).status_code == 204
+
+
+async def test_a_summary_that_would_not_help_is_refused_and_waits_on(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """An empty one, and one that is larger than what it stands for."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        empty = await answer(browser, review, "accept", summary=" \n")
+        assert (empty.status_code, b"empty" in empty.content) == (422, True)
+        large = await answer(browser, review, "accept", summary="many words " * 20_000)
+        assert (large.status_code, b"not get smaller" in large.content) == (422, True)
+        assert (await answer(browser, review, "nonsense")).status_code == 422
+        assert (await Review.objects.aget()).status == Status.PENDING
+        await page.send("turn.stop")
+        await page.until_idle()
+
+
+async def test_only_the_first_answer_counts_and_only_the_owners(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, bob: User
+) -> None:
+    """Another tab is told; another user finds nothing."""
+    stranger = Client()
+    await sync_to_async(stranger.force_login)(bob)
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        assert (await answer(stranger, review, "accept")).status_code == 404
+        assert (await answer(stranger, review, "", "figures/")).status_code == 404
+        assert (await answer(browser, review, "discard")).status_code == 204
+        assert (await answer(browser, review, "discard")).status_code == 204
+        late = await answer(browser, review, "accept")
+        assert (late.status_code, b"another tab" in late.content) == (422, True)
+        await page.until_idle()
+
+
+@pytest.mark.parametrize("answered", ["before the start", "after the start"])
+async def test_a_review_outlives_the_process_that_asked(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, answered: str
+) -> None:
+    """The next one shows it again, asks no model, and applies what the person says."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+    await restart()
+    asked = len(standin.requests)
+    if answered == "before the start":
+        await answer(browser, review, "accept", summary="Own words.")
+    async with open_page(conversation, alice) as page:
+        if answered == "after the start":
+            if not any(frame.get("waits") for frame in page.frames):
+                await page.until("panel.changed")
+            await answer(browser, review, "accept", summary="Own words.")
+        await page.until_idle()
+    assert len(standin.requests) == asked
+    assert (await attempt_of(conversation)).summary == "Own words."
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
+
+
+@pytest.fixture
+def automatic(conversation: Conversation, alice: User) -> Preferences:
+    """Alice wants to see automatic ones too, and her conversation is due for one."""
+    preferences = accounts.preferences_of(alice)
+    preferences.review_automatic = True
+    preferences.threshold = 5
+    preferences.save()
+    Profile.objects.filter(pk=conversation.profile_id).update(context_window=60_000)
+    return preferences
+
+
+async def test_an_automatic_one_waits_where_that_is_wanted_and_the_turn_goes_on(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """With the person's words in its request."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+        assert review.applies_at
+        await answer(browser, review, "accept", summary="Own words.")
+        await page.until_idle()
+    assert "Own words." in str(standin.requests[-1].body["messages"])
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
+
+
+async def test_an_automatic_one_applies_when_nobody_answers_in_time(
+    conversation: Conversation, alice: User, standin: Standin, automatic: Preferences
+) -> None:
+    """And the record says that nobody did."""
+    await Preferences.objects.aupdate(review_seconds=0)
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        await page.until_idle()
+    review = await Review.objects.aget()
+    assert (review.status, review.answered_by_id) == (Status.EXPIRED, None)
+    assert (await attempt_of(conversation)).status == "succeeded"
+    assert "8123" in str(standin.requests[-1].body["messages"])
+
+
+async def test_it_does_not_apply_by_itself_while_somebody_changes_it(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """From the first letter on it waits for them."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+        held = await answer(browser, review, "", "figures/", summary="Own w")
+        assert b'id="review-applies"' in held.content
+        now = await Review.objects.aget()
+        assert (now.status, now.applies_at) == (Status.PENDING, None)
+        await answer(browser, review, "accept", summary="Own words.")
+        await page.until_idle()
+    assert not await sync_to_async(problems)(conversation)
+
+
+async def test_what_is_typed_is_there_after_a_reload_and_a_restart(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """On every page that opens, with its figures; what was said in the end is no draft any more."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        typed = {"summary": "Own words, half", "focus": "the vault"}
+        before = await answer(browser, review, "", "figures/", **typed)
+    for again in range(2):
+        if again:
+            await restart()
+        async with open_page(conversation, alice) as page:
+            shown = page.frames[-1].get("panel", page.frames[-1])["condensing"]
+            # After a restart the band comes first, and the review once its turn was taken over.
+            while "</textarea>" not in shown:
+                shown = (await page.until("panel.changed"))["condensing"]
+            assert "Own words, half</textarea>" in shown
+            assert 'value="the vault"' in shown
+            assert before.content.decode().split("</p>")[0] in shown
+    async with open_page(conversation, alice) as page:
+        await answer(browser, review, "accept", summary="Own words.")
+        await page.until_idle()
+    assert (await Review.objects.aget()).typed is None
+    assert not await sync_to_async(problems)(conversation)
+
+
+async def test_a_page_that_opens_while_a_review_ends_shows_what_is_then(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """What it reads of the review came too late, and that is no error."""
+    async with open_page(conversation, alice) as page:
+        await begin(page, standin, FIRST)
+        scene = hub.room(conversation.pk).view.scene
+        ends = scene.end("", None, changed=False)
+        panel, _ = await asyncio.gather(scene.panel(), ends)
+        assert "</textarea>" not in panel["condensing"]
+        await page.send("turn.stop")
+        await until_nothing_runs()
+
+
+async def test_what_was_typed_is_on_the_record_of_one_that_was_stopped(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """Nobody's words are lost because a key was pressed."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        await answer(browser, review, "", "figures/", summary="Own words, half")
+        await page.send("turn.stop")
+        await page.until_idle()
+    address = f"/c/{conversation.pk}/condensations/{review.condensation_id}/"
+    assert "Own words, half</pre>" in (await sync_to_async(browser.get)(address)).text
+
+
+async def test_other_tabs_hear_that_it_waits_for_whoever_changes_it(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """Their clock stops, and a page that opens later has none."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+        assert "data-applies" in page.frames[-1]["condensing"]
+        await answer(browser, review, "", "figures/", summary="Own w")
+        shown = (await page.until("panel.changed"))["condensing"]
+        assert "data-applies" not in shown
+        assert f'data-review="{review.pk}"' in shown
+        await page.send("turn.stop")
+        await page.until_idle()
+
+
+async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_nobody_visits(
+    conversation: Conversation, alice: User, standin: Standin, automatic: object
+) -> None:
+    """Its time was over while nothing ran; the turn goes on and answers."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+    await restart()
+    await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
+    hub.open()
+    await hub.clear_up()
+    await until_nothing_runs()
+    hub.pulse.stop()
+    await review.arefresh_from_db()
+    assert review.status == Status.EXPIRED
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
+    assert "8123" in str(standin.requests[-1].body["messages"])
+
+
+async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
+    conversation: Conversation, alice: User, standin: Standin, automatic: object
+) -> None:
+    """Its process was not known to be gone when this one began."""
+    await hub.clear_up()
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+    await restart()
+    hub.cleared_up = True
+    await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
+    taken = asyncio.Event()
+
+    async def take_over() -> None:
+        await hub.take_over()
+        if hub.jobs:
+            taken.set()
+
+    pulse = Pulse(list, lost=print, closed=print, take_over=take_over, interval=0)
+    pulse.start()
+    await taken.wait()
+    await until_nothing_runs()
+    pulse.stop()
+    await review.arefresh_from_db()
+    assert review.status == Status.EXPIRED
+
+
+async def test_what_is_answered_in_another_process_is_heard(
+    conversation: Conversation, alice: User, standin: Standin
+) -> None:
+    """It can't wake a turn of this one, which looks by itself every few seconds."""
+    async with open_page(conversation, alice) as page:
+        review = await begin(page, standin, FIRST)
+        say = sync_to_async(summary_reviews.answer_review)
+        await say(review=review, user=alice, decision="accept", summary="Own words.")
+        await hub.take_over()
+        await page.until_idle()
+    assert (await attempt_of(conversation)).summary == "Own words."
+
+
+async def test_a_turn_goes_on_without_an_automatic_one_that_was_discarded(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """Its request is sent as it was, and the same turn does not try again."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        await answer(browser, await until_shown(page), "discard")
+        await page.until_idle()
+    assert LONG in str(standin.requests[-1].body["messages"])
+    assert await Condensation.objects.acount() == 1
+
+
+async def test_an_automatic_one_that_waits_outlives_the_process_too(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """The turn then answers with the person's words in its request; nothing is written twice."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+    await restart()
+    await answer(browser, review, "accept", summary="Own words.")
+    async with open_page(conversation, alice) as page:
+        await page.until_idle()
+    assert "Own words." in str(standin.requests[-1].body["messages"])
+    assert await Condensation.objects.acount() == 1
+    assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
+
+
+async def test_one_asked_for_during_a_turn_is_reviewed_after_its_step(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client
+) -> None:
+    """As it was asked for; what the turn condenses by itself is not."""
+    gate = Gate()
+    standin.then(Reply("An answer.", gate=gate), Reply(FIRST))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await page.send("condense.start", review=True)
+        await page.until("message.accepted", nonce=page.nonce)
+        gate.open()
+        review = await until_shown(page)
+        await answer(browser, review, "accept", summary="Own words.")
+        await page.until_idle()
+    assert (await attempt_of(conversation)).summary == "Own words."
+
+
+async def test_a_conversation_exported_meanwhile_waits_for_nobody_where_it_is_imported(
+    conversation: Conversation, alice: User, standin: Standin, bob: User, tmp_path: Path
+) -> None:
+    """The draft is there, and withdrawn; who answers stays on the server."""
+    async with open_page(conversation, alice) as page:
+        await begin(page, standin, FIRST)
+        made = await sync_to_async(lambda: read(write(conversation), bob, tmp_path).conversation)()
+        await page.send("turn.stop")
+        await page.until_idle()
+    review = await Review.objects.aget(condensation__conversation=made)
+    assert (review.status, review.shown) == (Status.WITHDRAWN, "The port is 8123.")
+    assert not await sync_to_async(problems)(made)
+
+
+async def test_putting_off_what_comes_next_leaves_no_review_open_after_a_restart(
+    conversation: Conversation, alice: User, standin: Standin, browser: Client, automatic: object
+) -> None:
+    """The turn goes on waiting for the one that is shown; what is put off is another one."""
+    standin.then(Reply(FIRST), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Go on.")
+        review = await until_shown(page)
+        await page.send("condense.put_off")
+        await page.until("panel.changed")
+    await restart()
+    await answer(browser, review, "accept", summary="Own words.")
+    async with open_page(conversation, alice) as page:
+        await page.until_idle()
+    assert (await attempt_of(conversation)).status == "succeeded"
+    assert "Own words." in str(standin.requests[-1].body["messages"])

@@ -1,0 +1,379 @@
+"""A pin keeps a message word for word; it is on record, and never silently lost."""
+
+import json
+import uuid
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+import condense
+from chatapp import errors
+from chatapp.conversations import conversations, rewind
+from chatapp.conversations.locks import find_broken
+from chatapp.conversations.pins import pin_message, pin_rule, pin_selection, unpin_message
+from chatapp.maintenance import audit_check, integrity
+from chatapp.models import (
+    Conversation,
+    Message,
+    Pin,
+    Profile,
+    Source,
+    Turn,
+    hidden_messages,
+    message_store,
+)
+from chatapp.transfer import write_record
+from chatapp.transfer.readable_copy import write_markdown
+from chatapp.turns import turn_retries
+from tests.chatapp.audited import entries, problems, raw
+from tests.chatapp.conftest import Say, reduction_of, summarise
+from tests.chatapp.scripted_turns import ask, end
+
+RULE = "Port 8080 must never change.\n\tNot even \u201con Fridays\u201d \U0001f600."
+
+
+def pins(conversation: Conversation) -> list[int]:
+    """Return the numbers of the messages that are pinned, as the engine is told."""
+    return [one.seq for one in message_store.read_effective(conversation.pk) if one.tags.pinned]
+
+
+def carrying(conversation: Conversation, *hidden: Message) -> Message:
+    """Return the summary behind which messages are hidden, with what is pinned among them."""
+    seen = [message_store.to_engine(Message.objects.get(pk=one.pk)) for one in hidden]
+    heading = "## Pinned Message, Verbatim ({0.role}, {0.id})\n{0.text}"
+    carried = [condense.TextBlock(heading.format(one)) for one in seen if one.tags.pinned]
+    summary = condense.Message(
+        role="user",
+        content=(condense.TextBlock("What was said."), *carried),
+        tags=condense.Tags(condense_id=uuid.uuid4().hex),
+    )
+    return hidden_messages.apply_reduction(
+        conversation.pk, reduction_of(summary, tuple(o.id for o in seen))
+    )
+
+
+def test_a_pin_is_put_on_and_taken_off_once_and_goes_on_record(
+    conversation: Conversation, say: Say
+) -> None:
+    """Asked for twice, it is done once; each change is an entry of the chain, without a text."""
+    say("user", RULE)
+    say("assistant", "Noted.")
+    for _ in range(2):
+        pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=2)
+    assert pins(conversation) == [1, 2]
+    for _ in range(2):
+        unpin_message(conversation=conversation, seq=1)
+    assert pins(conversation) == [2]
+    pin_message(conversation=conversation, seq=1)
+    told = [(one.kind, json.loads(one.payload)["facts"]) for one in entries(conversation)]
+    assert [(kind, say["seq"], bool(say["unpinned_at"])) for kind, say in told] == [
+        ("pin", 1, False),
+        ("pin", 2, False),
+        ("pin", 1, True),
+        ("pin", 1, False),
+    ]
+    assert problems(conversation) == []
+    assert not any("8080" in one.payload for one in entries(conversation))
+
+
+@pytest.mark.parametrize(
+    "columns", [{"digest": "0" * 64}, {"seq": 7}, {"unpinned_at": "2026-01-01T00:00Z"}]
+)
+def test_who_changes_a_pin_is_found(
+    conversation: Conversation, say: Say, columns: dict[str, object]
+) -> None:
+    """What it says, where it is, and whether it is on."""
+    say("user", RULE)
+    pin_message(conversation=conversation, seq=1)
+    kept = list(raw(Pin).values())
+    raw(Pin).update(**columns)
+    assert problems(conversation)
+    raw(Pin).update(**kept[0])
+    assert problems(conversation) == []
+
+
+def test_what_is_not_part_of_the_conversation_can_t_be_pinned(
+    conversation: Conversation, say: Say
+) -> None:
+    """Nothing that is not there, that was rewound, or that the engine wrote."""
+    say("user", RULE)
+    say("assistant", "Noted.")
+    rewind.rewind_conversation(conversation=conversation, to_seq=2)
+    say("assistant", "Yes.")
+    made = summarise(conversation)
+    for seq in (0, 2, made.seq, 10**30):
+        with pytest.raises(errors.Refused, match="no part of the conversation"):
+            pin_message(conversation=conversation, seq=seq)
+    assert not Pin.objects.exists()
+
+
+def test_what_the_model_does_not_see_is_not_pinned(conversation: Conversation, say: Say) -> None:
+    """A promise that could not be kept is refused, and leaves nothing behind."""
+    say("user", RULE)
+    say("assistant", "Noted.")
+    summarise(conversation)
+    with pytest.raises(errors.Refused, match=r"hidden from the model.*Undo first what hides it"):
+        pin_message(conversation=conversation, seq=1)
+    assert not Pin.objects.exists()
+    assert not Message.objects.filter(pinned=True).exists()
+    assert entries(conversation) == []
+
+
+def test_nothing_is_pinned_while_a_turn_runs(conversation: Conversation, say: Say) -> None:
+    """The agent knows the pins that there were when it began."""
+    say("user", RULE)
+    pin_message(conversation=conversation, seq=1)
+    say("assistant", "Noted.")
+    Turn.objects.create(conversation=conversation)
+    with pytest.raises(errors.Refused, match="A turn is running"):
+        pin_message(conversation=conversation, seq=2)
+    with pytest.raises(errors.Refused, match="A turn is running"):
+        unpin_message(conversation=conversation, seq=1)
+    assert pins(conversation) == [1]
+
+
+def test_what_takes_too_much_of_the_window_is_refused_with_the_numbers(
+    conversation: Conversation, say: Say
+) -> None:
+    """Up to a quarter of it goes to pins; what was taken off counts no more."""
+    Profile.objects.filter(pk=conversation.profile_id).update(context_window=10_000)
+    for tokens in (2_000, 500, 1):
+        say("user", RULE, tokens=tokens)
+    pin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=2)
+    with pytest.raises(errors.Refused) as caught:
+        pin_message(conversation=conversation, seq=3)
+    assert str(caught.value) == (
+        "This message takes about 1 tokens, and what is pinned already 2,500. "
+        "Pins may take 2,500, which is 25 % of the window of 10,000."
+    )
+    unpin_message(conversation=conversation, seq=2)
+    pin_message(conversation=conversation, seq=3)
+    assert pins(conversation) == [1, 3]
+
+
+def test_a_rewind_takes_a_pin_along_and_its_undo_brings_it_back(
+    conversation: Conversation, say: Say
+) -> None:
+    """It goes and comes with its message."""
+    say("user", "Hello.")
+    say("assistant", RULE)
+    pin_message(conversation=conversation, seq=2)
+    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=2)
+    assert pins(conversation) == []
+    rewind.undo_rewind(rewind=rewound)
+    assert pins(conversation) == [2]
+
+
+def test_an_undo_that_would_lose_a_pin_is_refused(conversation: Conversation, say: Say) -> None:
+    """The summary that comes back knows nothing of what was pinned since."""
+    first = say("user", RULE)
+    second = say("assistant", "Noted.")
+    made = carrying(conversation, first, second)
+    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=made.seq)
+    pin_message(conversation=conversation, seq=1)
+    with pytest.raises(errors.Refused, match="would not see message 1"):
+        rewind.undo_rewind(rewind=rewound)
+    unpin_message(conversation=conversation, seq=1)
+    rewind.undo_rewind(rewind=rewound)
+    assert [one.id for one in message_store.read_effective(conversation.pk)] == [str(made.pk)]
+
+
+def test_what_a_summary_carries_may_be_unpinned_and_pinned_again(
+    conversation: Conversation, say: Say
+) -> None:
+    """The model still reads it."""
+    first = say("user", RULE)
+    second = say("assistant", "Noted.")
+    pin_message(conversation=conversation, seq=1)
+    carrying(conversation, first, second)
+    unpin_message(conversation=conversation, seq=1)
+    pin_message(conversation=conversation, seq=1)
+    assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
+
+
+def test_a_pin_whose_bytes_changed_is_found(conversation: Conversation, say: Say) -> None:
+    """Wherever they changed: in the message, or in what carries it."""
+    first = say("user", RULE)
+    pin_message(conversation=conversation, seq=1)
+    made = carrying(conversation, first)
+    kept, there = made.content, Message.objects.get(pk=first.pk).content
+    raw(Message).filter(pk=made.pk).update(content=[*kept[:1], {**kept[1], "text": "Port 80"}])
+    broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
+    assert broken.startswith("The model would not see message 1 word for word")
+    raw(Message).filter(pk=made.pk).update(content=kept)
+    raw(Message).filter(pk=first.pk).update(content=[{"type": "text", "text": RULE + " "}])
+    broken = find_broken(conversation.pk, message_store.read_effective(conversation.pk))
+    assert broken.startswith("Message 1 is not what it was when it was pinned")
+    raw(Message).filter(pk=first.pk).update(content=there)
+
+
+def test_broken_pins_can_all_be_taken_off(conversation: Conversation, say: Say) -> None:
+    """One after the other: none is in the way of another."""
+    for seq in (1, 2):
+        say("user", RULE)
+        pin_message(conversation=conversation, seq=seq)
+    kept = list(raw(Pin).values_list("digest", flat=True))
+    raw(Pin).update(digest="0" * 64)
+    with pytest.raises(errors.Refused, match="Message 1 is not what it was"):
+        rewind.rewind_conversation(conversation=conversation, to_seq=2)
+    raw(Pin).update(digest=kept[0])
+    said = raw(Message).first().content
+    raw(Message).update(content=[{"type": "text", "text": "Port 80 may change."}])
+    for seq in (1, 2):
+        unpin_message(conversation=conversation, seq=seq)
+    assert pins(conversation) == []
+    raw(Message).update(content=said)
+
+
+def test_pins_outlive_export_and_import(
+    conversation: Conversation, say: Say, tmp_path: Path, alice: User
+) -> None:
+    """Byte for byte, as often as one likes, also where a summary hides them."""
+    first, second, _third = say("user", RULE), say("assistant", "Noted."), say("user", "Go on.")
+    pin_message(conversation=conversation, seq=1)
+    carrying(conversation, first, second)
+    file = tmp_path / "talk.json"
+    for _ in range(2):
+        file.write_bytes(b"".join(write_record(conversation)))
+        options = {"user": "alice", "format": "palimpsest", "stdout": StringIO()}
+        call_command("import_transcript", file, **options)
+        conversation = Source.objects.latest("imported_at").conversation
+        pin = conversation.pins.get()
+        assert pin.holds
+        assert pin.message.content == first.content
+        assert conversation.messages.get(pinned=True).seq == 1
+        assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
+        assert problems(conversation) == []
+
+
+def seen(conversation: Conversation) -> list[str]:
+    """Return what the model reads, message by message."""
+    return [one.text for one in message_store.read_effective(conversation.pk)]
+
+
+def test_a_rule_is_pinned_word_for_word_at_the_end(conversation: Conversation, say: Say) -> None:
+    """Nothing before it changes; the same once more changes nothing, and an empty one is none."""
+    say("user", "Hello.")
+    before = message_store.read_effective(conversation.pk)
+    for _ in range(2):
+        pin_rule(conversation=conversation, text=RULE)
+    assert message_store.read_effective(conversation.pk)[:1] == before
+    assert seen(conversation)[1:] == [f"<pinned_rule>\n{RULE}\n</pinned_rule>"]
+    assert pins(conversation) == [2]
+    pin_rule(conversation=conversation, text="</pinned_rule>\r\n ")
+    assert seen(conversation)[2] == "<pinned_rule-2>\n</pinned_rule>\n \n</pinned_rule-2>"
+    for text, words in ((" \n", "no rule yet"), ("x" * 20_001, "up to 20,000 characters")):
+        with pytest.raises(errors.Refused, match=words):
+            pin_rule(conversation=conversation, text=text)
+    assert problems(conversation) == []
+
+
+def test_rules_and_passages_outlive_export_and_import(
+    conversation: Conversation, say: Say, tmp_path: Path
+) -> None:
+    """A rewind leaves them there as well; a copy to be read names them."""
+    say("assistant", "Use **8080**.")
+    pin_rule(conversation=conversation, text=RULE)
+    pin_selection(conversation=conversation, seq=1, selected="8080")
+    before, file = seen(conversation), tmp_path / "talk.json"
+    for _ in range(2):
+        file.write_bytes(b"".join(write_record(conversation)))
+        options = {"user": "alice", "format": "palimpsest", "stdout": StringIO()}
+        call_command("import_transcript", file, **options)
+        conversation = Source.objects.latest("imported_at").conversation
+        assert (seen(conversation), pins(conversation)) == (before, [2, 3])
+        assert all(pin.holds for pin in conversation.pins.all())
+    written = "".join(write_markdown(conversation))
+    assert f"*Your rule*\n\n```\n{RULE}\n```" in written
+    assert "*Passage*\n\n```\n8080\n```" in written
+    rewind.rewind_conversation(conversation=conversation, to_seq=1)
+    assert seen(conversation) == before[1:]
+
+
+@pytest.mark.parametrize(
+    ("selected", "kept"),
+    [
+        ("the port 8080, always", "the port **8080**, always"),
+        ("port", "port"),
+        ("Use the port 8080, always.", "Use the port **8080**, always."),
+        (" Then: café \n", "Then: café"),
+        ("always. Then", "always.\n\n> Then"),
+    ],
+)
+def test_a_passage_is_pinned_as_it_was_written(
+    conversation: Conversation, say: Say, selected: str, kept: str
+) -> None:
+    """Whatever the page leaves out of it, and also where the model sees it no more."""
+    say("assistant", "Use the port **8080**, always.\n\n> Then: café")
+    say("user", "Go on.")
+    summarise(conversation)
+    pin_selection(conversation=conversation, seq=1, selected=selected)
+    assert seen(conversation)[-1] == (f'<pinned_quote from="assistant">\n{kept}\n</pinned_quote>')
+    assert find_broken(conversation.pk, message_store.read_effective(conversation.pk)) == ""
+
+
+@pytest.mark.parametrize("selected", ["port 8081", "", "\u2014", "8080 " * 99])
+def test_what_the_message_does_not_say_is_no_passage_of_it(
+    conversation: Conversation, say: Say, selected: str
+) -> None:
+    """Nobody puts words into somebody's mouth."""
+    say("assistant", "Use the port **8080**.")
+    with pytest.raises(errors.Refused, match="can't be found in the message's text"):
+        pin_selection(conversation=conversation, seq=1, selected=selected)
+    assert not Pin.objects.exists()
+
+
+def test_a_rule_that_takes_too_much_is_refused_with_the_numbers(
+    conversation: Conversation, say: Say
+) -> None:
+    """And leaves nothing behind."""
+    Profile.objects.filter(pk=conversation.profile_id).update(context_window=1_000)
+    say("user", "Hello.")
+    with pytest.raises(errors.Refused, match=r"This text takes about [\d,]+ tokens, and what is"):
+        pin_rule(conversation=conversation, text="word " * 500)
+    assert seen(conversation) == ["Hello."]
+
+
+def test_a_rule_stays_where_a_rewind_goes_to_before_it(
+    conversation: Conversation, say: Say
+) -> None:
+    """Unless it is the rule that is rewound to; what is counted leaves it out."""
+    for text in ("One", "Two"):
+        say("user", text)
+        say("assistant", "Yes.")
+        pin_rule(conversation=conversation, text=text)
+    preview = rewind.preview_rewind(conversation=conversation, to_seq=2)
+    assert preview.messages_hidden == 3
+    rewound = rewind.rewind_conversation(conversation=conversation, to_seq=2)
+    rules = [f"<pinned_rule>\n{text}\n</pinned_rule>" for text in ("One", "Two")]
+    assert seen(conversation) == ["One", *rules]
+    rewind.undo_rewind(rewind=rewound)
+    assert seen(conversation) == ["One", "Yes.", rules[0], "Two", "Yes.", rules[1]]
+    rewind.rewind_conversation(conversation=conversation, to_seq=3)
+    assert seen(conversation) == ["One", "Yes.", rules[1]]
+    assert problems(conversation) == []
+    assert not [*integrity.find_problems()]
+
+
+def test_an_answer_is_tried_again_across_a_rule(conversation: Conversation) -> None:
+    """It is no part of the talk: what broke off is set aside as before."""
+    end(ask(conversation, "Why?"), "Because it", stop_reason="error", status=Turn.Status.FAILED)
+    pin_rule(conversation=conversation, text=RULE)
+    turn_retries.retry_turn(conversation=conversation, nonce=uuid.uuid4())
+    assert seen(conversation) == ["Why?", f"<pinned_rule>\n{RULE}\n</pinned_rule>"]
+
+
+def test_pins_of_others_are_their_own(conversation: Conversation, say: Say, bob: User) -> None:
+    """Those of one conversation say nothing of another."""
+    say("user", RULE)
+    pin_message(conversation=conversation, seq=1)
+    other = conversations.start_conversation(owner=bob)
+    with pytest.raises(errors.Refused):
+        unpin_message(conversation=other, seq=1)
+    assert pins(conversation) == [1]
+    assert audit_check.verify(other).holds

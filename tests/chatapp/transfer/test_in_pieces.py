@@ -1,0 +1,170 @@
+"""An import is stored in pieces: others write between them, and see none before the last."""
+
+import itertools
+import json
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.utils import timezone
+
+from chatapp import errors
+from chatapp.maintenance.audit_check import verify
+from chatapp.maintenance.audit_seals import make_seal
+from chatapp.maintenance.integrity import find_problems
+from chatapp.models import AuditEntry, Conversation, Message, Source, message_store
+from chatapp.models.turns import describe, this_process
+from chatapp.transfer import FORMAT, import_jobs
+from chatapp.transfer.import_spool import ITEMS
+from tests.chatapp.test_serve import serving
+from tests.chatapp.transfer.lives import read
+from tests.chatapp.written_files import database_in
+from tests.first_start import FirstStart
+
+MESSAGES = 4 * ITEMS
+
+
+def record(**sections: Any) -> bytes:
+    """Return a file of many messages, the last of which stands for all others."""
+    said = [
+        {"role": ("user", "assistant")[number % 2], "content": f"{number}", "tokens": 1,
+         "condense_parent": "6a988a76-09fd-4ef5-81e9-33fb054d04b5"}
+        for number in range(MESSAGES)
+    ]  # fmt: skip
+    summary = {"role": "user", "content": "All.", "tokens": 1,
+               "condense_id": "6a988a76-09fd-4ef5-81e9-33fb054d04b5"}  # fmt: skip
+    about = {"format": FORMAT, "conversation": {"title": "Long"}}
+    return json.dumps({**about, "messages": [*said, summary], **sections}).encode()
+
+
+class Onlooker:
+    """Another connection, which tries to write before each statement of the first."""
+
+    def __init__(self, path: Path) -> None:
+        self.other = sqlite3.connect(path, timeout=0, autocommit=True)
+        # How many messages there were each time, and how many conversations anybody sees.
+        self.messages, self.shown = [0], {0}
+
+    def __call__(self, execute: Callable[..., Any], *words: Any) -> Any:
+        """Look, and have the statement run."""
+        try:
+            self.other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return execute(*words)
+        self.look()
+        self.other.execute("ROLLBACK")
+        return execute(*words)
+
+    def look(self) -> None:
+        """Count what is there."""
+        for counted, query in (
+            (self.messages.append, "SELECT count(*) FROM chatapp_message"),
+            (self.shown.add, "SELECT count(*) FROM chatapp_conversation WHERE deleted_at IS NULL"),
+        ):
+            counted(self.other.execute(query).fetchone()[0])
+
+
+@pytest.fixture
+def onlooker(db: None, alice: User, tmp_path: Path) -> Iterator[Onlooker]:
+    """Somebody else who writes, beside whatever this test does."""
+    with database_in(tmp_path), connection.execute_wrapper(watching := Onlooker(
+        tmp_path / "copy.sqlite3"
+    )), closing(watching.other):  # fmt: skip
+        yield watching
+
+
+@pytest.mark.django_db(transaction=True)
+def test_others_write_between_pieces_and_see_a_conversation_at_the_end(
+    alice: User, tmp_path: Path, onlooker: Onlooker
+) -> None:
+    """However long the file is, the lock is held for one piece only."""
+    made = read(record(), alice, tmp_path).conversation
+    onlooker.look()
+    pieces = [after - before for before, after in itertools.pairwise(onlooker.messages)]
+    assert sum(pieces) == MESSAGES + 1
+    assert 0 < max(pieces) <= ITEMS
+    assert onlooker.shown == {0, 1}
+    assert onlooker.messages[-1] == made.messages.count()
+    assert [one.text for one in message_store.read_effective(made.pk)] == ["All."]
+    assert verify(made).problems == []
+    assert [*find_problems()] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_refused_at_the_end_leaves_nothing(
+    alice: User, tmp_path: Path, onlooker: Onlooker
+) -> None:
+    """Though much of it was stored already, and nobody has seen it."""
+    with pytest.raises(errors.Refused, match="pins are not on the messages"):
+        read(record(pins=[{"seq": 1, "message": 1, "digest": "0" * 64}]), alice, tmp_path)
+    assert max(onlooker.messages) == MESSAGES + 1
+    assert onlooker.shown == {0}
+    for model in (Conversation, Message, Source, AuditEntry):
+        assert not model.objects.exists()
+
+
+def ended_process() -> str:
+    """Return a process of this machine that is over, as an owner."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        owner = describe(process.pid)
+        process.communicate(b"\n")
+    return owner
+
+
+@pytest.fixture
+def half(alice: User, tmp_path: Path) -> Conversation:
+    """What a process has left that was killed before the last piece."""
+    made = read(record(), alice, tmp_path).conversation
+    Source.objects.update(importer=ended_process())
+    Conversation.objects.update(deleted_at=timezone.now())
+    return made
+
+
+def test_what_a_killed_import_has_left_is_removed(
+    alice: User, half: Conversation, tmp_path: Path
+) -> None:
+    """What was sent, and what was stored of it; what is being imported now stays."""
+    there = read(record(), alice, tmp_path).conversation
+    Source.objects.filter(conversation=there).update(importer=this_process())
+    (left := settings.DATA_DIR / "imports" / "left").mkdir(parents=True)
+    (left / "talk.json").write_text("[]")
+    folder = import_jobs.make_folder()
+    import_jobs.remove_left()
+    assert Conversation.objects.get() == there
+    assert Message.objects.count() == MESSAGES + 1
+    assert [*left.parent.iterdir()] == [folder]
+    import_jobs.remove(folder)
+    assert [*left.parent.iterdir()] == []
+
+
+def test_a_part_of_a_conversation_is_sealed_by_nobody_and_named_by_the_check(
+    half: Conversation,
+) -> None:
+    """It may yet be refused, and then no seal misses it."""
+    assert json.loads(make_seal())["heads"] == {}
+    assert any("its import broke off" in one for one in find_problems())
+
+
+def test_a_server_removes_what_its_predecessor_has_left(
+    tmp_path: Path, first_start: FirstStart
+) -> None:
+    """At its start, without anybody's doing."""
+    left = first_start.copy(tmp_path) / "imports" / "left"
+    left.mkdir(parents=True)
+    with serving(tmp_path) as (_server, url):
+        origin = url.partition("/sign-in/")[0]
+        for _look in range(1_000):
+            with urllib.request.urlopen(f"{origin}/healthz") as answer:
+                assert answer.read() == b"ok"
+            if not left.exists():
+                return
+    pytest.fail("What the predecessor has left is still there.")

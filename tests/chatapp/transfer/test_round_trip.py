@@ -1,0 +1,218 @@
+"""A conversation that is exported and imported is the same, with all that is on record of it."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import condense
+from chatapp.condensation import undo
+from chatapp.conversations import conversations, forks, pins, rewind
+from chatapp.maintenance import audit_check
+from chatapp.maintenance.integrity import find_problems
+from chatapp.models import Conversation, message_store
+from chatapp.models.budgets import spending_of
+from tests.chatapp.audited import condense_on_record, live_through, problems, talk
+from tests.chatapp.models.test_store import seen
+from tests.chatapp.transfer.lives import Life, read, said, write
+from tests.records import put_on_record
+
+PLACES = st.integers(0, 30)
+NAMES = (
+    *("say", "talk", "use_huge", "record", "truncate", "clear", "rewind", "undo_rewind", "undo"),
+    *(
+        "undo_on_record",
+        "undo_below",
+        "redo",
+        "fork",
+        "edit",
+        "regenerate",
+        "switch",
+        "pin",
+        "condense",
+    ),
+)
+LIVES = st.lists(
+    st.one_of(
+        *(st.tuples(st.just(name), PLACES) for name in NAMES),
+        st.tuples(st.just("use_tool"), st.booleans()),
+        st.tuples(st.just("say"), st.integers(1, 4)),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+@settings(
+    max_examples=80,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    report_multiple_bugs=False,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(happenings=LIVES)
+def test_what_is_exported_imported_and_exported_is_equal(
+    alice: User, bob: User, tmp_path: Path, happenings: list[tuple[str, Any]]
+) -> None:
+    """Whatever happened, also for another user; the model sees the same, and the record holds."""
+    life = Life(alice)
+    life.say(2)
+    for name, place in happenings:
+        life.do(name, place)
+    first = write(life.conversation)
+    made = read(first, bob, tmp_path).conversation
+    second = write(made)
+    assert said(second) == said(first)
+    assert json.loads(second)["chains"][:-1] == json.loads(first)["chains"]
+    assert as_sent(made) == as_sent(life.conversation)
+    assert problems(made) == []
+
+
+def as_sent(conversation: Conversation) -> list[Any]:
+    """Return what the model sees of a conversation; a result that was cleared is a line there."""
+    return seen(message_store.read_effective(conversation.pk))
+
+
+def test_everything_that_goes_on_record_is_there(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """Condensations, facts put back, rewinds, edits, answers: nothing is lost on the way."""
+    live_through(conversation)
+    first = write(conversation)
+    told = json.loads(first)
+    empty = {"calls", "tool_runs", "forks", "pins", "fragments", "requests"}
+    assert {name for name, one in told.items() if one == []} == empty
+    made = read(first, conversation.owner, tmp_path).conversation
+    assert said(write(made)) == said(first)
+    assert made.pk != conversation.pk
+    verdict = audit_check.verify(made)
+    records = ("condensations", "rewinds", "questions", "reviews", "pins")
+    assert (verdict.problems, verdict.waiting) == ([], 0)
+    assert verdict.entries == 1 + sum(len(told[name]) for name in records)
+
+
+def test_what_was_undone_at_once_is_redone_at_once_where_it_is_imported(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """Which these were is in their moments."""
+    talk(conversation, "Where is north?", "Up.")
+    first = condense_on_record(conversation)
+    talk(conversation, "And south?", "Down.")
+    condense_on_record(conversation)
+    before = as_sent(conversation)
+    undo.undo_condensation(condensation=first, later=1)
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    undone = made.condensations.filter(status="undone").order_by("started_at")
+    assert undone.count() == 2
+    undo.redo_condensation(condensation=undone[0])
+    assert as_sent(made) == before
+    assert problems(made) == [*find_problems()] == []
+
+
+def test_the_chain_that_a_conversation_came_with_is_kept_as_evidence(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """Its own begins with the import."""
+    live_through(conversation)
+    first = write(conversation)
+    made = read(first, conversation.owner, tmp_path).conversation
+    chains = json.loads(write(made))["chains"]
+    assert chains[0] == audit_check.chain_of(conversation)
+    assert chains[1]["conversation"] == str(made.pk)
+    beginning = json.loads(chains[1]["entries"][0]["payload"])
+    assert beginning["imported"]["chains"] == 1
+
+
+def test_secrets_and_settings_are_no_part_of_it(conversation: Conversation) -> None:
+    """Neither keys, nor what tools may do, nor where files lie."""
+    assert conversation.profile
+    conversation.profile.set_key("sk-secret")
+    conversation.profile.save()
+    conversations.decide(
+        conversation=conversation, policies={"run_command": "always"}, system="Be brief."
+    )
+    written = write(conversation).decode()
+    assert "Be brief." in written
+    for secret in ("sk-secret", "run_command", "workspace", conversation.profile.encrypted_key):
+        assert secret not in written
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "waiting"])
+def test_what_ran_when_it_was_exported_has_ended_here(
+    conversation: Conversation, tmp_path: Path, status: str
+) -> None:
+    """Nobody works on it."""
+    conversation.turns.create(status=status)
+    life = Life(conversation.owner)
+    life.conversation = conversation
+    life.say(2)
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    (turn,) = made.turns.all()
+    assert (turn.status, turn.is_over) == ("interrupted", True)
+
+
+def test_what_waited_for_a_person_waits_for_nobody_here(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """A summary to be reviewed, and one that was drafted ahead."""
+    life = Life(conversation.owner)
+    life.conversation = conversation
+    life.say(2)
+    waiting = put_on_record(conversation, at_seq=2, status="running")
+    waiting.reviews.create(ordinal=1, shown="What was said.")
+    put_on_record(conversation, at_seq=2, status="drafted")
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    assert [one.status for one in made.condensations.order_by("pk")] == ["failed", "unused"]
+    assert made.condensations.order_by("pk")[0].reviews.get().status == "withdrawn"
+
+
+def test_the_example_of_the_guide_is_a_conversation(alice: User, tmp_path: Path) -> None:
+    """With a summary that hides what it stands for."""
+    guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
+    example = guide.split("```json\n")[1].split("```")[0]
+    made = read(example.encode(), alice, tmp_path).conversation
+    assert [one.seq for one in message_store.read_effective(made.pk)] == [3]
+    assert said(write(made)) == said(example.encode())
+
+
+def test_the_guide_names_every_section_and_no_other(conversation: Conversation) -> None:
+    """As they are written."""
+    guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text("utf-8")
+    table = guide.split("## The form")[1].split("##")[0]
+    named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert named == [*json.loads(write(conversation))]
+
+
+def test_what_was_spent_elsewhere_is_not_spent_here(
+    conversation: Conversation, tmp_path: Path
+) -> None:
+    """An imported conversation takes nothing of the month's budget."""
+    message_store.append_message(conversation.pk, condense.Message("user", "Hi"), tokens=1)
+    conversation.calls.create(purpose="chat", status="succeeded", cost=3)
+    made = read(write(conversation), conversation.owner, tmp_path).conversation
+    assert made.calls.get().cost == 3
+    (month,) = spending_of(made.pk, owner=conversation.owner_id, budget=None, monthly=Decimal(10))
+    assert month.spent == 3
+
+
+def test_a_fork_round_trips_without_what_its_original_had_set_aside(
+    alice: User, tmp_path: Path
+) -> None:
+    """Its messages keep their numbers, so some are missing; what is said next has a new one."""
+    life = Life(alice)
+    life.say(4)
+    rewind.rewind_conversation(conversation=life.conversation, to_seq=3)
+    life.say(2)
+    copy = forks.fork_conversation(conversation=life.conversation, seq=6)
+    first = write(copy)
+    made = read(first, alice, tmp_path).conversation
+    assert said(write(made)) == said(first)
+    assert [*made.messages.order_by("seq").values_list("seq", flat=True)] == [1, 2, 5, 6]
+    pins.pin_rule(conversation=made, text="Tabs.")
+    assert made.messages.latest("seq").seq == 7
+    assert not problems(made)

@@ -1,0 +1,307 @@
+"""What two do at the same moment comes to what one after the other would have come to."""
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import Model
+from django.db.models.signals import ModelSignal, post_init, post_save
+from django.test import Client
+from django.urls import reverse
+
+from chatapp import errors
+from chatapp.agent import events
+from chatapp.context.condense_requests import Wish
+from chatapp.context.turn_context import Run
+from chatapp.live import incoming_frames
+from chatapp.live.live_view import LiveView
+from chatapp.models import Conversation, QueuedMessage, Turn
+from chatapp.models.condensations import Status
+from chatapp.models.pending_messages import list_queued
+from chatapp.models.read_executor import reading
+from chatapp.turns import actions, lifecycle
+from chatapp.turns.active_conversation import Room
+from chatapp.turns.active_conversations import Hub, hub
+from chatapp.turns.ports import Announcer, Work
+from tests.chatapp.live.heard import Heard
+from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.sockets import open_page
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = "A sentence that says hardly anything. " * 900
+
+
+class Held:
+    """A turn that runs until a test ends it."""
+
+    def __init__(self, run: Run, on_end: Callable[[bool], None]) -> None:
+        self.run = run
+        self.on_end = on_end
+        self._over = asyncio.Event()
+
+    def stop(self) -> None:
+        """Leave it to the test."""
+
+    def leave(self, reason: str) -> None:
+        """Leave it to the test."""
+
+    def wake(self) -> None:
+        """Wait for nobody."""
+
+    def cancel_condensing(self) -> None:
+        """Condense nothing."""
+
+    def condense_soon(self, wish: Wish) -> None:
+        self.run.wishes.ask(wish)
+
+    async def ended(self) -> None:
+        await self._over.wait()
+
+    def end(self) -> None:
+        """Say that nothing of it runs any more."""
+        self._over.set()
+        self.on_end(True)
+
+
+class Runner:
+    """Holds turns: whatever begins goes on until a test ends it."""
+
+    def __init__(self) -> None:
+        self.held: list[Held] = []
+        self._news = asyncio.Condition()
+
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Work:
+        self.held.append(Held(run, on_end))
+        return self.held[-1]
+
+    async def finish(self) -> Held:
+        """Put on record that the last one is over, which nobody has been told yet."""
+        last = self.held[-1]
+        status = Turn.Status.SUCCEEDED
+        await sync_to_async(lifecycle.finish_turn)(turn=last.run.turn, status=status)
+        return last
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
+    """What holds turns in the place of what runs them."""
+    runner = Runner()
+    monkeypatch.setattr(hub, "runner", runner)
+    yield runner
+    # What a test that failed left running would be waited for in the next one.
+    hub.rooms.clear()
+
+
+async def say(conversation: Conversation, text: str, *, queued: bool = False) -> None:
+    """Send a message."""
+    command = incoming_frames.SendMessage(text, uuid.uuid4(), queued=queued)
+    await actions.send_message(conversation, command)
+
+
+async def until_settled(conversation: Conversation) -> None:
+    """Wait until all that was to follow has begun or was refused."""
+    room = hub.rooms.get(conversation.pk)
+    while room and not room.job and not room.idle:
+        await reading(list_queued)(conversation=conversation.pk)
+
+
+@contextlib.contextmanager
+def meanwhile(signal: ModelSignal, of: type[Model], do: Callable[[], None]) -> Iterator[None]:
+    """Have the event loop ``do`` something, and go on, when the first of these is stored or made.
+
+    That is in a thread, which waits for it.
+    """
+    loop, done = asyncio.get_running_loop(), threading.Event()
+
+    async def go_on() -> None:
+        do()
+        for _ in range(5):
+            await reading(list_queued)(conversation=uuid.uuid4())
+
+    def hold(**_signal: Any) -> None:
+        if not done.is_set():
+            done.set()
+            asyncio.run_coroutine_threadsafe(go_on(), loop).result()
+
+    signal.connect(hold, sender=of)
+    try:
+        yield
+    finally:
+        signal.disconnect(hold, sender=of)
+
+
+async def test_a_message_that_comes_while_the_turn_ends_is_answered(
+    conversation: Conversation, runner: Runner
+) -> None:
+    """What still ran when it was looked at may run no more once that is known."""
+    await say(conversation, "One.")
+    first = await runner.finish()
+
+    async def end() -> None:
+        first.end()
+
+    await asyncio.gather(say(conversation, "Two."), end())
+    assert len(runner.held) == 2
+    (await runner.finish()).end()
+
+
+async def test_a_message_that_is_queued_while_the_turn_ends_is_sent(
+    conversation: Conversation, runner: Runner
+) -> None:
+    """Nobody else would send it: it would wait although nothing runs."""
+    await say(conversation, "First")
+    turn = await runner.finish()
+    with meanwhile(post_save, QueuedMessage, turn.end):
+        await say(conversation, "Second", queued=True)
+    await until_settled(conversation)
+    assert len(runner.held) == 2
+    (await runner.finish()).end()
+
+
+async def test_a_condensation_that_is_asked_for_while_the_turn_ends_begins(
+    conversation: Conversation, runner: Runner
+) -> None:
+    """There is no step any more that it could follow."""
+    await sync_to_async(lambda: end(ask(conversation, LONG), LONG))()
+    await sync_to_async(lambda: end(ask(conversation, LONG), LONG))()
+    await say(conversation, "First")
+    turn = await runner.finish()
+
+    async def vacate() -> None:
+        turn.end()
+
+    command = incoming_frames.StartCondensing(uuid.uuid4())
+    await asyncio.gather(actions.condense_now(conversation, command), vacate())
+    assert [held.run.turn.condenses for held in runner.held] == [False, True]
+    (await runner.finish()).end()
+
+
+async def test_what_waits_is_sent_where_the_condensation_before_it_is_refused(
+    conversation: Conversation, runner: Runner
+) -> None:
+    """What was asked for during the turn may have nothing to do once that is over."""
+    await say(conversation, "First")
+    await say(conversation, "Second", queued=True)
+    turn = await runner.finish()
+    turn.condense_soon(Wish(uuid.uuid4()))
+    turn.end()
+    await until_settled(conversation)
+    assert len(runner.held) == 2
+    (await runner.finish()).end()
+
+
+async def test_what_is_stored_runs_though_who_sent_it_has_gone(
+    conversation: Conversation,
+) -> None:
+    """A program may hang up as soon as its message is on its way."""
+    await hub.clear_up()
+    sending = asyncio.ensure_future(say(conversation, "First"))
+    with meanwhile(post_init, Turn, sending.cancel), pytest.raises(asyncio.CancelledError):
+        await sending
+    for job in hub.jobs:
+        await job.ended()
+    assert (await Turn.objects.aget()).status == Turn.Status.SUCCEEDED
+
+
+async def test_what_begins_while_the_server_stops_is_ended_with_the_rest(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops it waits for all of it, and nothing is left on record as running."""
+    stopping = Hub()
+    await stopping.clear_up()
+    monkeypatch.setattr(actions, "hub", stopping)
+    await asyncio.gather(say(conversation, "First"), stopping.close())
+    assert stopping.jobs == []
+    assert (await Turn.objects.aget()).is_over
+
+
+async def test_who_hears_the_end_may_send_the_next_message(
+    conversation: Conversation, alice: User
+) -> None:
+    """No turn is in its way, although pages are still told of the end."""
+    async with open_page(conversation, alice):
+        for text in ("First", "Second"):
+            command = incoming_frames.SendMessage(text, uuid.uuid4())
+            async for _event in await actions.send_and_hear(conversation, command):
+                pass
+    assert await Turn.objects.acount() == 2
+
+
+async def test_the_panel_that_is_read_first_is_not_shown_last(conversation: Conversation) -> None:
+    """A condensation that has ended would seem to go on."""
+    reached, gate = threading.Event(), threading.Event()
+
+    def hold(**_signal: Any) -> None:
+        if not reached.is_set():
+            reached.set()
+            gate.wait()
+
+    heard = Heard()
+    scene = LiveView(conversation.pk, heard).scene
+    await scene.show(events.CondensingStarted("manual"))
+    post_init.connect(hold, sender=Conversation)
+    try:
+        first = asyncio.create_task(scene.show_panel())
+        await asyncio.to_thread(reached.wait)
+        ended = scene.show(events.CondensingEnded("condensed", Status.SUCCEEDED))
+        second = asyncio.create_task(ended)
+        # All that could overtake the first has one thread, and does it in this order.
+        for _ in range(6):
+            await reading(list_queued)(conversation=conversation.pk)
+        gate.set()
+        await asyncio.gather(first, second)
+    finally:
+        gate.set()
+        post_init.disconnect(hold, sender=Conversation)
+    panels = [frame for frame in heard.frames if frame["type"] == "panel.changed"]
+    assert [bool(panel["condensing"]) for panel in panels] == [True, True, False]
+
+
+class Loop:
+    """An event loop that notes whether what it is told of is stored by then."""
+
+    def __init__(self) -> None:
+        self.stored: list[bool] = []
+
+    def call_soon_threadsafe(self, *_what: object, context: contextvars.Context) -> None:
+        self.stored.append(not connection.in_atomic_block)
+
+
+def test_pages_and_drafts_hear_of_settings_that_are_stored(
+    conversation: Conversation, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who looked before that would find nothing new, and would not be told again."""
+    loop = Loop()
+    monkeypatch.setattr(hub, "loop", loop)
+    monkeypatch.setitem(hub.rooms, conversation.pk, Room(conversation.pk, hub))
+    sent = {"threshold": 50, "step_limit": 20, "draft_ahead": "always", "draft_share": 80}
+    assert browser.post(reverse("settings"), sent).status_code == 302
+    assert loop.stored == [True]
+
+
+async def test_a_room_is_closed_whichever_way_its_last_page_goes(
+    conversation: Conversation,
+) -> None:
+    """Also one that goes while it is sent something."""
+    watching = await hub.watch(conversation.pk, None)
+    await anext(watching)
+    assert conversation.pk in hub.rooms
+    await watching.aclose()
+    assert conversation.pk not in hub.rooms
+
+
+async def test_nothing_stays_open_for_what_was_refused(conversation: Conversation) -> None:
+    """A program has no page that would close it later."""
+    command = incoming_frames.SendMessage("Hello", uuid.uuid4(), attachments=(uuid.uuid4(),))
+    with pytest.raises(errors.Refused):
+        await actions.send_message(conversation, command)
+    assert conversation.pk not in hub.rooms

@@ -1,0 +1,219 @@
+"""A process says that its turns live, and notices those that are not its own any more."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+import condense
+from chatapp.agent.errors import TurnEnded
+from chatapp.agent.tool_port import ToolOutcome
+from chatapp.context import sizes
+from chatapp.context.turn_context import Run
+from chatapp.models import Conversation, Message, ModelCall, Turn
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.retried_writes import Saver
+from chatapp.turns import lifecycle
+from chatapp.turns.active_conversations import hub
+from chatapp.turns.heartbeat import Pulse
+from chatapp.turns.ports import Announcer
+from tests.chatapp.agent.fakes import RecordingAudience
+from tests.chatapp.claude import converse
+from tests.chatapp.runs import run_in
+from tests.chatapp.scripted_turns import ask
+from tests.chatapp.sockets import PATIENCE, open_page
+from tests.chatapp.turns.test_interruptions import elsewhere
+from tests.chatapp.turns.test_storage_failures import allow_updates, refuse_updates
+from tests.standin.behaviours import Gate, Reply
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Heard:
+    """What a pulse has told."""
+
+    def __init__(self, *turns: uuid.UUID) -> None:
+        self.lost: asyncio.Queue[uuid.UUID] = asyncio.Queue()
+        self.closed: asyncio.Queue[uuid.UUID] = asyncio.Queue()
+        self.looked = asyncio.Event()
+        self.pulse = Pulse(
+            lambda: turns,
+            lost=self.lost.put_nowait,
+            closed=self.closed.put_nowait,
+            take_over=self.take_over,
+            interval=0,
+        )
+
+    async def take_over(self) -> None:
+        self.looked.set()
+
+
+async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversation) -> None:
+    """And until then it is alive."""
+    turn = await sync_to_async(ask)(conversation)
+    heard = Heard(turn.pk)
+    heard.pulse.start()
+    assert heard.lost.empty()
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert await heard.lost.get() == turn.pk
+    heard.pulse.stop()
+
+
+async def test_what_another_process_left_is_ended_while_this_one_serves(
+    conversation: Conversation,
+) -> None:
+    """Also where nobody visits."""
+    turn = await sync_to_async(lambda: elsewhere(ask(conversation)))()
+    heard = Heard()
+    heard.pulse.start()
+    assert await heard.closed.get() == conversation.pk
+    heard.pulse.stop()
+    await turn.arefresh_from_db()
+    assert turn.status == Turn.Status.INTERRUPTED
+
+
+async def test_a_database_that_fails_ends_no_pulse(conversation: Conversation) -> None:
+    """It beats again when it can."""
+    turn = await sync_to_async(ask)(conversation)
+    heard = Heard(turn.pk)
+    await sync_to_async(refuse_updates)("chatapp_turn")
+    heard.pulse.start()
+    for _ in range(3):
+        await sync_to_async(Turn.objects.get)()
+    await sync_to_async(allow_updates)()
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert await heard.lost.get() == turn.pk
+    heard.pulse.stop()
+
+
+async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
+    """Whoever is silent is taken for gone, and what it works on is ended."""
+    turn = await sync_to_async(ask)(conversation)
+    heard = Heard()
+    fails = iter([True])
+
+    def turns() -> list[uuid.UUID]:
+        if next(fails, False):
+            raise ZeroDivisionError
+        return [turn.pk]
+
+    pulse = Pulse(
+        turns,
+        lost=heard.lost.put_nowait,
+        closed=heard.closed.put_nowait,
+        take_over=heard.take_over,
+        interval=0,
+    )
+    pulse.start()
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    async with asyncio.timeout(PATIENCE):
+        assert await heard.lost.get() == turn.pk
+    pulse.stop()
+
+
+async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
+    alice: User, anthropic_standin: Standin
+) -> None:
+    """Its turn was ended with what was stored by then; the rest of the answer is let go."""
+    conversation = await sync_to_async(converse)(alice, anthropic_standin)
+    gate = Gate()
+    anthropic_standin.then(Reply("One two three four five six.", gate=gate))
+    async with open_page(conversation, alice) as page:
+        await page.say("Count.")
+        await page.until("text.streamed")
+        turn = await Turn.objects.aget()
+        await sync_to_async(lifecycle.finish_turn)(
+            turn=turn, status=Turn.Status.INTERRUPTED, error="It was taken for dead."
+        )
+        gate.open()
+        await page.until_idle()
+    assert await Message.objects.filter(role="assistant").acount() <= 1
+    await turn.arefresh_from_db()
+    assert (turn.status, turn.error) == ("interrupted", "It was taken for dead.")
+    assert (await ModelCall.objects.aget()).status == "interrupted"
+
+
+async def test_tools_of_a_turn_that_was_ended_elsewhere_are_answered_once(
+    conversation: Conversation,
+) -> None:
+    """By whoever ended it: their results would answer nothing any more."""
+    run = await sync_to_async(lambda: run_in(conversation, ask(conversation)))()
+    scale = await sync_to_async(sizes.Scale.read)(run.conversation, run.profile, run.system)
+    journal = await sync_to_async(StoredJournal)(run, scale, Saver(RecordingAudience()))
+    call = condense.ToolUseBlock("a", "list_files", {})
+    await journal.append(condense.Message("assistant", (call,)))
+    number = await journal.open_tool(call)
+    await sync_to_async(lifecycle.finish_turn)(turn=run.turn, status=Turn.Status.INTERRUPTED)
+    await journal.close_tool(number, ToolOutcome("Late."))
+    with pytest.raises(TurnEnded):
+        await journal.append(condense.Message("user", (condense.ToolResultBlock("a", "Late."),)))
+    (answer,) = [row async for row in Message.objects.filter(holds_results=True)]
+    assert "it may have run" in str(answer.content)
+
+
+async def test_a_turn_that_was_ended_elsewhere_waits_for_nobody(conversation: Conversation) -> None:
+    """Or it would be open again, with a question that nobody's answer has go on."""
+    turn = await sync_to_async(ask)(conversation)
+    await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
+    with pytest.raises(TurnEnded):
+        await sync_to_async(turn.wait)()
+    await turn.arefresh_from_db()
+    assert (turn.status, turn.is_over) == ("interrupted", True)
+
+
+class Idle:
+    """Work that somebody else does: here nothing is known of it but that it began."""
+
+    def __init__(self, run: Run, on_end: Callable[[bool], None]) -> None:
+        self.run = run
+        self.on_end = on_end
+
+    def stop(self) -> None:
+        self.on_end(False)
+
+    def leave(self, reason: str) -> None:
+        self.on_end(False)
+
+    def cancel_condensing(self) -> None:
+        pass
+
+    async def ended(self) -> None:
+        pass
+
+
+class Workers:
+    """A runner whose turns run elsewhere."""
+
+    def __init__(self) -> None:
+        self.begun: list[Run] = []
+
+    def start(self, run: Run, announcer: Announcer, on_end: Callable[[bool], None]) -> Idle:
+        self.begun.append(run)
+        return Idle(run, on_end)
+
+
+async def test_another_runner_can_take_the_place_of_tasks(
+    conversation: Conversation, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page sends and stops as ever: what is sent is stored, and handed over once."""
+    workers = Workers()
+    monkeypatch.setattr(hub, "runner", workers)
+    async with open_page(conversation, alice) as page:
+        nonce = await page.say("Hello.")
+        await page.until("message.accepted")
+        await page.say("And?")
+        assert "still running" in (await page.until("refused"))["reason"]
+        turn = await Turn.objects.aget()
+        assert (str(turn.nonce), turn.status) == (nonce, Turn.Status.QUEUED)
+        assert [run.turn for run in workers.begun] == [turn]
+        await page.send("turn.stop", turn=str(turn.pk))
+        await page.send("ping")
+        await page.until("pong")
+        assert not hub.jobs

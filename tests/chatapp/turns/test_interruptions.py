@@ -1,0 +1,333 @@
+"""What a process leaves in the middle is ended with all that is known of it, once."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+import condense
+from chatapp.conversations import conversations
+from chatapp.models import (
+    Condensation,
+    Conversation,
+    Message,
+    ModelCall,
+    Profile,
+    ToolRun,
+    Turn,
+    message_store,
+    turns,
+)
+from chatapp.transcript import row_pages
+from chatapp.transcript.rows import MessageRow, TurnRow
+from chatapp.turns import lifecycle, turn_retries
+from tests.chatapp.scripted_turns import ask, end, go_on, retry
+
+WORDS = "Once upon a time there was"
+
+
+def elsewhere(turn: Turn, **columns: object) -> Turn:
+    """Let a turn belong to a process that is silent for too long, on another machine."""
+    long_ago = timezone.now() - timedelta(seconds=9)
+    columns = {"owner": "there/1/1", "heartbeat_at": long_ago, **columns}
+    Turn.objects.filter(pk=turn.pk).update(**columns)
+    return turn
+
+
+def call_of(turn: Turn, *blocks: dict[str, str], **columns: object) -> ModelCall:
+    """Put an open call on record, with its draft."""
+    return ModelCall.objects.create(
+        conversation_id=turn.conversation_id,
+        turn=turn,
+        draft=json.dumps(blocks),
+        usage_measured=False,
+        **{"purpose": "chat", "tokens_estimated": 100, **columns},
+    )
+
+
+def wrote(text: str) -> dict[str, str]:
+    """Return a block of text as a draft has it."""
+    return {"type": "text", "text": text}
+
+
+def asked_tools(turn: Turn, *names: str) -> list[condense.ToolUseBlock]:
+    """Store a reply that calls tools."""
+    calls = [condense.ToolUseBlock(name, "read_file", {}) for name in names]
+    reply = condense.Message(role="assistant", content=tuple(calls))
+    message_store.append_message(turn.conversation_id, reply, tokens=5, turn=turn)
+    return calls
+
+
+def last(conversation: Conversation) -> Message:
+    """Return the newest message."""
+    row = conversation.messages.newest()
+    assert row
+    return row
+
+
+def results(conversation: Conversation) -> dict[str, str]:
+    """Return what the newest message answers, by call."""
+    said = message_store.to_engine(last(conversation))
+    return {one.tool_use_id: str(one.content) for one in said.tool_results}
+
+
+@pytest.fixture
+def conversation(conversation: Conversation) -> Conversation:
+    """A conversation whose model costs something."""
+    Profile.objects.update(price_input=Decimal(3), price_output=Decimal(15))
+    conversation.refresh_from_db()
+    return conversation
+
+
+def test_what_was_written_of_an_answer_becomes_its_message(conversation: Conversation) -> None:
+    """With its call, whose use is estimated and marked so."""
+    turn = elsewhere(ask(conversation))
+    call = call_of(turn, wrote(WORDS))
+    assert lifecycle.close_interrupted() == {conversation.pk}
+    row, call = last(conversation), ModelCall.objects.get(pk=call.pk)
+    assert (row.content[0]["text"], row.stop_reason) == (WORDS, "interrupted")
+    assert (call.message, call.status, call.draft) == (row, "interrupted", "")
+    assert (call.tokens_input, call.usage_measured) == (100, False)
+    assert call.tokens_output == 6
+    assert call.cost == (100 * 3 + 6 * 15) / Decimal(1_000_000)
+    turn.refresh_from_db()
+    assert (turn.status, turn.last_seq) == (Turn.Status.INTERRUPTED, row.seq)
+    assert "server stopped" in turn.error
+
+
+def test_what_the_provider_reported_is_taken_at_its_word(conversation: Conversation) -> None:
+    """Only what it did not report is estimated."""
+    turn = elsewhere(ask(conversation))
+    call = call_of(turn, wrote(WORDS), tokens_input=40, tokens_cache_read=7, tokens_output=1)
+    lifecycle.close_interrupted()
+    call.refresh_from_db()
+    assert (call.tokens_input, call.tokens_cache_read, call.tokens_output) == (40, 7, 6)
+
+
+def test_a_call_that_was_only_begun_leaves_no_message(conversation: Conversation) -> None:
+    """There is nothing of it to show."""
+    turn = elsewhere(ask(conversation))
+    call_of(turn, {"type": "thinking", "text": ""})
+    lifecycle.close_interrupted()
+    assert last(conversation).role == "user"
+
+
+THOUGHT = {"type": "thinking", "text": "Where might it be?"}
+HALF_A_CALL = {"type": "tool_use", "id": "a", "name": "read_file", "text": '{"path": "sec'}
+
+
+def shown(conversation: Conversation) -> list[tuple[str, str]]:
+    """Return what people see of the last message, part by part."""
+    rows = row_pages(conversation).rows
+    row = next(one for one in reversed(rows) if isinstance(one, MessageRow))
+    assert row.role == "assistant"
+    return [(getattr(part, "label", ""), getattr(part, "text", "")) for part in row.parts]
+
+
+def test_thinking_and_half_a_call_are_shown_and_not_sent(conversation: Conversation) -> None:
+    """The model is sent the words between them: the rest is signed, or complete, or nothing."""
+    turn = elsewhere(ask(conversation))
+    call = call_of(turn, THOUGHT, wrote(WORDS), HALF_A_CALL)
+    lifecycle.close_interrupted()
+    call.refresh_from_db()
+    assert message_store.to_engine(last(conversation)).content == (condense.TextBlock(WORDS),)
+    written = sum(len(block["text"]) for block in (THOUGHT, wrote(WORDS), HALF_A_CALL))
+    assert call.tokens_output > 6
+    assert len(call.draft) > written
+    thought, words, half = shown(conversation)
+    assert (thought, words) == (("Thinking", THOUGHT["text"]), ("", ""))
+    assert half == ("A call of read_file was being written; it never ran.", HALF_A_CALL["text"])
+
+
+@pytest.mark.parametrize("block", [THOUGHT, HALF_A_CALL])
+@pytest.mark.parametrize("how", [go_on, retry])
+def test_a_turn_is_taken_up_of_which_only_people_see_something(
+    conversation: Conversation, block: dict[str, str], how: Callable[[Conversation], Turn]
+) -> None:
+    """There is nothing to go on from: the model is asked the same again, and nothing else."""
+    turn = elsewhere(ask(conversation))
+    call_of(turn, block)
+    lifecycle.close_interrupted()
+    assert [text for _, text in shown(conversation)] == [block["text"]]
+    (row,) = [row for row in row_pages(conversation).rows if isinstance(row, TurnRow)]
+    assert row.commands == ("turn.continue", "turn.retry")
+    taken_up = how(conversation)
+    sent = condense.shape_request(message_store.read_effective(conversation.pk))
+    assert [(message.role, message.text) for message in sent] == [("user", "Why?")]
+    end(taken_up, "The end.")
+    assert not turn_retries.has_loose_end(conversation)
+
+
+def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversation) -> None:
+    """One has a result, one may have run, one was not begun; the texts are kept once."""
+    turn = elsewhere(ask(conversation))
+    asked_tools(turn, "done", "begun", "waiting")
+    now = timezone.now()
+    ToolRun.objects.create(turn=turn, call_id="done", name="x", text="42", finished_at=now)
+    ToolRun.objects.create(turn=turn, call_id="begun", name="x")
+    lifecycle.close_interrupted()
+    told = results(conversation)
+    assert told["done"] == "42"
+    assert told["begun"] == condense.INTERRUPTED
+    assert "may have run" in told["begun"]
+    assert told["waiting"].startswith("Not run")
+    assert not ToolRun.objects.exclude(text="").exists()
+
+
+def test_a_result_of_an_earlier_step_answers_no_later_call(conversation: Conversation) -> None:
+    """Also where a model uses the same id again."""
+    turn = elsewhere(ask(conversation))
+    ToolRun.objects.create(turn=turn, call_id="a", name="x", text="old", finished_at=timezone.now())
+    asked_tools(turn, "a")
+    lifecycle.close_interrupted()
+    assert results(conversation)["a"].startswith("Not run")
+
+
+def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation) -> None:
+    """There is nothing to continue or to try again."""
+    turn = elsewhere(ask(conversation))
+    reply = condense.Message(role="assistant", content=(condense.TextBlock("All of it."),))
+    message_store.append_message(
+        conversation.pk, reply, tokens=5, turn=turn, stop_reason="end_turn"
+    )
+    assert lifecycle.close_interrupted() == {conversation.pk}
+    turn.refresh_from_db()
+    assert (turn.status, turn.error, turn.last_seq) == (Turn.Status.SUCCEEDED, "", 2)
+    assert not turn_retries.has_loose_end(conversation)
+
+
+def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversation) -> None:
+    """Its open call is estimated from what was to be condensed; no summary is made of it."""
+    begun = lifecycle.start_condensing(conversation=conversation, nonce=uuid.uuid4())
+    assert begun
+    turn = elsewhere(begun)
+    attempt = Condensation.objects.create(
+        conversation=conversation,
+        turn=turn,
+        at_seq=0,
+        kind="condensed",
+        threshold=1,
+        context_window=1,
+        allowed=1,
+        tokens_before=1_000,
+        tokens_before_measured=False,
+    )
+    call_of(turn, wrote(WORDS), purpose="summary", condensation=attempt, tokens_estimated=None)
+    lifecycle.close_interrupted()
+    attempt.refresh_from_db()
+    assert (attempt.status, attempt.cost_measured) == ("failed", False)
+    assert attempt.cost == (1_000 * 3 + 6 * 15) / Decimal(1_000_000)
+    assert not conversation.messages.exists()
+
+
+def test_ending_it_twice_changes_nothing(conversation: Conversation) -> None:
+    """Neither does its own process, should it come back."""
+    turn = elsewhere(ask(conversation))
+    call_of(turn, wrote(WORDS))
+    lifecycle.close_interrupted()
+    before = conversation.messages.count()
+    assert lifecycle.close_interrupted() == set()
+    for status in (Turn.Status.SUCCEEDED, Turn.Status.FAILED):
+        lifecycle.finish_turn(turn=turn, status=status)
+    turn.refresh_from_db()
+    assert turn.status == Turn.Status.INTERRUPTED
+    assert conversation.messages.count() == before
+
+
+def test_what_a_living_process_works_on_is_left_alone(conversation: Conversation) -> None:
+    """It gave a sign in the last seconds, or is this one."""
+    ask(conversation)
+    assert lifecycle.close_interrupted() == set()
+    elsewhere(Turn.objects.get(), heartbeat_at=timezone.now())
+    assert lifecycle.close_interrupted() == set()
+    assert lifecycle.close_interrupted(conversation) == set()
+
+
+def test_a_turn_that_waits_for_a_person_outlives_its_process(conversation: Conversation) -> None:
+    """It is not interrupted: not at a start, not at a visit, and not by its own process."""
+    turn = ask(conversation)
+    Turn.objects.update(status=Turn.Status.WAITING)
+    for owner in (turns.this_process(), "there/1/1"):
+        elsewhere(turn, owner=owner)
+        assert lifecycle.close_interrupted() == set()
+        assert lifecycle.close_interrupted(conversation) == set()
+    turn.refresh_from_db()
+    assert (turn.status, turn.finished_at) == (Turn.Status.WAITING, None)
+
+
+def test_a_process_of_this_machine_that_ended_is_not_waited_for(
+    conversation: Conversation,
+) -> None:
+    """Its last sign of life may be a moment old; a living one with its number is another."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    mine = turns.this_process()
+    machine, _pid, start = mine.rsplit("/", 2)
+    theirs = turns.describe(child.pid)
+    assert not turns.has_ended(theirs)
+    child.communicate()
+    assert turns.has_ended(theirs)
+    assert not turns.has_ended(mine)
+    assert turns.has_ended(f"{machine}/{os.getpid()}/{start}0")
+    elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
+    assert lifecycle.close_interrupted() == {conversation.pk}
+
+
+def test_a_process_whose_exit_code_nobody_has_asked_for_has_ended(
+    conversation: Conversation,
+) -> None:
+    """A zombie writes nothing any more: what it wrote is there right after the next start."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    theirs = turns.describe(child.pid)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    elsewhere(ask(conversation), owner=theirs, heartbeat_at=timezone.now())
+    try:
+        assert lifecycle.close_interrupted() == {conversation.pk}
+    finally:
+        child.communicate()
+
+
+def test_signs_of_life_are_one_statement_and_tell_what_was_taken_away(
+    conversation: Conversation, django_assert_num_queries: object
+) -> None:
+    """A turn that was ended elsewhere is named, so that its work is stopped."""
+    turn = elsewhere(ask(conversation), owner=turns.this_process())
+    with django_assert_num_queries(1):  # type: ignore[operator] # a fixture
+        assert lifecycle.keep_alive([turn.pk]) == set()
+    assert lifecycle.close_interrupted() == set()
+    lifecycle.finish_turn(turn=turn, status=Turn.Status.INTERRUPTED)
+    assert lifecycle.keep_alive([turn.pk]) == {turn.pk}
+
+
+@pytest.mark.parametrize("how", [go_on, retry])
+def test_an_interrupted_turn_can_be_taken_up(conversation: Conversation, how: object) -> None:
+    """Before its first word both begin anew; after one, Continue goes on and Try again repeats."""
+    turn = elsewhere(ask(conversation))
+    call_of(turn, wrote(WORDS))
+    lifecycle.close_interrupted()
+    taken_up = how(conversation)  # type: ignore[operator] # either of two functions
+    seen = [message.text for message in message_store.read_effective(conversation.pk)]
+    assert (WORDS in seen) == (how is go_on)
+    end(taken_up, "The end.")
+    assert not turn_retries.has_loose_end(conversation)
+
+
+def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_its_own(
+    conversation: Conversation, alice: User
+) -> None:
+    """However long it gave no sign: what waits here goes on here."""
+    mine, other = (
+        ask(one) for one in (conversation, conversations.start_conversation(owner=alice))
+    )
+    elsewhere(mine, owner=turns.this_process(), status=Turn.Status.WAITING)
+    elsewhere(other, status=Turn.Status.WAITING)
+    assert lifecycle.take_over_waiting() == [other]
+    assert lifecycle.take_over_waiting() == []

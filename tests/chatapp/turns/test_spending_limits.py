@@ -1,0 +1,293 @@
+"""What a user wants to spend is not gone beyond: a warning first, and then no call to a model."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from chatapp import errors
+from chatapp.agent.errors import BudgetSpent
+from chatapp.context import sizes
+from chatapp.conversations import conversations
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
+from chatapp.models.budgets import Scope, Spending, month_start, read_spending
+from chatapp.spending_limits import check_budget, say
+from chatapp.turns import turn_retries
+from tests.chatapp.claude import converse
+from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.sockets import open_page
+from tests.standin.behaviours import Gate, Reply, ToolCall
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = " ".join(map(str, [*range(100, 725)] * 3))
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+
+
+@pytest.fixture
+def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
+    """A conversation that costs something."""
+    return converse(alice, anthropic_standin)
+
+
+def spend(conversation: Conversation, cost: str | None, **columns: Any) -> ModelCall:
+    """Store the record of a call that cost so much."""
+    money = None if cost is None else Decimal(cost)
+    return ModelCall.objects.create(
+        conversation=conversation, purpose="chat", status="succeeded", cost=money, **columns
+    )
+
+
+def limit(conversation: Conversation, budget: str | None = None, month: str | None = None) -> None:
+    """Let a conversation cost so much, or all of its owner's in a month."""
+    Conversation.objects.filter(pk=conversation.pk).update(budget=budget)
+    Preferences.objects.filter(owner=conversation.owner).update(month_budget=month)
+
+
+limit_later = sync_to_async(limit)
+
+
+def test_a_conversation_and_a_month_are_summed_to_the_last_digit(
+    conversation: Conversation, bob: User
+) -> None:
+    """Deleted ones count, since they cost; other months and other people do not."""
+    other = conversations.start_conversation(owner=conversation.owner)
+    for cost in ("0.1", "0.2", "0.0000000001", None):
+        spend(conversation, cost)
+    spend(conversation, "5", created_at=month_start() - timezone.timedelta(seconds=1))
+    spend(other, "7")
+    conversations.delete_conversation(conversation=other)
+    spend(conversations.start_conversation(owner=bob), "100")
+    limit(conversation, "10", "20")
+    here, month = read_spending(conversation.pk)
+    assert here == Spending(Scope.CONVERSATION, Decimal(10), Decimal("5.3000000001"), 1)
+    assert month == Spending(Scope.MONTH, Decimal(20), Decimal("7.3000000001"), 1)
+    assert "The cost of 1 call is unknown" in say(here)
+
+
+@pytest.mark.parametrize(("spent", "near", "over"), [("7.99", 0, 0), ("8", 1, 0), ("10", 1, 1)])
+def test_a_budget_is_near_from_80_percent_and_spent_at_100(
+    spent: str, near: bool, over: bool
+) -> None:
+    """To the cent."""
+    one = Spending(Scope.MONTH, Decimal(10), Decimal(spent))
+    assert (one.is_near, one.is_over) == (near, over)
+
+
+def test_without_a_budget_nothing_is_limited(conversation: Conversation) -> None:
+    """However much was spent."""
+    spend(conversation, "1000000")
+    check_budget(conversation.pk)
+    assert read_spending(conversation.pk) == []
+
+
+def test_no_sum_looks_at_the_rows_of_calls(conversation: Conversation) -> None:
+    """An index holds what is summed, so that 100,000 calls are read in one go."""
+    rows = [ModelCall(conversation=conversation, purpose="chat", cost="0.001")] * 3_125
+    ModelCall.objects.bulk_create(rows)
+    names = ", ".join(one.column for one in ModelCall._meta.fields if not one.primary_key)
+    for _ in range(5):
+        with connection.cursor() as cursor:
+            twice = f"INSERT INTO chatapp_modelcall ({names}) SELECT {names} FROM chatapp_modelcall"  # noqa: S608 - its own columns
+            cursor.execute(twice)
+    limit(conversation, "1000", "1000")
+    with CaptureQueriesContext(connection) as sent:
+        here, month = read_spending(conversation.pk)
+    assert here.spent == month.spent == Decimal(100)
+    sums = [one["sql"] for one in sent if "SUM(" in one["sql"]]
+    assert len(sums) == 2
+    for sql in sums:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+            plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
+        assert "SEARCH chatapp_modelcall USING COVERING INDEX call_spent" in plan
+        assert "SCAN" not in plan
+
+
+Start = Callable[[Conversation], object]
+STARTS: dict[str, Start] = {
+    "send": ask,
+    "retry": lambda one: turn_retries.retry_turn(conversation=one, nonce=uuid.uuid4()),
+    "regenerate": lambda one: turn_retries.regenerate_answer(
+        conversation=one, seq=2, nonce=uuid.uuid4()
+    ),
+}
+
+
+@pytest.mark.parametrize("how", STARTS)
+@pytest.mark.parametrize(("budget", "month", "where"), [("1", None, "Tools"), (None, "1", "Setti")])
+def test_no_turn_begins_once_a_budget_is_spent(
+    conversation: Conversation, how: str, budget: str, month: str, where: str
+) -> None:
+    """It is refused with what to do, and nothing of it is stored."""
+    end(ask(conversation), "Half an ans", stop_reason="error", status=Turn.Status.FAILED)
+    spend(conversation, "1")
+    limit(conversation, budget, month)
+    with pytest.raises(errors.Refused, match=f"spent: .*1.00 of .*1.00.* raise it .*{where}"):
+        STARTS[how](conversation)
+    assert (conversation.turns.count(), conversation.messages.count()) == (1, 2)
+    assert not conversation.rewinds.exists()
+    limit(conversation, "2", "2")
+    assert STARTS[how](conversation)
+
+
+async def test_a_turn_stops_between_its_steps(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """What it has is kept, the row says what to do, and it goes on once there is more."""
+    anthropic_standin.then(Reply("Look.", tools=[ToolCall("list_files")]), Reply("Done."))
+    await limit_later(conversation, "0.01")
+    await sync_to_async(spend)(conversation, "0.0099")
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until_idle()
+        assert len(anthropic_standin.requests) == 1
+        turn = await Turn.objects.aget()
+        assert turn.status == Turn.Status.STOPPED
+        assert "The budget of this conversation is spent" in turn.error
+        assert "is spent: $0.0" in page.frames[-1]["notice"]
+        await page.send("turn.continue", nonce=str(uuid.uuid4()), seq=0)
+        assert "raise it" in (await page.until("refused"))["reason"]
+        await limit_later(conversation, "9")
+        await page.send("turn.continue", nonce=str(uuid.uuid4()), seq=0)
+        await page.until_idle()
+        assert page.frames[-1]["notice"] == ""
+    roles = [one.role async for one in conversation.messages.order_by("seq")]
+    assert roles == ["user", "assistant", "user", "assistant"]
+    assert len(anthropic_standin.requests) == 2
+
+
+@pytest.mark.parametrize("budgets_set", [("0.5", None), (None, "0.5")])
+async def test_a_budget_where_none_was_holds_from_the_next_step(
+    conversation: Conversation,
+    alice: User,
+    anthropic_standin: Standin,
+    budgets_set: tuple[str | None, str | None],
+) -> None:
+    """The turn that runs knows of it before it calls the model again, and its page shows it."""
+    gate = Gate()
+    first = Reply("Look.", tools=[ToolCall("list_files")], gate=gate)
+    anthropic_standin.then(first, Reply("Done."))
+    await sync_to_async(spend)(conversation, "1")
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        assert await asyncio.to_thread(gate.wait_until_reached)
+        await limit_later(conversation, *budgets_set)
+        gate.open()
+        await page.until_idle()
+        assert "spent" in page.frames[-1]["notice"]
+    turn = await Turn.objects.aget()
+    assert (turn.status, "is spent" in turn.error) == ("stopped", True)
+    assert len(anthropic_standin.requests) == 1
+
+
+async def test_a_raise_holds_in_the_turn_that_runs(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """What is read is what is set when a call begins."""
+    await limit_later(conversation, "1")
+    await sync_to_async(spend)(conversation, "0.9")
+    anthropic_standin.then(Reply("One."))
+    async with open_page(conversation, alice) as page:
+        await page.say("Hello.")
+        await page.until_idle()
+        assert "90 % of this conversation" in page.frames[-1]["notice"]
+        assert "Spent here" in page.frames[-1]["bar"]
+    shown = [frame["notice"] for frame in page.frames if frame["type"] == "panel.changed"]
+    assert all("90 %" in one for one in shown)
+
+
+async def test_no_summary_is_asked_for_once_a_budget_is_spent(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """A condensation by hand says so and leaves nothing on record; without a model it goes on."""
+    for text in ("The first answer.", "The second answer."):
+        await sync_to_async(lambda text=text: end(ask(conversation, LONG), text))()
+    await conversation.messages.filter(role="user").aupdate(tokens=3_750)
+    await sync_to_async(spend)(conversation, "1")
+    await limit_later(conversation, None, "1")
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+        assert "Your budget for this month is spent" in page.frames[-1]["notice"]
+        assert not await Condensation.objects.aexists()
+        await Preferences.objects.aupdate(strategy="ledger")
+        await page.send("condense.start")
+        await page.until_idle()
+    assert (await Condensation.objects.aget()).status == "succeeded"
+    assert anthropic_standin.requests == []
+
+
+async def test_a_summary_in_parts_ends_where_the_budget_does(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Nothing stands in for it: nothing is hidden, and the record says why."""
+    await sync_to_async(conversation.profile.__class__.objects.update)(context_window=20_000)
+    for number in range(12):
+        await sync_to_async(lambda n=number: end(ask(conversation, f"{n} {LONG}"), "Yes."))()
+    tokens = sizes.COUNTER.count(LONG)
+    await conversation.messages.filter(role="user").aupdate(tokens=tokens)
+    await limit_later(conversation, "0.01")
+    anthropic_standin.then(*[Reply(SUMMARY)] * 9)
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.start")
+        await page.until_idle()
+    attempt = await Condensation.objects.aget()
+    assert (attempt.status, attempt.fell_back_to) == ("failed", "")
+    assert "is spent" in attempt.error
+    assert not await conversation.messages.filter(hidden=True).aexists()
+    assert 0 < len(anthropic_standin.requests) < 9
+
+
+async def test_no_title_is_asked_for_once_a_budget_is_spent(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The answer took what was left, and the first words stay."""
+    await Preferences.objects.aupdate(name_conversations=True)
+    await limit_later(conversation, "0.01")
+    await sync_to_async(spend)(conversation, "0.0099")
+    anthropic_standin.then(Reply("Blue."), Reply("Colours"))
+    async with open_page(conversation, alice) as page:
+        await page.say(LONG)
+        await page.until_idle()
+    async with open_page(conversation, alice):
+        assert len(anthropic_standin.requests) == 1
+    with pytest.raises(BudgetSpent):
+        await sync_to_async(check_budget)(conversation.pk)
+
+
+def test_budgets_are_set_where_they_hold(
+    conversation: Conversation, browser: Client, bob: User
+) -> None:
+    """In Settings and in a conversation's own; what is no amount is not taken."""
+    page = reverse("tool_policies", args=[conversation.pk])
+    for amount, stored in (("2.50", "2.50"), ("", None)):
+        browser.post(page, {"budget": amount, "system_prompt": ""})
+        budget = Conversation.objects.get(pk=conversation.pk).budget
+        assert budget == (stored and Decimal(stored))
+    for nonsense in ("0", "-1", "NaN", "1e30", "x"):
+        browser.post(page, {"budget": nonsense, "system_prompt": ""})
+        assert Conversation.objects.get(pk=conversation.pk).budget is None
+    other = Client()
+    other.force_login(bob)
+    assert other.post(page, {"budget": "3"}).status_code == 404
+    settings = {"threshold": 90, "step_limit": 5, "month_budget": "12"}
+    assert browser.post(reverse("settings"), settings).status_code == 302
+    assert Preferences.objects.get(owner=conversation.owner).month_budget == 12
+    wrong = browser.post(reverse("settings"), settings | {"month_budget": "0"})
+    assert wrong.status_code == 422
+    assert "month_budget" in wrong.context["form"].errors

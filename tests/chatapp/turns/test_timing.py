@@ -1,0 +1,182 @@
+"""When a context is condensed: what is said of it, after a step, and not now."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import pytest_django
+from django.contrib.auth.models import User
+
+from chatapp.models import Condensation, Conversation, ModelCall, Preferences, Turn
+from tests.chatapp.claude import converse
+from tests.chatapp.scripted_turns import ask, end
+from tests.chatapp.sockets import Page, open_page
+from tests.standin.behaviours import Gate, Reply, ToolCall
+from tests.standin.fixtures import anthropic_standin
+from tests.standin.server import Standin
+
+__all__ = ["anthropic_standin"]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SUMMARY = "<analysis>Short.</analysis><summary>What was said.</summary>"
+LONG = " ".join(map(str, [*range(100, 725)] * 3))
+AWAITED = "Condenses after this step."
+LIST = ToolCall("list_files", {})
+
+
+@pytest.fixture
+def conversation(
+    alice: User, anthropic_standin: Standin, settings: pytest_django.Settings
+) -> Conversation:
+    """A conversation of some 9,000 tokens in a window of 12,000, of which 10,600 may be used."""
+    # One word is summary enough here.
+    settings.CONDENSE_DEFAULT_HOOKS = False
+    conversation = converse(alice, anthropic_standin, context_window=12_000, max_output=200)
+    for text in ("The first answer.", "The second answer."):
+        end(ask(conversation, LONG), text)
+    conversation.messages.filter(role="user").update(tokens=3_750)
+    return conversation
+
+
+@asynccontextmanager
+async def answering(
+    conversation: Conversation, user: User, standin: Standin, reply: Reply
+) -> AsyncIterator[Page]:
+    """Yield a page while this reply to its message is written, and stands at its gate."""
+    assert reply.gate
+    standin.then(reply)
+    async with open_page(conversation, user) as page:
+        await page.say("And now?")
+        assert await asyncio.to_thread(reply.gate.wait_until_reached)
+        try:
+            yield page
+        finally:
+            reply.gate.open()
+
+
+async def shown(page: Page, **words: str) -> dict[str, Any]:
+    """Return the next panel that says these words in its parts; "" is an empty part."""
+    while True:
+        panel = await page.until("panel.changed")
+        if all(
+            said in panel[part] and bool(said) == bool(panel[part]) for part, said in words.items()
+        ):
+            return panel
+
+
+async def purposes(conversation: Conversation) -> list[str]:
+    """Return what the calls so far were for."""
+    calls = ModelCall.objects.filter(conversation=conversation).order_by("pk")
+    return [one.purpose async for one in calls]
+
+
+async def test_condensing_asked_for_while_a_step_runs_follows_it_within_the_turn(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The band says so at once; the turn's next call comes after the summary, and reads it."""
+    step = Reply("Let me look.", tools=(LIST,), gate=Gate())
+    async with answering(conversation, alice, anthropic_standin, step) as page:
+        await page.send("condense.start", focus="the port")
+        await shown(page, condensing=AWAITED)
+        anthropic_standin.then(Reply(SUMMARY), Reply("Done."))
+        step.gate.open()
+        await shown(page, condensing="Condensing context…", due="")
+        await shown(page, condensing="")
+        await page.until_idle()
+    assert await purposes(conversation) == ["chat", "summary", "chat"]
+    attempt = await Condensation.objects.aget()
+    assert (attempt.trigger, attempt.focus, attempt.status) == ("manual", "the port", "succeeded")
+    assert await Turn.objects.filter(conversation=conversation).acount() == 3
+
+
+async def test_condensing_asked_for_in_the_last_step_follows_the_turn(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """And what waits in the queue is sent after it."""
+    answer = Reply("Done.", gate=Gate())
+    async with answering(conversation, alice, anthropic_standin, answer) as page:
+        await page.send("condense.start")
+        await page.until("message.accepted", nonce=page.nonce)
+        await page.say("What next?", queued=True)
+        await page.until("message.accepted", nonce=page.nonce)
+        anthropic_standin.then(Reply(SUMMARY), Reply("Nothing."))
+        answer.gate.open()
+        for _ in range(3):
+            await page.until_idle()
+    assert await purposes(conversation) == ["chat", "summary", "chat"]
+    assert await Turn.objects.filter(origin=Turn.Origin.CONDENSED).acount() == 1
+
+
+async def test_what_was_asked_for_can_be_taken_back_before_it_begins(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """The band goes, and nothing is condensed."""
+    answer = Reply("Done.", gate=Gate())
+    async with answering(conversation, alice, anthropic_standin, answer) as page:
+        await page.send("condense.start")
+        await shown(page, condensing=AWAITED)
+        await page.send("condense.cancel")
+        await shown(page, condensing="")
+        answer.gate.open()
+        await page.until_idle()
+    assert await purposes(conversation) == ["chat"]
+
+
+async def test_asked_for_again_with_the_same_nonce_it_happens_once(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Also where it comes again after it was done: the turn goes on without another."""
+    step = Reply("Let me look.", tools=(LIST,), gate=Gate())
+    second = Reply("Done.", gate=Gate())
+    nonce = str(uuid.uuid4())
+    async with answering(conversation, alice, anthropic_standin, step) as page:
+        await page.send("condense.start", nonce=nonce)
+        await page.until("message.accepted", nonce=page.nonce)
+        anthropic_standin.then(Reply(SUMMARY), second)
+        step.gate.open()
+        assert await asyncio.to_thread(second.gate.wait_until_reached)
+        # Too little was said since to do it again, so another one would be refused.
+        await page.send("condense.start", nonce=nonce)
+        second.gate.open()
+        await page.until_idle()
+    assert await purposes(conversation) == ["chat", "summary", "chat"]
+
+
+async def test_not_now_puts_it_off_by_one_turn(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """No step of the next turn condenses, and the first one of the turn after it does."""
+    await Preferences.objects.filter(owner=alice).aupdate(threshold=50)
+    anthropic_standin.then(Reply("Let me look.", tools=(LIST,)), Reply("Done."))
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.put_off")
+        await shown(page, due="put off by one turn")
+        await page.say("And now?")
+        await page.until_idle()
+        assert await purposes(conversation) == ["chat", "chat"]
+        assert "Condenses before the model is asked next." in page.frames[-1]["due"]
+        anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
+        await page.say("Go on.")
+        await page.until_idle()
+    assert await purposes(conversation) == ["chat", "chat", "summary", "chat"]
+
+
+async def test_what_no_longer_fits_is_condensed_although_it_was_put_off(
+    conversation: Conversation, alice: User, anthropic_standin: Standin
+) -> None:
+    """Where the request would leave no room for the reply, the turn could not go on without."""
+    profile = conversation.profile
+    assert profile
+    profile.context_window, profile.max_output = 10_000, 1_600
+    await profile.asave()
+    async with open_page(conversation, alice) as page:
+        await page.send("condense.put_off")
+        await shown(page, due="put off by one turn")
+        anthropic_standin.then(Reply(SUMMARY), Reply("Yes."))
+        await page.say("And now?")
+        await page.until_idle()
+    assert (await purposes(conversation))[0] == "summary"

@@ -1,0 +1,239 @@
+"""Turns that are taken up again: tried again, continued, answered anew."""
+
+import uuid
+
+import pytest
+
+from chatapp import errors
+from chatapp.agent.prompts import CONTINUE
+from chatapp.conversations import rewind
+from chatapp.models import Conversation, Message, Rewind, Turn
+from chatapp.turns import turn_retries
+from tests.chatapp.conftest import Say, use_tools
+from tests.chatapp.scripted_turns import FAILED, STOPPED, ask, end, go_on, regenerate, retry, seen
+
+
+def test_a_failed_turn_is_tried_again_with_the_message_it_has(conversation: Conversation) -> None:
+    """It is not sent twice, and the turn that failed stays on record."""
+    failed = end(ask(conversation, "Why?"), status=FAILED)
+    again = retry(conversation)
+    assert seen(conversation) == ["Why?"]
+    assert (again.origin, again.question_seq) == (Turn.Origin.RETRIED, failed.question_seq)
+    assert Turn.objects.filter(status=FAILED, error="No luck.", rewind_parent=None).count() == 1
+
+
+def test_what_a_failed_turn_did_stays_and_only_a_broken_answer_is_set_aside(
+    conversation: Conversation,
+) -> None:
+    """Tools are not run again; the broken words stay on record."""
+    turn = ask(conversation, "Why?")
+    use_tools(conversation, 1, "I look.", turn=turn)
+    end(turn, "It bro", stop_reason="error", status=FAILED)
+    retry(conversation)
+    assert seen(conversation) == ["Why?", "I look.", ""]
+    aside = Rewind.objects.get()
+    assert (aside.cause, aside.messages_hidden) == (Rewind.Cause.RETRIED, 1)
+    assert Message.objects.filter(rewind_parent=aside.pk).count() == 1
+
+
+def test_nothing_is_tried_again_that_did_not_fail(conversation: Conversation) -> None:
+    """Say, in another tab where it was done already."""
+    with pytest.raises(errors.Refused, match="nothing to try again"):
+        retry(conversation)
+    end(ask(conversation), "Because.")
+    with pytest.raises(errors.Refused, match="nothing to try again"):
+        retry(conversation)
+    assert Turn.objects.count() == 1
+
+
+def test_an_answer_asked_for_anew_is_no_rewind_that_can_be_undone(
+    conversation: Conversation,
+) -> None:
+    """Also where nothing came instead: whoever wants the first one back goes to that version."""
+    end(ask(conversation, "Why?"), "Because.")
+    end(regenerate(conversation, 2), status=FAILED)
+    aside = Rewind.objects.get()
+    with pytest.raises(errors.Refused):
+        rewind.undo_rewind(rewind=aside)
+    rewind.switch_version(rewind=aside)
+    assert seen(conversation) == ["Why?", "Because."]
+
+
+def test_what_was_set_aside_is_not_tried_again(conversation: Conversation) -> None:
+    """A turn that failed and went with a rewind is no part of the talk."""
+    failed = end(ask(conversation, "Why?"), status=FAILED)
+    rewind.rewind_conversation(conversation=conversation, to_seq=failed.question_seq)
+    with pytest.raises(errors.Refused, match="nothing to try again"):
+        retry(conversation)
+
+
+@pytest.mark.parametrize("reason", ["stopped", "error", "max_tokens"])
+def test_a_cut_answer_is_continued_from_its_last_word(
+    conversation: Conversation, reason: str
+) -> None:
+    """The model keeps what it wrote and is asked to go on."""
+    end(ask(conversation, "Why?"), "Because it", stop_reason=reason)
+    turn = go_on(conversation)
+    assert seen(conversation) == ["Why?", "Because it", CONTINUE]
+    assert turn.origin == Turn.Origin.CONTINUED
+    assert Message.objects.get(seq=turn.question_seq).asks_to_continue
+
+
+def test_a_turn_that_stopped_between_tools_goes_on_without_a_word(
+    conversation: Conversation,
+) -> None:
+    """The results are there to be answered: nothing has to be said."""
+    turn = ask(conversation, "Why?")
+    use_tools(conversation, 1, turn=turn)
+    end(turn, status=STOPPED)
+    again = go_on(conversation)
+    assert Message.objects.count() == 3
+    assert again.question_seq == turn.question_seq
+
+
+def test_a_whole_answer_is_not_continued(conversation: Conversation) -> None:
+    """There is nothing missing."""
+    end(ask(conversation), "Because.")
+    with pytest.raises(errors.Refused, match="nothing to continue"):
+        go_on(conversation)
+
+
+def test_what_was_begun_with_a_nonce_is_not_begun_again(conversation: Conversation) -> None:
+    """A lost connection sends everything twice."""
+    end(ask(conversation), "Because it", stop_reason="stopped", status=STOPPED)
+    for begin in (turn_retries.continue_turn, turn_retries.retry_turn):
+        nonce = uuid.uuid4()
+        turn = begin(conversation=conversation, nonce=nonce)
+        assert turn
+        end(turn, status=STOPPED)
+        assert begin(conversation=conversation, nonce=nonce) is None
+    nonce = uuid.uuid4()
+    turn = turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce)
+    assert turn
+    end(turn, "Because.")
+    assert turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=nonce) is None
+
+
+def test_an_answer_is_asked_for_again_and_the_old_one_kept(conversation: Conversation) -> None:
+    """With all its steps, and all that followed it."""
+    turn = ask(conversation, "Why?")
+    use_tools(conversation, 2, "I look.", turn=turn)
+    end(turn, "Because.")
+    end(ask(conversation, "Really?"), "Yes.")
+    another = regenerate(conversation, 4)
+    assert seen(conversation) == ["Why?"]
+    aside = Rewind.objects.get()
+    assert (aside.cause, aside.root_seq, aside.version) == (Rewind.Cause.REGENERATED, 1, 1)
+    assert (aside.messages_hidden, aside.results_hidden) == (4, 2)
+    assert (another.question_seq, another.rewind_parent) == (1, None)
+
+
+def test_an_imported_answer_can_be_asked_for_again(conversation: Conversation, say: Say) -> None:
+    """It belongs to no turn: the question is the user's last message before it."""
+    say("user", "Why?")
+    say("assistant", "Because.")
+    assert regenerate(conversation, 2).question_seq == 1
+    with pytest.raises(errors.Refused, match="can't be asked for again"):
+        turn_retries.regenerate_answer(conversation=conversation, seq=2, nonce=uuid.uuid4())
+
+
+def test_an_answer_is_not_asked_for_while_a_turn_runs(conversation: Conversation) -> None:
+    """And nothing of it is set aside."""
+    end(ask(conversation), "Because.")
+    ask(conversation, "Really?")
+    with pytest.raises(errors.Refused, match="still running"):
+        regenerate(conversation, 2)
+    assert not Rewind.objects.exists()
+
+
+def test_versions_are_switched_back_and_forth_and_each_goes_on_from_where_it_was(
+    conversation: Conversation,
+) -> None:
+    """What is written in one is not part of the other; every step is on record."""
+    end(ask(conversation, "Why?"), "First.")
+    end(regenerate(conversation, 2), "Second.")
+    end(ask(conversation, "More."), "More of the second.")
+
+    def switch() -> None:
+        aside = Rewind.objects.get(undone_at=None)
+        rewind.switch_version(rewind=aside)
+
+    switch()
+    assert seen(conversation) == ["Why?", "First."]
+    end(ask(conversation, "On."), "More of the first.")
+    switch()
+    assert seen(conversation) == ["Why?", "Second.", "More.", "More of the second."]
+    switch()
+    assert seen(conversation) == ["Why?", "First.", "On.", "More of the first."]
+    assert Rewind.objects.count() == 4
+    assert Message.objects.count() == 7
+
+
+def test_a_third_answer_leaves_two_behind(conversation: Conversation) -> None:
+    """Each is one step away."""
+    end(ask(conversation, "Why?"), "First.")
+    end(regenerate(conversation, 2), "Second.")
+    end(regenerate(conversation, 3), "Third.")
+    first = Rewind.objects.get(version=1)
+    rewind.switch_version(rewind=first)
+    assert seen(conversation) == ["Why?", "First."]
+    second = Rewind.objects.get(version=2, undone_at=None)
+    rewind.switch_version(rewind=second)
+    assert seen(conversation) == ["Why?", "Second."]
+
+
+def test_edits_of_a_message_are_its_versions(conversation: Conversation) -> None:
+    """Also an edit of an edit."""
+    end(ask(conversation, "Why?"), "Because.")
+    end(ask(conversation, "How?", replaces=1), "Thus.")
+    end(ask(conversation, "When?", replaces=3), "Now.")
+    versions = Rewind.objects.values_list("root_seq", "version")
+    assert sorted(versions) == [(1, 1), (1, 2)]
+    rewind.switch_version(rewind=Rewind.objects.get(version=1))
+    assert seen(conversation) == ["Why?", "Because."]
+
+
+def test_an_answer_that_failed_to_come_leaves_the_way_back_open(conversation: Conversation) -> None:
+    """The turn that failed belongs to the version that stayed empty."""
+    end(ask(conversation, "Why?"), "First.")
+    end(regenerate(conversation, 2), status=FAILED)
+    rewind.switch_version(rewind=Rewind.objects.get())
+    assert seen(conversation) == ["Why?", "First."]
+    assert Turn.objects.in_force().get().status == Turn.Status.SUCCEEDED
+
+
+def test_a_version_is_shown_once(conversation: Conversation) -> None:
+    """Two clicks at once are one; a page that is out of date is told so."""
+    end(ask(conversation, "Why?"), "First.")
+    end(regenerate(conversation, 2), "Second.")
+    first = Rewind.objects.get()
+    for _ in range(2):
+        rewind.switch_version(rewind=first)
+        assert seen(conversation) == ["Why?", "First."]
+    assert Rewind.objects.count() == 2
+    rewind.switch_version(rewind=Rewind.objects.get(version=2))
+    with pytest.raises(errors.Refused, match="Reload the page"):
+        rewind.switch_version(rewind=first)
+
+
+def test_versions_are_not_switched_while_a_turn_runs(conversation: Conversation) -> None:
+    """It writes into the one that is shown."""
+    end(ask(conversation, "Why?"), "First.")
+    regenerate(conversation, 2)
+    with pytest.raises(errors.Refused, match="Stop it first"):
+        rewind.switch_version(rewind=Rewind.objects.get())
+
+
+def test_a_rewind_inside_a_version_goes_and_comes_with_it(conversation: Conversation) -> None:
+    """And can be undone as long as nothing new was written."""
+    end(ask(conversation, "Why?"), "First.")
+    end(regenerate(conversation, 2), "Second.")
+    end(ask(conversation, "More."), "More of the second.")
+    inner = rewind.rewind_conversation(conversation=conversation, to_seq=4)
+    rewind.switch_version(rewind=Rewind.objects.get(version=1))
+    with pytest.raises(errors.Refused):
+        rewind.undo_rewind(rewind=inner)
+    rewind.switch_version(rewind=Rewind.objects.get(version=2))
+    assert seen(conversation) == ["Why?", "Second."]
+    rewind.undo_rewind(rewind=inner)
+    assert seen(conversation)[-1] == "More of the second."
