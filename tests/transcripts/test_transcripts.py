@@ -87,10 +87,10 @@ def test_every_message_of_a_recorded_session_is_reached_page_by_page(
     imported: Conversation,
 ) -> None:
     """From the newest to the first; what has no row of its own stands in the row of its calls."""
-    page = row_pages(imported)
+    page = row_pages.page(imported)
     rows = list(page.rows)
     while page.older:
-        page = row_pages(imported, before=page.older)
+        page = row_pages.page(imported, before=page.older)
         rows = [*page.rows, *rows]
     messages = Message.objects.filter(conversation=imported).in_reading_order()
     assert [row.seq for row in rows] == [one.seq for one in messages if not one.holds_results]

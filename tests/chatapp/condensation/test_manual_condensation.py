@@ -74,7 +74,7 @@ async def post(user: User, name: str, *args: object, **fields: object) -> HttpRe
 def rows(conversation: Conversation) -> list[str]:
     """Return the names of the rows that are no messages."""
     conversation.refresh_from_db()
-    shown = row_pages(conversation).rows
+    shown = row_pages.page(conversation).rows
     return [getattr(row, "name", "Condensed") for row in shown if not hasattr(row, "role")]
 
 

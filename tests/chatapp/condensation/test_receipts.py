@@ -46,7 +46,7 @@ def attempt(conversation: Conversation, say: Say) -> Condensation:
 
 def row_of(conversation: Conversation) -> CondensationRow:
     """Return the condensation's row."""
-    return next(r for r in row_pages(conversation).rows if isinstance(r, CondensationRow))
+    return next(r for r in row_pages.page(conversation).rows if isinstance(r, CondensationRow))
 
 
 def test_the_row_says_how_many_facts_were_kept(

@@ -180,7 +180,7 @@ async def test_a_clearing_has_a_row_marks_the_output_and_can_be_undone(
 
 def check_row(conversation: Conversation, owner: User) -> None:
     """Check what the page shows of a clearing."""
-    rows = row_pages(conversation).rows
+    rows = row_pages.page(conversation).rows
     (row,) = [row for row in rows if isinstance(row, CondensationRow)]
     assert (row.words.name, row.hidden_text) == ("Tool output cleared", "1 result cleared")
     cards = [part for one in rows if isinstance(one, MessageRow) for part in one.parts]

@@ -143,7 +143,7 @@ def upwards(conversation: Conversation, first: Page, limit: int) -> list[Page]:
     """Return the pages before a page, in reading order, with it."""
     pages = [first]
     while pages[0].older:
-        pages.insert(0, row_pages(conversation, before=pages[0].older, limit=limit))
+        pages.insert(0, row_pages.page(conversation, before=pages[0].older, limit=limit))
     return pages
 
 
@@ -180,7 +180,7 @@ def test_every_row_is_reached_once_and_in_order(
     assert {name for name in ids(whole) if name.startswith("message")} == set(names(spoken))
     in_order = [name for name in present(whole) if name.startswith("message")]
     assert in_order == [*names(one for one in spoken if one.rewind_parent is None)]
-    newest = row_pages(conversation, limit=limit)
+    newest = row_pages.page(conversation, limit=limit)
     around = row_pages.page_around(conversation, str(place), limit=limit)
     above = upwards(conversation, around, limit)
     below = downwards(conversation, around, limit)
@@ -200,11 +200,11 @@ def test_results_in_a_row_at_a_border_are_no_end(conversation: Conversation) -> 
     append(conversation, "assistant", *calls)
     for name in names:
         append(conversation, "user", condense.ToolResultBlock(name, "text"))
-    page = row_pages(conversation, limit=3)
+    page = row_pages.page(conversation, limit=3)
     (agent,) = page.rows
     assert isinstance(agent, MessageRow)
     assert [card.state for card in agent.parts if isinstance(card, ToolCard)] == ["done"] * 9
-    assert ids(row_pages(conversation, before=page.older, limit=3)) == ["message-1"]
+    assert ids(row_pages.page(conversation, before=page.older, limit=3)) == ["message-1"]
 
 
 def test_a_page_around_a_place_has_what_stands_before_and_after_it(
@@ -226,7 +226,7 @@ def test_a_place_that_is_none_is_the_newest_page(
     for number in range(3):
         say("user", f"message {number}")
     assert [row.seq for row in row_pages.page_around(conversation, place).rows] == [1, 2, 3]
-    assert [row.seq for row in row_pages(conversation, before=place).rows] == [1, 2, 3]
+    assert [row.seq for row in row_pages.page(conversation, before=place).rows] == [1, 2, 3]
     assert [row.seq for row in row_pages.page_after(conversation, place).rows] == [1, 2, 3]
     assert [row.seq for row in row_pages.page_between(conversation, place, place).rows] == [
         1,

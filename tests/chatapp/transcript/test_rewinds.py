@@ -12,7 +12,7 @@ from tests.chatapp.transcript.test_transcript import fail, talk
 
 def rows(conversation: Conversation) -> list[Row]:
     """Return the rows of the newest page."""
-    return list(row_pages(conversation).rows)
+    return list(row_pages.page(conversation).rows)
 
 
 def rewinds(conversation: Conversation) -> list[RewindRow]:
@@ -29,7 +29,7 @@ def test_a_failed_attempt_is_rewound_with_the_messages_it_stood_between(
     talk(say, 2)
     rewind_conversation(conversation=conversation, to_seq=2)
     fail(conversation)
-    _first, rewound, failed = row_pages(conversation).rows
+    _first, rewound, failed = row_pages.page(conversation).rows
     assert isinstance(failed, FailureRow)
     assert isinstance(rewound, RewindRow)
     kinds = [type(row) for row in rewound.rows]
@@ -40,11 +40,11 @@ def test_rewound_messages_fold_into_one_row(conversation: Conversation, say: Say
     """With a way back until something new is written."""
     talk(say, 6)
     rewind_conversation(conversation=conversation, to_seq=3)
-    *_kept, rewound = row_pages(conversation).rows
+    *_kept, rewound = row_pages.page(conversation).rows
     assert isinstance(rewound, RewindRow)
     assert (len(rewound.rows), rewound.undoable) == (4, True)
     say("user", "something new")
-    rewound = row_pages(conversation).rows[-2]
+    rewound = row_pages.page(conversation).rows[-2]
     assert isinstance(rewound, RewindRow)
     assert not rewound.undoable
 
@@ -134,9 +134,9 @@ def test_a_rewind_longer_than_a_page_says_once_what_it_hid(
     """The page that has its beginning has its figures and its button."""
     talk(say, 12)
     rewind_conversation(conversation=conversation, to_seq=3)
-    page = row_pages(conversation, limit=5)
+    page = row_pages.page(conversation, limit=5)
     (rest,) = page.rows
-    first = row_pages(conversation, before=page.older, limit=20).rows[-1]
+    first = row_pages.page(conversation, before=page.older, limit=20).rows[-1]
     assert isinstance(rest, RewindRow)
     assert isinstance(first, RewindRow)
     assert [(row.rest, row.undoable) for row in (first, rest)] == [(False, True), (True, False)]

@@ -33,7 +33,7 @@ def step(turn: Turn, minute: int, ran: dict[str, float], *, also: str = "") -> N
 
 def took(conversation: Conversation) -> list[float | None]:
     """Return the seconds on each card of the page."""
-    rows = row_pages(conversation).rows
+    rows = row_pages.page(conversation).rows
     parts = [part for row in rows for part in getattr(row, "parts", ())]
     return [part.seconds for part in parts if isinstance(part, ToolCard)]
 

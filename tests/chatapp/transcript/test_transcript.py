@@ -45,7 +45,7 @@ def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -
     append(conversation, "user", condense.TextBlock("Read a.txt"))
     append(conversation, "assistant", condense.ToolUseBlock("c1", "read_file", {"path": "a.txt"}))
     append(conversation, "user", condense.ToolResultBlock("c1", "its text"))
-    _user, agent = row_pages(conversation).rows
+    _user, agent = row_pages.page(conversation).rows
     assert isinstance(agent, MessageRow)
     (card,) = agent.parts
     assert isinstance(card, ToolCard)
@@ -55,7 +55,7 @@ def test_a_tools_result_is_on_the_card_of_its_call(conversation: Conversation) -
 def test_a_call_without_arguments_shows_none(conversation: Conversation) -> None:
     """Its name says all; empty braces would be a riddle."""
     append(conversation, "assistant", condense.ToolUseBlock("c1", "list_files", {}))
-    (agent,) = row_pages(conversation).rows
+    (agent,) = row_pages.page(conversation).rows
     assert isinstance(agent, MessageRow)
     (card,) = agent.parts
     assert isinstance(card, ToolCard)
@@ -67,7 +67,7 @@ def test_a_failed_and_an_unanswered_call_say_so(conversation: Conversation) -> N
     calls = [condense.ToolUseBlock(f"c{n}", "read_file", {}) for n in (1, 2)]
     append(conversation, "assistant", *calls)
     append(conversation, "user", condense.ToolResultBlock("c1", "no such file", is_error=True))
-    (agent,) = row_pages(conversation).rows
+    (agent,) = row_pages.page(conversation).rows
     assert isinstance(agent, MessageRow)
     assert [part.state for part in agent.parts if isinstance(part, ToolCard)] == [
         "failed",
@@ -81,7 +81,7 @@ def test_a_call_whose_id_comes_again_keeps_its_own_result(conversation: Conversa
         append(conversation, "assistant", condense.ToolUseBlock("call_0", "read", {"path": path}))
         if answer:
             append(conversation, "user", condense.ToolResultBlock("call_0", answer))
-    rows = row_pages(conversation).rows
+    rows = row_pages.page(conversation).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
     cards = [(part.argument, part.result) for part in parts if isinstance(part, ToolCard)]
     assert cards == [("a", "of a"), ("b", ""), ("c", "of c")]
@@ -103,7 +103,7 @@ def test_a_clearing_of_a_result_says_nothing_of_another_with_its_id(
     reduction = replace(reduction_of(marker, (first,)), kind="cleared")
     record = record_for(conversation, hidden_messages.apply_reduction(conversation.pk, reduction))
     Condensation.objects.filter(pk=record.pk).change(kind=Condensation.Kind.CLEARED)
-    rows = row_pages(conversation).rows
+    rows = row_pages.page(conversation).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
     cleared = [part.cleared is not None for part in parts if isinstance(part, ToolCard)]
     assert cleared == [True, False]
@@ -115,7 +115,7 @@ def test_a_result_of_blocks_is_their_text_with_images_named(conversation: Conver
     image = condense.ImageBlock({"type": "url", "url": "https://example.org/a.png"})
     found = condense.ToolResultBlock("c1", (condense.TextBlock("Two windows."), image))
     append(conversation, "user", found)
-    (agent,) = row_pages(conversation).rows
+    (agent,) = row_pages.page(conversation).rows
     assert isinstance(agent, MessageRow)
     (card,) = agent.parts
     assert isinstance(card, ToolCard)
@@ -137,7 +137,7 @@ def test_a_card_names_the_argument_that_says_most(
 ) -> None:
     """On one line, and not at any length."""
     append(conversation, "assistant", condense.ToolUseBlock("c1", "some_tool", arguments))
-    (agent,) = row_pages(conversation).rows
+    (agent,) = row_pages.page(conversation).rows
     assert isinstance(agent, MessageRow)
     assert [part.argument for part in agent.parts if isinstance(part, ToolCard)] == [shown]
 
@@ -147,7 +147,7 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
     image = condense.ImageBlock({"type": "base64", "media_type": "image/png", "data": "AAAA"})
     thinking = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm."})
     append(conversation, "assistant", image, thinking, condense.OpaqueBlock({"type": "x_y"}))
-    (row,) = row_pages(conversation).rows
+    (row,) = row_pages.page(conversation).rows
     assert isinstance(row, MessageRow)
     assert row.parts == (NotePart("Image"), NotePart("Thinking", "Hm."), NotePart("X y"))
 
@@ -155,7 +155,7 @@ def test_what_has_no_rendering_is_named_in_words(conversation: Conversation) -> 
 def test_hostile_markdown_is_harmless(conversation: Conversation) -> None:
     """Whoever wrote it."""
     append(conversation, "assistant", condense.TextBlock("<script>x</script> ![](https://e.vil/)"))
-    (row,) = row_pages(conversation).rows
+    (row,) = row_pages.page(conversation).rows
     assert isinstance(row, MessageRow)
     (part,) = row.parts
     assert isinstance(part, TextPart)
@@ -170,7 +170,7 @@ def test_a_summary_shows_as_its_condensation_and_dims_what_it_hides(
     talk(say, 4)
     say("user", "the newest")
     attempt = record_for(conversation, summarise(conversation, keep=1))
-    *hidden, fold, newest = row_pages(conversation).rows
+    *hidden, fold, newest = row_pages.page(conversation).rows
     assert isinstance(fold, CondensationRow)
     assert fold.undoable
     for row in hidden:
@@ -188,7 +188,7 @@ def test_an_undone_condensation_stays_as_a_row_that_hides_nothing(
     talk(say, 4)
     attempt = record_for(conversation, summarise(conversation))
     undo.undo_condensation(condensation=attempt)
-    *rows, fold = row_pages(conversation).rows
+    *rows, fold = row_pages.page(conversation).rows
     assert isinstance(fold, CondensationRow)
     assert not fold.undoable
     assert all(isinstance(row, MessageRow) and row.hidden_by is None for row in rows)
@@ -200,13 +200,13 @@ def test_only_the_first_condensation_of_a_conversation_explains_itself(
     """Whoever took it back has understood, and needs no other."""
     talk(say, 4)
     first, second = (record_for(conversation, summarise(conversation)) for _ in range(2))
-    folds = row_pages(conversation).rows[4:]
+    folds = row_pages.page(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
     undo.undo_condensation(condensation=second)
-    folds = row_pages(conversation).rows[4:]
+    folds = row_pages.page(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [True, False]
     undo.undo_condensation(condensation=first)
-    folds = row_pages(conversation).rows[4:]
+    folds = row_pages.page(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.nudges for fold in folds] == [False, False]
 
 
@@ -218,7 +218,7 @@ def test_a_condensation_undone_after_a_later_one_is_hidden_by_neither(
     attempts = [record_for(conversation, summarise(conversation)) for _ in range(2)]
     for attempt in reversed(attempts):
         undo.undo_condensation(condensation=attempt)
-    folds = row_pages(conversation).rows[4:]
+    folds = row_pages.page(conversation).rows[4:]
     assert [isinstance(fold, CondensationRow) and fold.hidden_by for fold in folds] == [None, None]
 
 
@@ -233,7 +233,7 @@ def test_what_is_truncated_after_an_undone_condensation_is_hidden_by_the_truncat
     marker = condense.Message(role="user", content="4 messages hidden", tags=tags)
     made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, hidden))
     attempt = record_for(conversation, made)
-    rows = [row for row in row_pages(conversation).rows if isinstance(row, MessageRow)]
+    rows = [row for row in row_pages.page(conversation).rows if isinstance(row, MessageRow)]
     found = [row.hidden_by.row_id if row.hidden_by else "" for row in rows]
     assert found == [f"condensation-{attempt.pk}"] * 4
 
@@ -251,9 +251,9 @@ def test_a_failed_attempt_stands_where_it_happened_and_says_what_came_of_it(
     truncated.kind, truncated.at_seq = Condensation.Kind.TRUNCATED, failed.at_seq
     truncated.messages_hidden = 1_200
     truncated.save()
-    kinds = [type(row) for row in row_pages(conversation).rows]
+    kinds = [type(row) for row in row_pages.page(conversation).rows]
     assert kinds == [MessageRow, MessageRow, FailureRow, MessageRow]
-    row = row_pages(conversation).rows[2]
+    row = row_pages.page(conversation).rows[2]
     assert isinstance(row, FailureRow)
     assert row.instead == "Truncated instead: 1,200 messages hidden."
 
@@ -276,7 +276,7 @@ def test_a_failed_attempt_stands_before_the_condensation_that_followed_it(
     for _ in range(2):
         fail(conversation)
         record_for(conversation, summarise(conversation))
-    kinds = [type(row) for row in row_pages(conversation).rows[4:]]
+    kinds = [type(row) for row in row_pages.page(conversation).rows[4:]]
     assert kinds == [FailureRow, CondensationRow] * 2
 
 
@@ -287,12 +287,12 @@ def test_pages_meet_without_gap_or_overlap(conversation: Conversation, say: Say)
     seqs: list[int] = []
     cursor = ""
     while True:
-        page = row_pages(conversation, before=cursor, limit=5)
+        page = row_pages.page(conversation, before=cursor, limit=5)
         seqs = [row.seq for row in page.rows] + seqs
         cursor = page.older
         if not cursor:
             break
-    whole = row_pages(conversation, limit=100)
+    whole = row_pages.page(conversation, limit=100)
     assert seqs == [row.seq for row in whole.rows]
     assert len(set(seqs)) == 24
 
@@ -303,7 +303,7 @@ def test_a_page_never_separates_a_call_from_its_result(conversation: Conversatio
         name = f"c{number}"
         append(conversation, "assistant", condense.ToolUseBlock(name, "read_file", {}))
         append(conversation, "user", condense.ToolResultBlock(name, "text"))
-    page = row_pages(conversation, limit=5)
+    page = row_pages.page(conversation, limit=5)
     cards = [part for row in page.rows if isinstance(row, MessageRow) for part in row.parts]
     assert [card.state for card in cards if isinstance(card, ToolCard)] == ["done"] * 3
 
@@ -315,7 +315,7 @@ def test_a_page_takes_the_same_number_of_queries_whatever_is_on_it(
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
-            row_pages(conversation)
+            row_pages.page(conversation)
         return len(captured)
 
     talk(say, 4)
@@ -346,7 +346,7 @@ def test_the_last_message_of_a_turn_says_what_the_turn_took(conversation: Conver
         )
 
     def shown() -> TurnCost | None:
-        (row,) = row_pages(conversation).rows
+        (row,) = row_pages.page(conversation).rows
         assert isinstance(row, MessageRow)
         return row.turn
 

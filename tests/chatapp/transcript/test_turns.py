@@ -15,19 +15,19 @@ from tests.chatapp.scripted_turns import FAILED, INTERRUPTED, STOPPED, ask, end,
 
 def turn_rows(conversation: Conversation) -> list[TurnRow]:
     """Return the rows of turns on the newest page."""
-    return [row for row in row_pages(conversation).rows if isinstance(row, TurnRow)]
+    return [row for row in row_pages.page(conversation).rows if isinstance(row, TurnRow)]
 
 
 def answers(conversation: Conversation) -> list[MessageRow]:
     """Return the agent's rows on the newest page."""
-    rows = row_pages(conversation).rows
+    rows = row_pages.page(conversation).rows
     return [row for row in rows if isinstance(row, MessageRow) and row.role == "assistant"]
 
 
 def test_a_failed_turn_is_a_row_that_can_be_tried_again(conversation: Conversation) -> None:
     """After what was said in it, with the reason."""
     end(ask(conversation), status=FAILED)
-    said, failed = row_pages(conversation).rows
+    said, failed = row_pages.page(conversation).rows
     assert isinstance(said, MessageRow)
     assert isinstance(failed, TurnRow)
     assert (failed.name, failed.reason) == ("Turn failed", "No luck.")
@@ -39,7 +39,7 @@ def test_a_failed_turn_stays_where_it_was_when_more_is_said(conversation: Conver
     end(ask(conversation), status=FAILED)
     end(retry(conversation), status=FAILED)
     end(ask(conversation, "Hello?"), "Here I am.")
-    kinds = [type(row) for row in row_pages(conversation).rows]
+    kinds = [type(row) for row in row_pages.page(conversation).rows]
     assert kinds == [MessageRow, TurnRow, TurnRow, MessageRow, MessageRow]
     assert [row.commands for row in turn_rows(conversation)] == [(), ()]
 
@@ -70,7 +70,7 @@ def test_a_failed_turn_is_rewound_with_its_message_and_comes_back_with_it(
     """It has no place without it."""
     end(ask(conversation), status=FAILED)
     record = rewind.rewind_conversation(conversation=conversation, to_seq=1)
-    (rewound,) = row_pages(conversation).rows
+    (rewound,) = row_pages.page(conversation).rows
     assert isinstance(rewound, RewindRow)
     assert [type(row) for row in rewound.rows] == [MessageRow, TurnRow]
     rewind.undo_rewind(rewind=record)
@@ -139,7 +139,7 @@ def test_an_answer_is_continued_once_with_a_quiet_line(conversation: Conversatio
     """What asked the model to go on is no message of the user."""
     end(ask(conversation), "Because it", stop_reason="stopped")
     end(go_on(conversation), "is so.")
-    kinds = [type(row) for row in row_pages(conversation).rows]
+    kinds = [type(row) for row in row_pages.page(conversation).rows]
     assert kinds == [MessageRow, MessageRow, ContinuedRow, MessageRow]
     assert [row.continuable for row in answers(conversation)] == [False, False]
 

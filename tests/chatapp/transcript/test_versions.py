@@ -10,7 +10,7 @@ from tests.chatapp.scripted_turns import FAILED, ask, end, regenerate, retry
 
 def rows(conversation: Conversation) -> list[Row]:
     """Return the rows of the newest page."""
-    return list(row_pages(conversation).rows)
+    return list(row_pages.page(conversation).rows)
 
 
 def choices(conversation: Conversation) -> dict[int, str]:

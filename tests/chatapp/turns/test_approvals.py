@@ -84,7 +84,7 @@ def result_of(standin: Standin) -> str:
 
 def waiting_card(conversation: Conversation) -> ToolCard | None:
     """Return the card that asks, as a page that is opened now shows it."""
-    rows = row_pages(Conversation.objects.get(pk=conversation.pk)).rows
+    rows = row_pages.page(Conversation.objects.get(pk=conversation.pk)).rows
     parts = [part for row in rows if isinstance(row, MessageRow) for part in row.parts]
     cards = [part for part in parts if isinstance(part, ToolCard) and part.state == "asked"]
     return cards[0] if len(cards) == 1 else None

@@ -126,7 +126,7 @@ HALF_A_CALL = {"type": "tool_use", "id": "a", "name": "read_file", "text": '{"pa
 
 def shown(conversation: Conversation) -> list[tuple[str, str]]:
     """Return what people see of the last message, part by part."""
-    rows = row_pages(conversation).rows
+    rows = row_pages.page(conversation).rows
     row = next(one for one in reversed(rows) if isinstance(one, MessageRow))
     assert row.role == "assistant"
     return [(getattr(part, "label", ""), getattr(part, "text", "")) for part in row.parts]
@@ -157,7 +157,7 @@ def test_a_turn_is_taken_up_of_which_only_people_see_something(
     call_of(turn, block)
     lifecycle.close_interrupted()
     assert [text for _, text in shown(conversation)] == [block["text"]]
-    (row,) = [row for row in row_pages(conversation).rows if isinstance(row, TurnRow)]
+    (row,) = [row for row in row_pages.page(conversation).rows if isinstance(row, TurnRow)]
     assert row.commands == ("turn.continue", "turn.retry")
     taken_up = how(conversation)
     sent = condense.shape_request(message_store.read_effective(conversation.pk))
