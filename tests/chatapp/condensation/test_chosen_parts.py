@@ -241,7 +241,7 @@ async def test_a_part_that_could_not_be_condensed_can_be_tried_again_from_its_ro
         await sync_to_async(say)(conversation, "assistant", condense.TextBlock("Yes."))
     anthropic_standin.then(*[Reply("")] * 9)
     await start(conversation, alice, **scope)
-    page = await sync_to_async(row_pages)(conversation)
+    page = await sync_to_async(row_pages.page)(conversation)
     *_, failed = (row for row in page.rows if isinstance(row, FailureRow))
     assert failed.repeatable
     assert json.loads(failed.scope) == scope

@@ -80,7 +80,7 @@ async def test_the_block_goes_first_and_people_read_its_text(
     assert attempt.summary in opening[0]["content"]
     assert "topic 0" in str(answering.body["messages"][1])
     assert not standin.problems
-    rows = (await sync_to_async(row_pages)(conversation)).rows
+    rows = (await sync_to_async(row_pages.page)(conversation)).rows
     assert [row.attempt.pk for row in rows if isinstance(row, CondensationRow)] == [attempt.pk]
 
 

@@ -227,6 +227,6 @@ async def test_too_little_to_clear_is_on_record_and_no_row_of_the_chat(
         await page.until_idle()
     kinds = [one.kind async for one in Condensation.objects.order_by("started_at")]
     assert kinds == ["cleared", "condensed"]
-    rows = (await sync_to_async(row_pages)(cleared)).rows
+    rows = (await sync_to_async(row_pages.page)(cleared)).rows
     assert not [row for row in rows if isinstance(row, FailureRow)]
     assert len(standin.requests) == 1

@@ -80,7 +80,7 @@ async def test_it_is_shown_apart_and_is_none_of_the_user_s_words(
     assert stored
     message = message_store.to_engine(stored)
     assert (message.words, message.lasting.text) == ("One", "One")
-    rows = (await sync_to_async(row_pages)(conversation)).rows
+    rows = (await sync_to_async(row_pages.page)(conversation)).rows
     assert isinstance(rows[0], MessageRow)
     words, around = rows[0].parts
     assert isinstance(words, TextPart)

@@ -160,7 +160,7 @@ async def test_what_a_person_denied_is_shown_as_denied_and_not_as_failed(
         frames = [frame["html"] for frame in page.frames if frame["type"] == "article.upserted"]
     shown = re.findall(r'tool-(\w+)" id="[^"]+" data-tool="write_file"', "".join(frames))
     assert ("denied" in shown, "failed" in shown) == (True, False)
-    rows = await sync_to_async(row_pages)(conversation)
+    rows = await sync_to_async(row_pages.page)(conversation)
     parts = [part for row in rows.rows if isinstance(row, MessageRow) for part in row.parts]
     states = {part.name: part.state for part in parts if isinstance(part, ToolCard)}
     assert states == {"write_file": "denied", "read_file": "failed"}

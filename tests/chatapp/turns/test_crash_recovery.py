@@ -166,7 +166,7 @@ async def test_a_message_that_cannot_fit_is_one_row_that_says_so(
     async with open_page(tight, alice) as page:
         await page.say("word " * 9_000)
         await page.until_idle()
-    rows = (await sync_to_async(row_pages)(tight)).rows
+    rows = (await sync_to_async(row_pages.page)(tight)).rows
     assert [type(row) for row in rows] == [MessageRow, TurnRow]
     assert isinstance(rows[1], TurnRow)
     assert "Send the newest message in smaller parts" in rows[1].reason
