@@ -1,6 +1,7 @@
 """The agent loop: model call, tool calls, results, model call … until nothing is left to do."""
 
 import asyncio
+from functools import cached_property
 
 import condense
 from chatapp.agent import events
@@ -32,11 +33,8 @@ class AgentLoop:
         audience: Audience,
         system: str,
         step_limit: int,
-        gate: Gate = OPEN_GATE,
     ) -> None:
         """Take everything a turn works with; ``step_limit`` counts model calls."""
-        self.answering = Answering(toolbox=toolbox, gate=gate, journal=journal, audience=audience)
-        self.gate = gate
         self.provider = provider
         self.toolbox = toolbox
         self.journal = journal
@@ -48,6 +46,18 @@ class AgentLoop:
         self._leaving = False
         self._step = 0
 
+    @cached_property
+    def gate(self) -> Gate:
+        """Who lets tools run, made for the first call of one."""
+        return OPEN_GATE
+
+    @cached_property
+    def answering(self) -> Answering:
+        """What runs the calls of a reply, made for the first one that has any."""
+        return Answering(
+            toolbox=self.toolbox, gate=self.gate, journal=self.journal, audience=self.audience
+        )
+
     def leave(self) -> None:
         """End at the next safe point: once a reply and the results of its tools are stored.
 
@@ -55,6 +65,7 @@ class AgentLoop:
         """
         self._leaving = True
         self.gate.leave()
+        self.keeper.leave()
 
     async def run(self) -> None:
         """Work until the model calls no tool any more; begin with calls that have no results yet.

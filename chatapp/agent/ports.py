@@ -146,6 +146,10 @@ class ContextKeeper(Protocol):
         """Return the size of ``history``, as far as it is known here."""
         ...
 
+    def leave(self) -> None:
+        """Wait for no person any more: what waits raises LeftWaiting."""
+        ...
+
 
 class Audience(Protocol):
     """Whoever watches the turn; publishing returns at once."""

@@ -16,14 +16,20 @@ from dataclasses import dataclass, replace
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.accounts.profiles import provider_for
 from chatapp.agent.errors import AgentError
-from chatapp.agent.ports import Journal
+from chatapp.agent.ports import Journal, Nobody
 from chatapp.agent.shielded import finish
+from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.condensation.attempt_log import last_drafted
-from chatapp.condensation.draft_log import DraftLog
+from chatapp.condensation.draft_log import DraftJournal, DraftLog
+from chatapp.condensation.setup import configuration_for, load_strategies
+from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.turn_context import Run, Terms
 from chatapp.models import Pin, Preferences, message_store
 from chatapp.models.read_executor import reading
+from chatapp.storage.retried_writes import Saver
+from chatapp.toolbox.toolbox import workspace_of
 
 log = logging.getLogger(__name__)
 
@@ -123,13 +129,29 @@ class Draft:
 _drafts: dict[uuid.UUID, Draft] = {}
 
 
+def new_draft(run: Run, scale: Scale) -> Draft | None:
+    """Return a draft that can be begun, None where no strategy has a summary written."""
+    configured = configuration_for(run, workspace_of(run.conversation))
+    strategies = [one for one in load_strategies(run) if condense.asks_model(one)]
+    if not strategies:
+        return None
+    audience = Nobody()
+    saver = Saver(audience)
+    journal = DraftJournal(run, scale, saver)
+    log = DraftLog(run, scale=scale, saver=saver, audience=audience)
+    summarizer = ProviderSummarizer(
+        provider_for(run.writer), journal, audience, apart=run.writer != run.profile
+    )
+    configured = replace(configured, strategies=strategies)
+    return Draft(run, journal, log, configured.condenser(summarizer, COUNTER, log=log))
+
+
 class Ahead:
     """The draft of one conversation, as a run of it sees it."""
 
-    def __init__(self, run: Run, make: Callable[[], Draft | None]) -> None:
-        """Take the run, and what makes a draft that can be begun, where there can be one."""
+    def __init__(self, run: Run, scale: Scale) -> None:
         self.run = run
-        self._make = make
+        self.scale = scale
 
     @property
     def _draft(self) -> Draft | None:
@@ -139,11 +161,6 @@ class Ahead:
     def is_being_written(self) -> bool:
         """Whether there is a draft that is not written yet."""
         return is_being_written(self.run.conversation.pk)
-
-    def is_near(self, tokens: int, budget: condense.Budget) -> bool:
-        """Whether a draft is wanted for a context of this size."""
-        wanted = self.run.preferences
-        return is_wanted(self.run) and tokens >= wanted.draft_share / 100 * budget.condenses_at
 
     async def begin(self, situation: condense.Situation) -> None:
         """Have a draft written where one is wanted and none is there that could be used.
@@ -159,7 +176,7 @@ class Ahead:
         if (draft := self._draft) and (reason := draft.stale(situation.effective)):
             await drop(self.run.conversation.pk, reason)
         tokens, budget = situation.tokens.value, situation.budget
-        if self._draft or not situation.effective or not self.is_near(tokens, budget):
+        if self._draft or not situation.effective or not is_near(self.run, tokens, budget):
             return
         share = self.run.preferences.draft_share / 100
         least = budget.percent(int(share * budget.condenses_at))
@@ -176,7 +193,7 @@ class Ahead:
         pk = self.run.conversation.pk
         if len(_drafts) >= MOST_DRAFTS:
             await drop(next(iter(_drafts)), _("Too many drafts were waiting."))
-        if draft := await reading(self._make)():
+        if draft := await reading(new_draft)(self.run, self.scale):
             _drafts[pk] = draft
             task = draft.begin(situation)
             task.add_done_callback(lambda _task: _forget(pk, draft))
@@ -210,6 +227,12 @@ def _forget(pk: uuid.UUID, draft: Draft) -> None:
         del _drafts[pk]
 
 
+def is_near(terms: Terms, tokens: int, budget: condense.Budget) -> bool:
+    """Whether a draft is wanted for a context of this size."""
+    share = terms.preferences.draft_share / 100
+    return tokens >= share * budget.condenses_at and is_wanted(terms)
+
+
 def is_wanted(terms: Terms) -> bool:
     """Whether summaries are drafted: as the user wishes, or where that costs nothing."""
     wanted, writer = terms.preferences, terms.writer
@@ -219,6 +242,11 @@ def is_wanted(terms: Terms) -> bool:
         is_free = writer.cost_of(condense.Usage(input=1, output=1)) == 0
         return is_free and not writer.spec.writes_at_once
     return wanted.draft_ahead == Preferences.Drafting.ALWAYS
+
+
+def exists(conversation_id: uuid.UUID) -> bool:
+    """Whether a conversation has a draft, written or not."""
+    return conversation_id in _drafts
 
 
 def is_ready(conversation_id: uuid.UUID) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -12,21 +12,27 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 import condense
+from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
 from chatapp.agent.errors import AgentError
-from chatapp.agent.ports import Journal
+from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.agent.tool_port import Toolbox
-from chatapp.condensation.attempt_log import StoredLog
+from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.condensation import background_drafts
+from chatapp.condensation.attempt_log import StoredLog, last_tried
 from chatapp.condensation.background_drafts import Ahead, Draft
+from chatapp.condensation.setup import configuration_for
 from chatapp.condensation.summary_reviews import StoredReviewer
 from chatapp.context.condense_requests import Scope, Wish, find_chosen
-from chatapp.context.sizes import Scale
+from chatapp.context.sizes import COUNTER, Scale
 from chatapp.context.turn_context import Run
 from chatapp.conversations.locks import with_unpinned
-from chatapp.models import message_store
+from chatapp.models import Turn, message_store
 from chatapp.models.read_executor import reading
+from chatapp.storage.retried_writes import Saver
+from chatapp.toolbox.toolbox import workspace_of
+from chatapp.tools import WorkspaceToolbox
 
 log = logging.getLogger(__name__)
 
@@ -43,38 +49,86 @@ class _Declined(Exception):
     """The user cancelled a condensation, and nothing else."""
 
 
+@dataclass(frozen=True, slots=True)
+class Condensing:
+    """What condenses in one turn: the condenser, its log, who reviews, and the draft."""
+
+    condenser: condense.Condenser
+    log: StoredLog
+    reviewer: StoredReviewer
+    ahead: Ahead
+
+
 class Keeper:
-    """The agent's ``ContextKeeper`` over ``condense.Condenser``; one per run."""
+    """The agent's ``ContextKeeper`` over ``condense.Condenser``; one per run.
+
+    What condenses is built when a condensation may be due, or somebody asks for one.
+    """
 
     def __init__(
         self,
         run: Run,
         *,
-        condenser: condense.Condenser,
-        log: StoredLog,
-        reviewer: StoredReviewer,
         journal: Journal,
-        toolbox: Toolbox,
+        toolbox: WorkspaceToolbox,
         provider: Provider,
         scale: Scale,
-        ahead: Ahead,
+        saver: Saver,
+        audience: Audience,
     ) -> None:
-        """Take the parts."""
         self.run = run
-        self.condenser = condenser
-        self.log = log
-        self.reviewer = reviewer
         self.journal = journal
         self.toolbox = toolbox
         self.provider = provider
         self.scale = scale
-        self.ahead = ahead
+        self.saver = saver
+        self.audience = audience
         self.focus = run.focus
+        self._parts: Condensing | None = None
+        self._leaving = False
         self._reducing: asyncio.Task[condense.Reduction | None] | None = None
         self._declined = False
         self._may_count = True
         # Whether what would condense by itself waits for the next turn.
         self.puts_off = False
+
+    def build(self) -> Condensing:
+        """Return what condenses, by the user's settings; reads the database."""
+        run = self.run
+        log = StoredLog(
+            run,
+            scale=self.scale,
+            saver=self.saver,
+            audience=self.audience,
+            on_disk=self.toolbox.holds,
+            condensed_at=last_tried(run.conversation.pk),
+        )
+        apart = run.writer != run.profile
+        provider = provider_for(run.writer) if apart else self.provider
+        summarizer = ProviderSummarizer(provider, self.journal, self.audience, apart=apart)
+        reviewer = StoredReviewer(run, saver=self.saver, audience=self.audience)
+        configured = configuration_for(run, workspace_of(run.conversation))
+        condenser = configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
+        return Condensing(condenser, log, reviewer, Ahead(run, self.scale))
+
+    async def _condensing(self) -> Condensing:
+        """Return what condenses, built once."""
+        if self._parts is None:
+            self._parts = await reading(self.build)()
+            if self._leaving:
+                self._parts.reviewer.leave()
+        return self._parts
+
+    def leave(self) -> None:
+        """Wait for nobody any more: a review that waits raises LeftWaiting."""
+        self._leaving = True
+        if self._parts:
+            self._parts.reviewer.leave()
+
+    def wake(self) -> None:
+        """Look at what a person said to a summary."""
+        if self._parts:
+            self._parts.reviewer.wake()
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         """Return the size of ``history``, as far as it is known here."""
@@ -88,15 +142,20 @@ class Keeper:
         Raises a condense.CondenseError when it does not fit and could not be made to, and
         CondensingCancelled when the user cancelled what was needed.
         """
-        if trigger is condense.Trigger.AUTO and (wish := self.run.wishes.take()):
+        automatic = trigger is condense.Trigger.AUTO
+        if automatic and (wish := self.run.wishes.take()):
             history = await self._fulfil(wish)
-        situation = await self._situation(history, trigger)
+        size = await self._measure(history)
+        if automatic and self._is_far(size.value, self.run.budget(history)):
+            return history
+        parts = await self._condensing()
+        situation = await self._situation(history, trigger, size)
         try:
             if (
-                await self._waits(situation)
-                or await self._cancellable(self._fit(situation)) is None
+                await self._waits(parts, situation)
+                or await self._cancellable(self._fit(parts, situation)) is None
             ):
-                await self.ahead.begin(situation)
+                await parts.ahead.begin(situation)
                 return history
         except _Declined:
             history = await self.journal.effective_history()
@@ -107,6 +166,19 @@ class Keeper:
                 ) from None
             return history
         return await self.journal.effective_history()
+
+    def _is_far(self, tokens: int, budget: condense.Budget) -> bool:
+        """Whether the size is below all that a condensation, or a draft of one, could wait for."""
+        run, wanted = self.run, self.run.configuration
+        return not (
+            budget.exceeds(tokens)
+            or budget.reason(tokens, automatic=wanted.automatic)
+            or wanted.hooks.should_condense
+            # A review may have been left open by another process.
+            or run.turn.status == Turn.Status.WAITING
+            or background_drafts.exists(run.conversation.pk)
+            or background_drafts.is_near(run, tokens, budget)
+        )
 
     async def condense_now(self, scope: Scope | None = None) -> condense.Reduction | None:
         """Condense because the user asked for it, and return what was made of it.
@@ -120,61 +192,67 @@ class Keeper:
 
     async def _condense(self, scope: Scope | None) -> condense.Reduction | None:
         history = await self.journal.effective_history()
-        await self.ahead.drop(_("The context was condensed without it."))
-        situation = await self._situation(history, condense.Trigger.MANUAL)
+        parts = await self._condensing()
+        await parts.ahead.drop(_("The context was condensed without it."))
+        size = await self._measure(history)
+        situation = await self._situation(history, condense.Trigger.MANUAL, size)
         find = sync_to_async(find_chosen)
         chosen = await find(self.run.conversation.pk, history, scope) if scope else None
-        self.log.scope = scope
+        parts.log.scope = scope
         try:
-            return await self._fit(replace(situation, chosen=chosen))
+            return await self._fit(parts, replace(situation, chosen=chosen))
         finally:
-            self.log.scope = None
+            parts.log.scope = None
 
     async def _fulfil(self, wish: Wish) -> Sequence[condense.Message]:
         """Condense as the user asked, and return what is left; the record says what came of it."""
-        self.focus, self.reviewer.by_hand = wish.focus, wish.review
+        reviewer = (await self._condensing()).reviewer
+        self.focus, reviewer.by_hand = wish.focus, wish.review
         with contextlib.suppress(condense.CondenseError):
             await self.condense_now(wish.scope)
-        self.focus, self.reviewer.by_hand = self.run.focus, self.run.reviews
-        self.log.audience.publish(events.CondensingAwaited(False))
+        self.focus, reviewer.by_hand = self.run.focus, self.run.reviews
+        self.audience.publish(events.CondensingAwaited(False))
         return await self.journal.effective_history()
 
-    async def _waits(self, situation: condense.Situation) -> bool:
+    async def _waits(self, parts: Condensing, situation: condense.Situation) -> bool:
         """Whether a condensation is due that can wait, since the request fits without it.
 
         So it does where the user put it off, and while its summary is drafted; but not where it
         has begun, and its summary was shown to the user before a restart.
         """
-        if not (situation.reason and situation.fits) or await self.reviewer.is_left_open():
+        if not (situation.reason and situation.fits) or await parts.reviewer.is_left_open():
             return False
         if not self.puts_off:
             self.puts_off = await reading(message_store.is_put_off)(self.run.conversation.pk)
-        return self.puts_off or self.ahead.is_being_written
+        return self.puts_off or parts.ahead.is_being_written
 
-    async def _fit(self, situation: condense.Situation) -> condense.Reduction | None:
+    async def _fit(
+        self, parts: Condensing, situation: condense.Situation
+    ) -> condense.Reduction | None:
         """Go on with what this turn was waiting for in another process, or see what is due.
 
         What was drafted is swapped in where that is enough.
         """
-        if left_open := await self.reviewer.left_open():
-            return await self.condenser.resume(situation, *left_open)
+        if left_open := await parts.reviewer.left_open():
+            return await parts.condenser.resume(situation, *left_open)
         if situation.reason not in {"asked", None}:
-            if self.ahead.is_being_written:
-                self.log.audience.publish(events.CondensingStarted(situation.trigger))
-            draft = await self.ahead.take(situation)
-            if draft and (reduction := await self._swap_in(draft, situation)):
+            if parts.ahead.is_being_written:
+                self.audience.publish(events.CondensingStarted(situation.trigger))
+            draft = await parts.ahead.take(situation)
+            if draft and (reduction := await self._swap_in(parts, draft, situation)):
                 return reduction
-        return await self.condenser.fit(situation)
+        return await parts.condenser.fit(situation)
 
+    @staticmethod
     async def _swap_in(
-        self, draft: Draft, situation: condense.Situation
+        parts: Condensing, draft: Draft, situation: condense.Situation
     ) -> condense.Reduction | None:
         """Apply a draft as if it had been written now; None where that fails, as its row says."""
         attempt, reduction = draft.log.attempt, draft.log.reduction
-        if not (attempt and reduction and await self.log.take_over(attempt, situation)):
+        if not (attempt and reduction and await parts.log.take_over(attempt, situation)):
             return None
         try:
-            return await self.condenser.resume(situation, attempt.id, reduction)
+            return await parts.condenser.resume(situation, attempt.id, reduction)
         except condense.Discarded:
             raise
         except condense.CondenseError:
@@ -182,11 +260,15 @@ class Keeper:
 
     async def draft_ahead(self) -> None:
         """Have a summary drafted while nobody waits for it, where it may soon be needed."""
-        if not self.ahead.is_near(self.scale.measured_tokens or 0, self.run.budget()):
+        measured = self.scale.measured_tokens or 0
+        if not background_drafts.is_near(self.run, measured, self.run.budget()):
             return
         try:
             history = await self.journal.effective_history()
-            await self.ahead.begin(await self._situation(history, condense.Trigger.AUTO))
+            size = await self._measure(history)
+            parts = await self._condensing()
+            situation = await self._situation(history, condense.Trigger.AUTO, size)
+            await parts.ahead.begin(situation)
         except Exception:
             # The answer is there, and nothing waits for this.
             log.exception("no draft could be begun")
@@ -219,12 +301,16 @@ class Keeper:
             self._reducing = None
 
     async def _situation(
-        self, history: Sequence[condense.Message], trigger: condense.Trigger
+        self,
+        history: Sequence[condense.Message],
+        trigger: condense.Trigger,
+        size: condense.TokenCount,
     ) -> condense.Situation:
         run, manual = self.run, trigger is condense.Trigger.MANUAL
+        log = (await self._condensing()).log
         return run.configuration.situation(
             history,
-            await self._measure(history),
+            size,
             run.budget(history),
             history=await self._history(history),
             trigger=trigger,
@@ -233,9 +319,9 @@ class Keeper:
             focus=self.focus,
             model=run.profile.model,
             environment=self._describe_environment,
-            condensed_at=self.log.condensed_at,
+            condensed_at=log.condensed_at,
             # A summary that failed or was declined is not tried again in the same turn.
-            may_ask=manual or not (self.log.asked_in_vain or self._declined),
+            may_ask=manual or not (log.asked_in_vain or self._declined),
         )
 
     async def _history(self, effective: Sequence[condense.Message]) -> tuple[condense.Message, ...]:

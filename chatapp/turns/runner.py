@@ -4,22 +4,84 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
+from typing import override
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
+from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
+from chatapp.agent.loop import AgentLoop
+from chatapp.agent.ports import Audience
+from chatapp.approvals import StoredGate
+from chatapp.condensation.controller import Keeper
 from chatapp.context.condense_requests import Wish
+from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import Run
+from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Turn, message_store
 from chatapp.models.read_executor import reading
-from chatapp.turns import assembly, lifecycle
+from chatapp.storage.journal import StoredJournal
+from chatapp.storage.retried_writes import Saver
+from chatapp.toolbox.toolbox import toolbox_for, workspace_of
+from chatapp.turns import lifecycle
 from chatapp.turns.endings import Ending, ending_of, storage_failed
 from chatapp.turns.ports import Announcer
 
 # A turn that ended so is shown by its answer, or by the question that it waits for.
 _WITHOUT_ROW = frozenset({Turn.Status.SUCCEEDED, Turn.Status.WAITING})
+
+
+class TurnLoop(AgentLoop):
+    """The agent's loop over one run."""
+
+    keeper: Keeper
+
+    def __init__(self, run: Run, audience: Audience) -> None:
+        """Read what the turn works with; what only some turns need is made when they do."""
+        provider = provider_for(run.profile)
+        self.folder = workspace_of(run.conversation)
+        toolbox = toolbox_for(self.folder, run.conversation, run.profile)
+        scale = Scale.read(run.conversation, run.profile, run.system)
+        saver = Saver(audience)
+        journal = StoredJournal(run, scale, saver)
+        super().__init__(
+            provider=provider,
+            toolbox=toolbox,
+            journal=journal,
+            keeper=Keeper(
+                run,
+                journal=journal,
+                toolbox=toolbox,
+                provider=provider,
+                scale=scale,
+                saver=saver,
+                audience=audience,
+            ),
+            audience=audience,
+            system=run.system,
+            step_limit=run.preferences.step_limit,
+        )
+        self.run_context, self.saver, self.files = run, saver, toolbox
+
+    @cached_property
+    @override
+    def gate(self) -> StoredGate:
+        """Who asks a person before a tool runs."""
+        return StoredGate(
+            self.run_context,
+            toolbox=self.files,
+            checkpoints=Checkpoints(self.folder),
+            saver=self.saver,
+            audience=self.audience,
+        )
+
+    def wake(self) -> None:
+        """Look at what a person has said."""
+        self.gate.wake()
+        self.keeper.wake()
 
 
 class Tasks:
@@ -41,7 +103,7 @@ class Job:
         self.run = run
         self.announcer = announcer
         self._on_end = on_end
-        self._parts: assembly.Parts | None = None
+        self._loop: TurnLoop | None = None
         self._reason = ""
         self._work = asyncio.create_task(self._do())
         # Stop cancels the work and never this: however it ends, the room is free again.
@@ -55,17 +117,17 @@ class Job:
     def leave(self, reason: str) -> None:
         """Let it end at its next safe point; it was interrupted then, for this ``reason``."""
         self._reason = reason
-        if self._parts:
-            self._parts.leave()
+        if self._loop:
+            self._loop.leave()
 
     def wake(self) -> None:
         """Look at what a person has answered."""
-        if self._parts:
-            self._parts.wake()
+        if self._loop:
+            self._loop.wake()
 
     def cancel_condensing(self) -> None:
         """Cancel the condensation that runs or is to begin; a turn that waits for it goes on."""
-        cancelled = self._parts is not None and self._parts.keeper.cancel()
+        cancelled = self._loop is not None and self._loop.keeper.cancel()
         if not cancelled and self.run.wishes.take():
             self.announcer.publish(events.CondensingAwaited(False))
 
@@ -81,17 +143,16 @@ class Job:
     async def _do(self) -> str | None:
         """Do the work, and return what there is to say of it."""
         self.announcer.begin(self.run)
-        parts = await reading(assembly.assemble)(self.run, self.announcer)
-        self._parts = parts
+        self._loop = loop = await reading(TurnLoop)(self.run, self.announcer)
         if self._reason:
-            parts.leave()
+            loop.leave()
         if not self.run.turn.condenses:
-            await parts.loop.run()
+            await loop.run()
             with contextlib.suppress(asyncio.CancelledError):
                 # All is answered: a stop comes too late for the turn.
-                await parts.keeper.draft_ahead()
+                await loop.keeper.draft_ahead()
             return None
-        made = await parts.keeper.condense_now(self.run.scope)
+        made = await loop.keeper.condense_now(self.run.scope)
         if made is None or made.kind != "cleared" or self.run.scope:
             return None
         # Its row stands where the output was, perhaps far above what is on the screen.
@@ -118,7 +179,7 @@ class Job:
         if ending.turn == Turn.Status.WAITING:
             return ending
         try:
-            if self._parts and self._parts.keeper.puts_off:
+            if self._loop and self._loop.keeper.puts_off:
                 message_store.put_off(self.run.conversation, False)
             lifecycle.finish_turn(
                 turn=turn,

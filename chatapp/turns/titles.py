@@ -8,6 +8,7 @@ from typing import override
 from asgiref.sync import sync_to_async
 
 import condense
+from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
 from chatapp.agent.model_call import Call
 from chatapp.agent.ports import Draft, Nobody
@@ -20,7 +21,6 @@ from chatapp.models import Message, Turn, message_store
 from chatapp.models.read_executor import reading
 from chatapp.storage.journal import StoredJournal
 from chatapp.storage.retried_writes import Saver
-from chatapp.turns import assembly
 
 # Characters of the question and of the answer that are shown, and of a title.
 SHOWN, LONGEST = 2_000, 80
@@ -107,7 +107,7 @@ def _read(turn: Turn) -> Beginning | None:
 
 
 async def _ask(run: Run, begins: Beginning) -> str:
-    provider = await reading(assembly.provider_for)(run.profile, most=MOST_TOKENS)
+    provider = await reading(provider_for)(run.profile, most=MOST_TOKENS)
     request = title_request(begins.question, begins.answer)
     call = Call(provider, request, TitleJournal(run))
     written = ""

@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from chatapp.accounts import accounts
+from chatapp.accounts.profiles import probe_profile
 from chatapp.formats import number
 from chatapp.forms.profiles import ProfileForm, plain
 from chatapp.models import Profile
 from chatapp.models.fields import DecryptionFailed
 from chatapp.providers.model_servers import Report, find_local_servers
 from chatapp.providers.specs import ListedModel
-from chatapp.turns.assembly import probe_profile
 from chatapp.views.common import Request, refuse, signed_in
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, override
 
 import condense
+from chatapp.accounts.profiles import provider_for
 from chatapp.agent.ports import CallOpening, Draft, Nobody
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.context.sizes import Scale
@@ -12,7 +13,6 @@ from chatapp.context.turn_context import Run, Terms
 from chatapp.models import Turn, message_store
 from chatapp.storage.journal import StoredJournal
 from chatapp.storage.retried_writes import Saver
-from chatapp.turns.assembly import provider_for
 
 
 class TrialJournal(StoredJournal):

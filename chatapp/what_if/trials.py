@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.condensation.cost_forecast import bill, predict
+from chatapp.condensation.setup import configuration_for
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import Terms
 from chatapp.toolbox.toolbox import folder_of
-from chatapp.turns.assembly import configuration_for
 from chatapp.what_if.baseline import Baseline, read_written
 from chatapp.what_if.summary_writers import Unasked, ask_for
 

@@ -10,9 +10,9 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 import condense
+from chatapp.accounts.profiles import probe_profile
 from chatapp.conversations import conversations
 from chatapp.models import Condensation, Conversation, Message, ModelCall, Profile, message_store
-from chatapp.turns.assembly import probe_profile
 from tests.chatapp.claude import answered_by
 from tests.chatapp.sockets import open_page
 from tests.real.conftest import WINDOW

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -12,14 +13,16 @@ from django.contrib.auth.models import User
 
 import condense
 from chatapp.agent import events
-from chatapp.agent.provider_port import ModelRequest
+from chatapp.agent.ports import Audience
+from chatapp.agent.provider_port import ModelRequest, Provider
 from chatapp.condensation.attempt_log import StoredLog
 from chatapp.condensation.background_drafts import Ahead
-from chatapp.condensation.controller import Keeper
+from chatapp.condensation.controller import Condensing, Keeper
 from chatapp.condensation.summary_reviews import StoredReviewer
 from chatapp.context import sizes
 from chatapp.context.condense_requests import Wish
 from chatapp.context.sizes import Scale
+from chatapp.context.turn_context import Run
 from chatapp.models import Condensation, Conversation, Profile
 from chatapp.storage.journal import StoredJournal
 from chatapp.storage.retried_writes import Saver
@@ -61,6 +64,42 @@ class Counting(ScriptedProvider):
         return None
 
 
+class ScriptedKeeper(Keeper):
+    """A keeper whose summaries are scripted."""
+
+    summarizer: condense.Summarizer
+
+    @override
+    def build(self) -> Condensing:
+        """Return what condenses, with the default strategies and no hooks."""
+        log = StoredLog(self.run, scale=self.scale, saver=self.saver, audience=self.audience)
+        condenser = condense.Condenser(self.summarizer, sizes.COUNTER, log=log)
+        reviewer = StoredReviewer(self.run, saver=self.saver, audience=self.audience)
+        return Condensing(condenser, log, reviewer, Ahead(self.run, self.scale))
+
+
+def keeper_for(
+    run: Run,
+    folder: Path,
+    audience: Audience,
+    summarizer: condense.Summarizer,
+    provider: Provider,
+) -> ScriptedKeeper:
+    """Return what keeps a run's context, with an overhead of 0."""
+    scale, saver = Scale(overhead=0), Saver(audience)
+    keeper = ScriptedKeeper(
+        run,
+        journal=StoredJournal(run, scale, saver),
+        toolbox=WorkspaceToolbox(folder),
+        provider=provider,
+        scale=scale,
+        saver=saver,
+        audience=audience,
+    )
+    keeper.summarizer = summarizer
+    return keeper
+
+
 @dataclass
 class Keeping:
     """A conversation of five messages, of so many tokens each."""
@@ -79,18 +118,8 @@ class Keeping:
         """Return what keeps it."""
         await sync_to_async(self._fill)(tokens)
         run = await sync_to_async(run_in)(self.conversation)
-        scale, saver = Scale(overhead=0), Saver(self.audience)
-        log = StoredLog(run, scale=scale, saver=saver, audience=self.audience)
-        return Keeper(
-            run,
-            condenser=condense.Condenser(summarizer, sizes.COUNTER, log=log),
-            log=log,
-            reviewer=StoredReviewer(run, saver=saver, audience=self.audience),
-            journal=StoredJournal(run, scale, saver),
-            toolbox=WorkspaceToolbox(self.folder),
-            provider=provider or ScriptedProvider(),
-            scale=scale,
-            ahead=Ahead(run, lambda: None),
+        return keeper_for(
+            run, self.folder, self.audience, summarizer, provider or ScriptedProvider()
         )
 
     def _fill(self, tokens: int) -> None:
@@ -156,7 +185,7 @@ async def test_the_end_of_an_attempt_is_told_though_it_is_cancelled_just_then(
     keeping: Keeping,
 ) -> None:
     """Otherwise pages would show it as running, beside the answer."""
-    log = (await keeping.keeper(NEAR, ScriptedSummarizer())).log
+    log = (await sync_to_async((await keeping.keeper(NEAR, ScriptedSummarizer())).build)()).log
     attempt = condense.Attempt(
         id=str(uuid.uuid4()),
         strategy="fresh_start",

@@ -12,13 +12,13 @@ from django.urls import reverse
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.condensation import undo
+from chatapp.condensation import setup, undo
+from chatapp.context.sizes import COUNTER
 from chatapp.context.turn_context import Terms
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Preferences, Profile, message_store
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import CondensationRow, FailureRow, MessageRow
-from chatapp.turns import assembly
 from condense.strategies.sliding_window import SlidingWindow
 from tests.chatapp.claude import converse
 from tests.chatapp.conftest import Say
@@ -33,7 +33,7 @@ def ladder(preferences: Preferences) -> list[condense.Strategy]:
     """Return the strategies of a turn with these preferences."""
     conversation = Conversation(owner=preferences.owner)
     terms = Terms(conversation=conversation, profile=Profile(), preferences=preferences)
-    return assembly.load_strategies(terms)
+    return setup.load_strategies(terms)
 
 
 def rungs(owner: User, **choices: Any) -> list[str]:
@@ -55,7 +55,7 @@ def read_twice(conversation: Conversation) -> None:
             condense.Message("user", (result,)),
             condense.Message("assistant", "Seen."),
         ):
-            tokens = condense.count_message(message, assembly.COUNTER)
+            tokens = condense.count_message(message, COUNTER)
             message_store.append_message(conversation.pk, message, tokens=tokens)
 
 

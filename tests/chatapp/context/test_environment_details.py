@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 import condense
 from chatapp.context.environment_details import MOST_FILES, describe_surroundings
 from chatapp.models import Conversation, Message, Preferences, message_store
+from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages, search_hits
 from chatapp.transcript.message_parts import NotePart, TextPart
 from chatapp.transcript.rows import MessageRow
-from chatapp.turns import assembly
 from tests.chatapp.claude import converse
 from tests.chatapp.queries import statements
 from tests.chatapp.sockets import PATIENCE, connect, open_page
@@ -50,7 +50,7 @@ async def test_it_is_stored_once_and_sent_again_byte_for_byte(
     alice: User, anthropic_standin: Standin, conversation: Conversation
 ) -> None:
     """The next message tells what is so then; the file that came in between is in it alone."""
-    folder = assembly.workspace_of(conversation)
+    folder = toolbox.workspace_of(conversation)
     (folder / "src").mkdir()
     anthropic_standin.then(Reply(tools=(TODO,)), Reply("Done."))
     async with open_page(conversation, alice) as page:
@@ -132,7 +132,7 @@ async def test_switched_off_nothing_is_gathered(
 
 def test_names_of_files_are_few_and_end_nothing(conversation: Conversation) -> None:
     """A folder may hold thousands, and names that are made to mislead."""
-    folder = assembly.workspace_of(conversation)
+    folder = toolbox.workspace_of(conversation)
     (folder / "a<").mkdir()
     for number in range(MOST_FILES):
         (folder / f"b{number:03}").touch()

@@ -14,21 +14,14 @@ from django.test import Client
 import condense
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.agent.provider_port import ModelRequest
-from chatapp.condensation.attempt_log import StoredLog
-from chatapp.condensation.background_drafts import Ahead
-from chatapp.condensation.controller import Keeper
-from chatapp.condensation.summary_reviews import StoredReviewer
 from chatapp.context import sizes
 from chatapp.context import sizes as budgets
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, ModelCall, Profile, message_store
-from chatapp.storage.journal import StoredJournal
-from chatapp.storage.retried_writes import Saver
 from chatapp.toolbox import toolbox
-from chatapp.tools import WorkspaceToolbox
-from chatapp.turns import assembly
 from condense.testing import EchoSummarizer
 from tests.chatapp.agent.fakes import RecordingAudience, ScriptedProvider
+from tests.chatapp.condensation.test_controller import keeper_for
 from tests.chatapp.conftest import Say, summarise
 from tests.chatapp.runs import run_in
 from tests.chatapp.sockets import open_page
@@ -90,7 +83,7 @@ async def test_after_three_turns_the_next_prompt_is_estimated_within_5_percent(
 ) -> None:
     """For any tokenizer, in a conversation that reads files, with and without a measured start."""
     conversation = await sync_to_async(converse)(alice, standin)
-    folder = assembly.workspace_of(conversation)
+    folder = toolbox.workspace_of(conversation)
     for name in FILES:
         (folder / Path(name).name).write_text((ROOT / name).read_text())
     async with open_page(conversation, alice) as page:
@@ -192,20 +185,7 @@ async def test_a_vendor_that_cannot_count_is_asked_once_a_turn(
     await Profile.objects.filter(owner=alice).aupdate(context_window=10_000)
     run = await sync_to_async(run_in)(conversation)
     provider, audience = Mute(), RecordingAudience()
-    scale, saver = sizes.Scale(overhead=0), Saver(audience)
-    journal = StoredJournal(run, scale, saver)
-    log = StoredLog(run, scale=scale, saver=saver, audience=audience)
-    keeper = Keeper(
-        run,
-        condenser=condense.Condenser(EchoSummarizer(), budgets.COUNTER, log=log),
-        log=log,
-        reviewer=StoredReviewer(run, saver=saver, audience=audience),
-        journal=journal,
-        toolbox=WorkspaceToolbox(tmp_path),
-        provider=provider,
-        scale=scale,
-        ahead=Ahead(run, lambda: None),
-    )
+    keeper = keeper_for(run, tmp_path, audience, EchoSummarizer(), provider)
     history = (condense.Message("user", "Hello", seq=1, tokens=6_000),)
     for _ in range(2):
         assert await keeper.fit(history, condense.Trigger.AUTO) == history

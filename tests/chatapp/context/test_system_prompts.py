@@ -10,7 +10,7 @@ from django.test import Client
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.context.system_prompt import LONGEST, PROJECT_FILE, system_of
 from chatapp.models import Conversation, ModelCall, Question, message_store
-from chatapp.turns import assembly
+from chatapp.toolbox import toolbox
 from tests.chatapp.claude import converse
 from tests.chatapp.runs import bar_of
 from tests.chatapp.sockets import open_page
@@ -33,7 +33,7 @@ def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
 @pytest.fixture
 def folder(conversation: Conversation) -> Path:
     """The workspace."""
-    return assembly.workspace_of(conversation)
+    return toolbox.workspace_of(conversation)
 
 
 def told(conversation: Conversation) -> str:

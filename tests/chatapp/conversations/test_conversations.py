@@ -22,7 +22,8 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.models.profiles import KeySource
-from chatapp.turns import assembly, lifecycle
+from chatapp.toolbox import toolbox
+from chatapp.turns import lifecycle
 from tests.chatapp.conftest import Say, summarise, use_tools
 from tests.records import put_on_record
 
@@ -324,5 +325,5 @@ def test_preferences_are_one_row_a_user(alice: User) -> None:
 def test_the_samples_are_palimpsests_own_documentation(alice: User) -> None:
     """In a workspace that every conversation with samples shares."""
     conversation = conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
-    names = [path.name for path in assembly.workspace_of(conversation).iterdir()]
+    names = [path.name for path in toolbox.workspace_of(conversation).iterdir()]
     assert {"README.md", "architecture.md", "operations.md"} <= set(names)

@@ -16,7 +16,7 @@ from chatapp import errors
 from chatapp.conversations import rewind
 from chatapp.files.checkpoints import Change, CheckpointFailed, Checkpoints
 from chatapp.models import Checkpoint, Conversation, Rewind, Turn, message_store
-from chatapp.turns import assembly
+from chatapp.toolbox import toolbox
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import open_page
 from tests.chatapp.turns.test_approvals import answer, until_asked
@@ -132,7 +132,7 @@ async def test_rewinding_brings_the_files_back_and_undoing_it_takes_them_forth(
 ) -> None:
     """Or leaves them alone, as the person chooses; the dialog says what would change."""
     conversation = await sync_to_async(converse)(alice, standin)
-    folder = assembly.workspace_of(conversation)
+    folder = toolbox.workspace_of(conversation)
     (folder / "a.txt").write_text("one\n")
     for number in (2, 3):
         write = ToolCall("write_file", {"path": "a.txt", "content": f"{number}\n"})

@@ -11,7 +11,7 @@ from chatapp.condensation import undo
 from chatapp.conversations import conversations
 from chatapp.files import samples
 from chatapp.models import Condensation, Conversation, McpServer, Message, Turn
-from chatapp.turns import assembly
+from chatapp.toolbox import toolbox
 from chatapp.views.conversations import EXAMPLES
 from tests.chatapp.sockets import open_page
 
@@ -46,7 +46,7 @@ async def test_the_first_example_folds_once_and_answers_from_all_it_read(
     However many tools there are, the originals fit again where it is undone.
     """
     conversation = await sync_to_async(begin)(alice, tools)
-    files = {path.name for path in assembly.workspace_of(conversation).iterdir()}
+    files = {path.name for path in toolbox.workspace_of(conversation).iterdir()}
     async with open_page(conversation, alice) as page:
         await page.say(str(EXAMPLES[0]["prompt"]))
         await page.until_idle()

@@ -10,7 +10,7 @@ from chatapp import errors
 from chatapp.conversations import conversations
 from chatapp.files import samples, workspaces
 from chatapp.models import Conversation
-from chatapp.turns import assembly
+from chatapp.toolbox import toolbox
 
 ODD = [
     "..", ".", "../outside", "/etc", "missing", "link", "a\0b", "x" * 5_000, "x/" * 3_000, "users",
@@ -30,7 +30,7 @@ def choose(conversation: Conversation, folder: str) -> Path:
     """Let the conversation read the folder; return where that is, below all workspaces."""
     workspaces.choose_workspace(conversation=conversation, folder=folder)
     conversation.refresh_from_db()
-    return assembly.workspace_of(conversation)
+    return toolbox.workspace_of(conversation)
 
 
 def refuse(conversation: Conversation, folder: str) -> None:
@@ -106,7 +106,7 @@ def test_a_folder_that_was_chosen_before_stays(conversation: Conversation, root:
     (root / "project").mkdir()
     Conversation.objects.update(workspace="project")
     conversation.refresh_from_db()
-    assert assembly.workspace_of(conversation) == root / "project"
+    assert toolbox.workspace_of(conversation) == root / "project"
 
 
 def test_the_samples_are_everybody_s(conversation: Conversation, root: Path) -> None:

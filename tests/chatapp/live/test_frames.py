@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from chatapp.live import outgoing_frames
 from chatapp.models import Conversation, Message
-from chatapp.turns import assembly
+from chatapp.toolbox import toolbox
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin.behaviours import Reply, ToolCall
@@ -106,7 +106,7 @@ async def test_eight_large_results_at_once_fit_and_can_be_shown_in_full(
     """The page has the beginning of each, the server the rest."""
     conversation = await sync_to_async(converse)(alice, anthropic_standin)
     line = "0123456789abcdefghijklmnopqrstuvwxyz <&>\n"
-    folder: Path = await sync_to_async(assembly.workspace_of)(conversation)
+    folder: Path = await sync_to_async(toolbox.workspace_of)(conversation)
     (folder / "large.txt").write_text(line * 1_950)
     calls = tuple(ToolCall("read_file", {"path": "large.txt"}, id=f"c{n}") for n in range(8))
     anthropic_standin.then(Reply(tools=calls), Reply("Read."))

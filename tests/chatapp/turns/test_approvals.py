@@ -24,7 +24,6 @@ from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow
-from chatapp.turns import assembly
 from chatapp.turns.active_conversations import hub
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
@@ -55,7 +54,7 @@ def conversation(alice: User, standin: Standin) -> Conversation:
 @pytest.fixture
 def folder(conversation: Conversation) -> Path:
     """Its workspace, with a file."""
-    folder = assembly.workspace_of(conversation)
+    folder = toolbox.workspace_of(conversation)
     (folder / "a.txt").write_text("old\n")
     return folder
 
@@ -467,7 +466,7 @@ async def test_what_the_agent_reads_approves_nothing_and_reaches_nothing(
 ) -> None:
     """A model that obeys it can only ask; no setting and no other conversation is in reach."""
     other = await sync_to_async(conversations.start_conversation)(owner=alice)
-    (assembly.workspace_of(other) / "secret.txt").write_text(SECRET)
+    (toolbox.workspace_of(other) / "secret.txt").write_text(SECRET)
     message = condense.Message("user", (condense.TextBlock(SECRET),))
     await sync_to_async(message_store.append_message)(other.pk, message, tokens=10)
     (folder / "README.md").write_text(INJECTED)

@@ -25,9 +25,10 @@ from chatapp.models import (
     Turn,
     message_store,
 )
+from chatapp.toolbox import toolbox
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
-from chatapp.turns import actions, assembly
+from chatapp.turns import actions
 from tests.chatapp.claude import converse
 from tests.chatapp.sockets import Page, open_page
 from tests.standin import auto
@@ -252,7 +253,7 @@ async def test_who_cancelled_a_condensation_is_not_asked_again_in_the_same_turn(
     await Profile.objects.filter(pk=conversation.profile_id).aupdate(
         context_window=20_000, threshold=30
     )
-    folder: Path = await sync_to_async(assembly.workspace_of)(conversation)
+    folder: Path = await sync_to_async(toolbox.workspace_of)(conversation)
     (folder / "long.txt").write_text(LONG)
     gate, read = Gate(), Reply(tools=(ToolCall("read_file", {"path": "long.txt"}),))
     standin.then(Reply("Noted."), Reply(SUMMARY.text, gate=gate), read, Reply("Heliotrope."))

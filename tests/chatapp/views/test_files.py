@@ -17,8 +17,8 @@ from chatapp.conversations import conversations
 from chatapp.files import folder_transfer as module
 from chatapp.files import samples
 from chatapp.models import Conversation, message_store
+from chatapp.toolbox import toolbox
 from chatapp.toolbox.toolbox import outputs_of
-from chatapp.turns import assembly
 
 Put = Callable[..., HttpResponse]
 
@@ -26,7 +26,7 @@ Put = Callable[..., HttpResponse]
 @pytest.fixture
 def folder(conversation: Conversation) -> Path:
     """The conversation's workspace."""
-    return assembly.workspace_of(conversation)
+    return toolbox.workspace_of(conversation)
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_nobody_else_sees_or_changes_them(
     assert client.post(base, {"files": SimpleUploadedFile("b", b"b")}).status_code == 404
     shared = conversations.start_conversation(owner=bob, workspace=samples.SAMPLES)
     client.post(f"/c/{shared.pk}/files/", {"files": SimpleUploadedFile("b", b"b")})
-    assert not (assembly.workspace_of(shared) / "b").exists()
+    assert not (toolbox.workspace_of(shared) / "b").exists()
 
 
 def test_the_whole_output_of_a_command_is_kept_for_people_too(

@@ -6,11 +6,11 @@ from contextlib import suppress
 import pytest
 from django.conf import LazySettings
 
+from chatapp.accounts.profiles import provider_for
 from chatapp.agent.errors import ProviderError, UnknownProvider
 from chatapp.context.sizes import budget_for
 from chatapp.models import Preferences, Profile
 from chatapp.providers import ModelSpec, provider_specs
-from chatapp.turns.assembly import provider_for
 from tests.chatapp.providers.requests import listen, request
 from tests.standin.server import Standin
 
