@@ -12,11 +12,18 @@ from typing import Any, cast, override
 from autobahn.exception import Disconnected
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, load_backend
 from django.contrib.auth.models import AnonymousUser, User
-from django.db import models
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.models import Session
+from django.db import models, transaction
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
 from django.http import QueryDict
+from django.utils.crypto import constant_time_compare
 
-from chatapp import errors, sign_out_watch
+from chatapp import errors
 from chatapp.composer import expansion
 from chatapp.formats import ZONE_COOKIE
 from chatapp.live import incoming_frames, outgoing_frames
@@ -24,6 +31,53 @@ from chatapp.models import Conversation
 from chatapp.models.prepared_queries import prepared
 from chatapp.models.read_executor import reading
 from chatapp.turns import actions
+
+# What a session depends on; signing in changes other columns.
+_DECIDES = frozenset({"is_active", "password"})
+
+
+def user_of(session: SessionBase) -> User | AnonymousUser:
+    """Return who is signed in, as Django does, but without a write where nobody is any more."""
+    backend = session.get(BACKEND_SESSION_KEY)
+    if backend not in settings.AUTHENTICATION_BACKENDS:
+        return AnonymousUser()
+    user = load_backend(backend).get_user(session[SESSION_KEY])
+    known = session.get(HASH_SESSION_KEY, "")
+    if user and constant_time_compare(known, user.get_session_auth_hash()):
+        return user
+    return AnonymousUser()
+
+
+def goes_on(session: SessionBase | None) -> bool:
+    """Whether a session is stored still; without one, whoever is there has proved it otherwise."""
+    return session is None or session.exists(session.session_key or "")
+
+
+def may_stay(then: User, now: User) -> bool:
+    """Whether a user may see what they might see: a new password ends the sessions before it."""
+    return now.is_active and now.get_session_auth_hash() == then.get_session_auth_hash()
+
+
+@receiver(post_delete, sender=Session)
+def look_after_session(instance: Session, **_signal: Any) -> None:
+    """Look at the pages of a user who signed out, or whose session was removed."""
+    if user_pk := instance.get_decoded().get(SESSION_KEY):
+        _look(int(user_pk))
+
+
+@receiver(post_save, sender=User)
+def look_after_account(
+    instance: User, created: bool, update_fields: frozenset[str] | None, **_signal: Any
+) -> None:
+    """Look at the pages of a user whose account was closed, or who has a new password."""
+    if not created and (update_fields is None or not _DECIDES.isdisjoint(update_fields)):
+        _look(instance.pk)
+
+
+def _look(user_pk: int) -> None:
+    # Before the commit, the pages would find all as it was.
+    transaction.on_commit(lambda: actions.look_again(user_pk))
+
 
 log = logging.getLogger(__name__)
 
@@ -85,12 +139,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return await reading(self._look)()
 
     def _look(self) -> int:
-        if not sign_out_watch.goes_on(self.scope.get("session")):
+        if not goes_on(self.scope.get("session")):
             return incoming_frames.SIGN_IN_REQUIRED
         conversation = self._find()
         if conversation is None:
             return incoming_frames.NOT_YOURS
-        if not sign_out_watch.may_stay(self.conversation.owner, conversation.owner):
+        if not may_stay(self.conversation.owner, conversation.owner):
             return incoming_frames.SIGN_IN_REQUIRED
         self.conversation = conversation
         return 0

@@ -10,9 +10,8 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 from django.urls import path
 
-from chatapp.consumers import ConversationConsumer
+from chatapp.consumers import ConversationConsumer, user_of
 from chatapp.models.read_executor import reading
-from chatapp.sign_out_watch import user_of
 
 log = logging.getLogger(__name__)
 

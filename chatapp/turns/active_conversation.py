@@ -7,7 +7,7 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -30,10 +30,12 @@ from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.read_executor import reading
 from chatapp.turns import message_queue, turn_retries
-from chatapp.turns.heartbeat import Pulse
-from chatapp.turns.ports import Runner, Work
+from chatapp.turns.ports import Work
 from chatapp.turns.start import read_terms, start_condensing, start_idle, start_queued
 from chatapp.turns.titles import name_conversation
+
+if TYPE_CHECKING:
+    from chatapp.turns.active_conversations import Hub
 
 log = logging.getLogger(__name__)
 
@@ -43,22 +45,10 @@ AGAIN = 5.0
 Start = Callable[[], tuple[Run, condense.Message] | None]
 
 
-class House(Protocol):
-    """What a room knows of the process that it is in."""
-
-    rooms: dict[uuid.UUID, "Room"]
-    runner: Runner
-    pulse: Pulse
-    closing: bool
-
-    def close_idle(self, room: "Room") -> None:
-        """Forget a room in which nothing happens."""
-
-
 class Room:
     """One conversation while somebody watches it or something runs in it."""
 
-    def __init__(self, conversation_id: uuid.UUID, house: House) -> None:
+    def __init__(self, conversation_id: uuid.UUID, house: "Hub") -> None:
         """Open an empty room."""
         self.conversation_id = conversation_id
         self.house = house
@@ -113,7 +103,7 @@ class Room:
         """Let a run begin here."""
         self.stir()
         self.job = self.house.runner.start(run, self.view, functools.partial(self._vacate, run))
-        self.house.pulse.start()
+        self.house.start_heartbeat()
 
     async def begin(self, conversation: Conversation, start: Start, *, anew: bool = False) -> bool:
         """Begin the turn that ``start`` stores and show its message; False where it stores none.

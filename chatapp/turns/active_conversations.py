@@ -2,7 +2,11 @@
 
 import asyncio
 import contextlib
+import contextvars
+import itertools
 import logging
+import threading
+import time
 import uuid
 from collections.abc import AsyncIterator
 
@@ -19,12 +23,19 @@ from chatapp.providers.http import close_clients
 from chatapp.tools.mcp.pool import pool as connections
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.active_conversation import Room
-from chatapp.turns.heartbeat import Pulse
-from chatapp.turns.ports import Runner, Work
+from chatapp.turns.ports import Load, Runner, Work
 from chatapp.turns.runner import Tasks
 from chatapp.turns.start import take_over
 
 log = logging.getLogger(__name__)
+
+# Seconds between two signs of life; after four of them that are missing a process is taken for
+# gone (``models/owners.py``), which is looked for at every second one.
+INTERVAL = 2.0
+
+
+# Seconds after which nobody waits for the event loop any longer.
+LONGEST_LAG = 5.0
 
 # Seconds that an orderly stop gives to what is stopped to be stored: writes are tried again.
 STORING = 20
@@ -33,6 +44,8 @@ STORING = 20
 class Hub:
     """All rooms of this process."""
 
+    interval = INTERVAL
+
     def __init__(self) -> None:
         """Know no room yet."""
         self.rooms: dict[uuid.UUID, Room] = {}
@@ -40,12 +53,7 @@ class Hub:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.cleared_up = False
         self.closing = False
-        self.pulse = Pulse(
-            self._turns,
-            lost=self._let_go,
-            closed=self._show_change,
-            take_over=self._look_around,
-        )
+        self._heartbeat: asyncio.Task[None] | None = None
         self._clearing = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
 
@@ -55,10 +63,37 @@ class Hub:
         # Counted from another thread, while rooms open and close.
         return [job for room in [*self.rooms.values()] if (job := room.job)]
 
-    def _turns(self) -> list[uuid.UUID]:
+    def start_heartbeat(self) -> None:
+        """Give signs of life from now on, and look for processes that are gone; once is enough."""
+        if self._heartbeat is None or self._heartbeat.done():
+            self._heartbeat = asyncio.create_task(self._beat())
+
+    def stop_heartbeat(self) -> None:
+        """Give no more signs of life."""
+        if self._heartbeat:
+            self._heartbeat.cancel()
+
+    async def _beat(self) -> None:
+        for number in itertools.count():
+            await asyncio.sleep(self.interval)
+            try:
+                if turns := self.turns():
+                    for turn in await sync_to_async(lifecycle.keep_alive)(turns):
+                        self.let_go(turn)
+                if number % 2:
+                    await self.clear_up()
+                    await self.take_over()
+                    for conversation in await sync_to_async(lifecycle.close_interrupted)():
+                        self.show_change(conversation)
+            except Exception:
+                # Others would take this process for gone if it ended here.
+                log.exception("a sign of life could not be given; the next one is tried")
+
+    def turns(self) -> list[uuid.UUID]:
+        """Return the ids of the turns that run here."""
         return [job.run.turn.pk for job in self.jobs]
 
-    def _let_go(self, turn_id: uuid.UUID) -> None:
+    def let_go(self, turn_id: uuid.UUID) -> None:
         """Stop a turn that was ended elsewhere; one that waits for a person waits there now."""
         for room in self.rooms.values():
             if (job := room.job) and job.run.turn.pk == turn_id:
@@ -67,7 +102,8 @@ class Hub:
                 else:
                     job.stop()
 
-    def _show_change(self, conversation_id: uuid.UUID) -> None:
+    def show_change(self, conversation_id: uuid.UUID) -> None:
+        """Have the pages of a conversation fetch it again."""
         if room := self.rooms.get(conversation_id):
             room.show_change()
 
@@ -132,7 +168,7 @@ class Hub:
 
     def open(self) -> None:
         """Look after turns from now on, also while nobody is there; needs a running loop."""
-        self.pulse.start()
+        self.start_heartbeat()
         self._opening = asyncio.create_task(self._try_to_clear_up())
 
     async def _try_to_clear_up(self) -> None:
@@ -140,10 +176,6 @@ class Hub:
             await self.clear_up()
         except (DatabaseError, OSError) as error:
             log.warning("what the last process left could not be cleared up yet: %s", error)
-
-    async def _look_around(self) -> None:
-        await self.clear_up()
-        await self.take_over()
 
     async def close(self) -> None:
         """End all that runs, and wait until it is stored; let nothing begin.
@@ -161,7 +193,7 @@ class Hub:
         await self._until_ended(STORING)
         await background_drafts.drop_all(_("The server was stopped."))
         await connections().close()
-        self.pulse.stop()
+        self.stop_heartbeat()
         await close_clients()
 
     def stop_all(self) -> None:
@@ -184,6 +216,17 @@ class Hub:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await asyncio.gather(*(job.ended() for job in self.jobs))
+
+    def load(self) -> Load:
+        """Return how busy this process is; callable from any thread but the event loop's."""
+        watchers = sum(room.watchers.count for room in [*self.rooms.values()])
+        lag = None
+        if self.loop and not self.loop.is_closed():
+            reached, asked = threading.Event(), time.monotonic()
+            self.loop.call_soon_threadsafe(reached.set, context=contextvars.Context())
+            reached.wait(LONGEST_LAG)
+            lag = time.monotonic() - asked
+        return Load(len(self.jobs), watchers, lag)
 
     def close_idle(self, room: Room) -> None:
         """Forget a room in which nothing happens."""

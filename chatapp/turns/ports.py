@@ -6,6 +6,7 @@ channel that hints at news, can take their place; nothing else would change.
 
 import uuid
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from chatapp.agent import events
@@ -75,6 +76,15 @@ class Runner(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Turns that run, pages that watch, and the event loop's lag in seconds, None without one."""
+
+    turns: int
+    watchers: int
+    lag: float | None
+
+
 class Front(Protocol):
     """What comes in asks of the live part: pages, and whatever watches over the server."""
 
@@ -89,4 +99,8 @@ class Front(Protocol):
 
     def newest(self, conversation_id: uuid.UUID) -> int:
         """Return the number of the last change that pages of a conversation were told of."""
+        ...
+
+    def load(self) -> Load:
+        """Return how busy the process is; callable from any thread but the event loop's."""
         ...

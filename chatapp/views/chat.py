@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 import condense
 from chatapp.accounts import accounts
-from chatapp.context import todo_list
+from chatapp.context import environment_details
 from chatapp.context.condense_requests import End, find_ends
 from chatapp.conversations import rewind as rewind_
 from chatapp.conversations.rewind import files_to_bring_back
@@ -46,7 +46,7 @@ def show_chat(request: Request, pk: uuid.UUID) -> HttpResponse:
         "conversation": conversation,
         "page": read_page(request, conversation),
         "context": context_state(conversation, preferences),
-        "todo": todo_list.read_todo(conversation),
+        "todo": environment_details.read_todo(conversation),
         "profiles": request.user.profiles.all(),
         "shortcuts": preferences.shortcuts,
         "longest": settings.LONGEST_MESSAGE,
@@ -73,7 +73,7 @@ def show_transcript(request: Request, pk: uuid.UUID) -> HttpResponse:
 @signed_in
 def show_todo(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Return the to-do list that the agent keeps."""
-    todo = todo_list.read_todo(own_conversation(request, pk))
+    todo = environment_details.read_todo(own_conversation(request, pk))
     return render(request, "chat/_todo.html", {"todo": todo})
 
 

@@ -19,7 +19,6 @@ from chatapp.environment import folder_problem
 from chatapp.models import Condensation, Conversation, ModelCall, Turn
 from chatapp.telemetry import Labels, tallies
 from chatapp.turns import actions
-from chatapp.turns.load import read_load
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +133,7 @@ class _Numbers:
             for values, total in sums.items():
                 counter.add_metric(values, float(total))
             yield counter
-        load = read_load()
+        load = actions.front.load()
         gauges = (
             ("running_turns", "Turns that run now.", load.turns),
             ("watchers", "Pages that watch a conversation.", load.watchers),

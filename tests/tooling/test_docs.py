@@ -12,7 +12,7 @@ import condense
 from chatapp.models import turns
 from chatapp.providers import provider_specs
 from chatapp.storage import partial_replies
-from chatapp.turns import heartbeat
+from chatapp.turns import active_conversations
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
@@ -48,7 +48,7 @@ def test_the_architecture_names_every_folder_and_module(package: str) -> None:
 def test_the_numbers_of_a_crash_are_those_of_the_code() -> None:
     """Signs of life, silence, drafts: as the architecture tells them."""
     text = " ".join(read("docs/architecture.md").split())
-    assert (heartbeat.INTERVAL, turns.SILENCE.total_seconds()) == (2, 8)
+    assert (active_conversations.INTERVAL, turns.SILENCE.total_seconds()) == (2, 8)
     assert "gives a sign of life every two seconds" in text
     assert "silent for 8 seconds" in text
     assert partial_replies.PAUSE < 0.5

@@ -3,7 +3,7 @@
 import asyncio
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -25,8 +25,7 @@ from chatapp.models import (
     message_store,
 )
 from chatapp.transcript import condensation_page, summary_proposal
-from chatapp.turns.active_conversations import hub
-from chatapp.turns.heartbeat import Pulse
+from chatapp.turns.active_conversations import Hub, hub
 from tests.chatapp.audited import problems, raw
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
@@ -489,7 +488,7 @@ async def test_an_automatic_one_applies_in_time_when_the_server_is_back_though_n
     hub.open()
     await hub.clear_up()
     await until_nothing_runs()
-    hub.pulse.stop()
+    hub.stop_heartbeat()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
     assert (await Turn.objects.alatest("started_at")).status == Turn.Status.SUCCEEDED
@@ -510,16 +509,22 @@ async def test_what_waits_elsewhere_is_taken_over_while_this_server_serves(
     await raw(Review).filter(pk=review.pk).aupdate(applies_at=review.shown_at)
     taken = asyncio.Event()
 
-    async def take_over() -> None:
-        await hub.take_over()
-        if hub.jobs:
-            taken.set()
+    class Heart(Hub):
+        """Looks at once, and says when it has taken something over."""
 
-    pulse = Pulse(list, lost=print, closed=print, take_over=take_over, interval=0)
-    pulse.start()
+        interval = 0.0
+
+        @override
+        async def take_over(self) -> None:
+            await hub.take_over()
+            if hub.jobs:
+                taken.set()
+
+    heart = Heart()
+    heart.start_heartbeat()
     await taken.wait()
     await until_nothing_runs()
-    pulse.stop()
+    heart.stop_heartbeat()
     await review.arefresh_from_db()
     assert review.status == Status.EXPIRED
 

@@ -36,7 +36,7 @@ WITH_TIME = (
 @pytest.fixture(autouse=True)
 def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be looked for because seconds have passed: a test may take longer."""
-    monkeypatch.setattr(hub.pulse, "interval", 3_600)
+    monkeypatch.setattr(hub, "interval", 3_600)
     monkeypatch.setattr(consumers, "LOOK_AGAIN", 3_600)
 
 

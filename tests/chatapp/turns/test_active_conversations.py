@@ -10,7 +10,6 @@ from django.db import DatabaseError
 from chatapp.models import Conversation, ModelCall
 from chatapp.turns.active_conversation import Room
 from chatapp.turns.active_conversations import Hub, hub
-from chatapp.turns.load import read_load
 from chatapp.turns.ports import Work
 from tests.chatapp.turns.test_storage_failures import broken
 
@@ -55,5 +54,5 @@ async def test_rooms_are_counted_while_others_open(monkeypatch: pytest.MonkeyPat
     """The numbers for whoever watches over the server are read in a thread of their own."""
     monkeypatch.setattr(hub, "rooms", {})
     hub.rooms[uuid.uuid4()] = Lobby(uuid.uuid4(), hub)
-    load = await sync_to_async(read_load, thread_sensitive=False)()
+    load = await sync_to_async(hub.load, thread_sensitive=False)()
     assert (load.turns, load.watchers) == (0, 0)

@@ -293,7 +293,7 @@ async def restart() -> None:
     """Do what a stop and a start of the server do, as far as one process can."""
     hub.closing = False
     # Or it would take over what waits, whenever that may be.
-    hub.pulse.stop()
+    hub.stop_heartbeat()
     for job in hub.jobs:
         job.leave("The server was stopped.")
         await job.ended()
@@ -374,12 +374,12 @@ async def test_a_process_lets_go_of_a_turn_that_waits_in_another(
         await page.say("Write it.")
         question = await until_asked(page)
         await hand_over()
-        hub.pulse.stop()
+        hub.stop_heartbeat()
         await asyncio.sleep(0)
-        monkeypatch.setattr(hub.pulse, "interval", 0)
-        hub.pulse.start()
+        monkeypatch.setattr(hub, "interval", 0)
+        hub.start_heartbeat()
         await page.until_idle()
-        hub.pulse.stop()
+        hub.stop_heartbeat()
     await question.arefresh_from_db()
     assert question.status == Question.Status.PENDING
     assert (await Turn.objects.aget()).status == Turn.Status.WAITING

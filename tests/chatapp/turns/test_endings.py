@@ -13,7 +13,7 @@ from chatapp.agent.errors import ProviderError, StepLimitReached
 from chatapp.condensation.controller import CondensingCancelled
 from chatapp.models import Turn
 from chatapp.models.fields import DecryptionFailed
-from chatapp.turns.endings import Ending, ending_of
+from chatapp.turns.runner import Ending, ending_of
 
 
 def failing(error: BaseException) -> Coroutine[None, None, None]:

@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Callable
+from typing import override
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -17,8 +18,7 @@ from chatapp.models import Conversation, Message, ModelCall, Turn
 from chatapp.storage.journal import StoredJournal
 from chatapp.storage.retried_writes import Saver
 from chatapp.turns import lifecycle
-from chatapp.turns.active_conversations import hub
-from chatapp.turns.heartbeat import Pulse
+from chatapp.turns.active_conversations import Hub, hub
 from chatapp.turns.ports import Announcer
 from tests.chatapp.agent.fakes import RecordingAudience
 from tests.chatapp.claude import converse
@@ -36,34 +36,61 @@ __all__ = ["anthropic_standin"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-class Heard:
-    """What a pulse has told."""
+class Heard(Hub):
+    """A process that works on turns, and what its heartbeat has told."""
+
+    interval = 0.0
 
     def __init__(self, *turns: uuid.UUID) -> None:
+        super().__init__()
+        self.own = list(turns)
         self.lost: asyncio.Queue[uuid.UUID] = asyncio.Queue()
         self.closed: asyncio.Queue[uuid.UUID] = asyncio.Queue()
         self.looked = asyncio.Event()
-        self.pulse = Pulse(
-            lambda: turns,
-            lost=self.lost.put_nowait,
-            closed=self.closed.put_nowait,
-            take_over=self.take_over,
-            interval=0,
-        )
 
+    @override
+    def turns(self) -> list[uuid.UUID]:
+        return self.own
+
+    @override
+    def let_go(self, turn_id: uuid.UUID) -> None:
+        self.lost.put_nowait(turn_id)
+
+    @override
+    def show_change(self, conversation_id: uuid.UUID) -> None:
+        self.closed.put_nowait(conversation_id)
+
+    @override
+    async def clear_up(self) -> None:
+        pass
+
+    @override
     async def take_over(self) -> None:
         self.looked.set()
+
+
+class Stumbling(Heard):
+    """One that makes an error the first time."""
+
+    fails = True
+
+    @override
+    def turns(self) -> list[uuid.UUID]:
+        if self.fails:
+            self.fails = False
+            raise ZeroDivisionError
+        return self.own
 
 
 async def test_a_turn_that_was_ended_elsewhere_is_told_of(conversation: Conversation) -> None:
     """And until then it is alive."""
     turn = await sync_to_async(ask)(conversation)
     heard = Heard(turn.pk)
-    heard.pulse.start()
+    heard.start_heartbeat()
     assert heard.lost.empty()
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     assert await heard.lost.get() == turn.pk
-    heard.pulse.stop()
+    heard.stop_heartbeat()
 
 
 async def test_what_another_process_left_is_ended_while_this_one_serves(
@@ -72,9 +99,9 @@ async def test_what_another_process_left_is_ended_while_this_one_serves(
     """Also where nobody visits."""
     turn = await sync_to_async(lambda: elsewhere(ask(conversation)))()
     heard = Heard()
-    heard.pulse.start()
+    heard.start_heartbeat()
     assert await heard.closed.get() == conversation.pk
-    heard.pulse.stop()
+    heard.stop_heartbeat()
     await turn.arefresh_from_db()
     assert turn.status == Turn.Status.INTERRUPTED
 
@@ -84,38 +111,24 @@ async def test_a_database_that_fails_ends_no_pulse(conversation: Conversation) -
     turn = await sync_to_async(ask)(conversation)
     heard = Heard(turn.pk)
     await sync_to_async(refuse_updates)("chatapp_turn")
-    heard.pulse.start()
+    heard.start_heartbeat()
     for _ in range(3):
         await sync_to_async(Turn.objects.get)()
     await sync_to_async(allow_updates)()
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     assert await heard.lost.get() == turn.pk
-    heard.pulse.stop()
+    heard.stop_heartbeat()
 
 
 async def test_an_error_of_its_own_ends_no_pulse(conversation: Conversation) -> None:
     """Whoever is silent is taken for gone, and what it works on is ended."""
     turn = await sync_to_async(ask)(conversation)
-    heard = Heard()
-    fails = iter([True])
-
-    def turns() -> list[uuid.UUID]:
-        if next(fails, False):
-            raise ZeroDivisionError
-        return [turn.pk]
-
-    pulse = Pulse(
-        turns,
-        lost=heard.lost.put_nowait,
-        closed=heard.closed.put_nowait,
-        take_over=heard.take_over,
-        interval=0,
-    )
-    pulse.start()
+    heard = Stumbling(turn.pk)
+    heard.start_heartbeat()
     await sync_to_async(lifecycle.finish_turn)(turn=turn, status=Turn.Status.INTERRUPTED)
     async with asyncio.timeout(PATIENCE):
         assert await heard.lost.get() == turn.pk
-    pulse.stop()
+    heard.stop_heartbeat()
 
 
 async def test_a_process_that_was_taken_for_dead_stores_nothing_more(
