@@ -10,7 +10,7 @@ import contextlib
 import contextvars
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
@@ -23,9 +23,9 @@ from chatapp.agent.shielded import finish
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.condensation.attempt_log import last_drafted
 from chatapp.condensation.draft_log import DraftJournal, DraftLog
-from chatapp.condensation.setup import configuration_for, load_strategies
+from chatapp.condensation.setup import load_strategies, loaded_configuration
 from chatapp.context.sizes import COUNTER, Scale
-from chatapp.context.turn_context import Run, Terms
+from chatapp.context.turn_context import Run, Terms, read_terms
 from chatapp.models import Pin, Preferences, message_store
 from chatapp.models.read_executor import reading
 from chatapp.storage.retried_writes import Saver
@@ -131,7 +131,7 @@ _drafts: dict[uuid.UUID, Draft] = {}
 
 def new_draft(run: Run, scale: Scale) -> Draft | None:
     """Return a draft that can be begun, None where no strategy has a summary written."""
-    configured = configuration_for(run, workspace_of(run.conversation))
+    configured = loaded_configuration(run, workspace_of(run.conversation))
     strategies = [one for one in load_strategies(run) if condense.asks_model(one)]
     if not strategies:
         return None
@@ -281,18 +281,16 @@ async def drop_all(reason: str) -> None:
             await drop(conversation_id, reason)
 
 
-async def check(
-    conversation_id: uuid.UUID, read_terms: Callable[[uuid.UUID], Terms | None]
-) -> None:
+async def check(conversation_id: uuid.UUID) -> None:
     """Drop the draft of a conversation where a change has made it useless."""
     if (draft := _drafts.get(conversation_id)) is None:
         return
-    reason = await reading(_reason)(draft, read_terms)
+    reason = await reading(_reason)(draft)
     if reason and _drafts.get(conversation_id) is draft:
         await drop(conversation_id, reason)
 
 
-def _reason(draft: Draft, read_terms: Callable[[uuid.UUID], Terms | None]) -> str:
+def _reason(draft: Draft) -> str:
     pk = draft.run.conversation.pk
     if (now := read_terms(pk)) is None:
         return _("The profile was changed, so the draft was dropped.")

@@ -22,7 +22,7 @@ from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.condensation import background_drafts
 from chatapp.condensation.attempt_log import StoredLog, last_tried
 from chatapp.condensation.background_drafts import Ahead, Draft
-from chatapp.condensation.setup import configuration_for
+from chatapp.condensation.setup import loaded_configuration
 from chatapp.condensation.summary_reviews import StoredReviewer
 from chatapp.context.condense_requests import Scope, Wish, find_chosen
 from chatapp.context.sizes import COUNTER, Scale
@@ -107,7 +107,7 @@ class Keeper:
         provider = provider_for(run.writer) if apart else self.provider
         summarizer = ProviderSummarizer(provider, self.journal, self.audience, apart=apart)
         reviewer = StoredReviewer(run, saver=self.saver, audience=self.audience)
-        configured = configuration_for(run, workspace_of(run.conversation))
+        configured = loaded_configuration(run, workspace_of(run.conversation))
         condenser = configured.condenser(summarizer, COUNTER, log=log, reviewer=reviewer)
         return Condensing(condenser, log, reviewer, Ahead(run, self.scale))
 

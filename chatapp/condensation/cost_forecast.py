@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 import condense
-from chatapp.context import sizes
+from chatapp.context import turn_context
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import Terms
 from chatapp.models import Conversation, ModelCall, Preferences, Profile
@@ -46,7 +46,7 @@ def still_cached(conversation: Conversation, profile: Profile) -> tuple[int, dat
 
 def cost_of_draft(profile: Profile, preferences: Preferences) -> Decimal | None:
     """Return what a draft costs at most: nothing of it is cached, and it is as long as can be."""
-    read = sizes.budget_for(profile, preferences).condenses_at
+    read = turn_context.budget_for(profile, preferences).condenses_at
     writer = profile.summaries_by or profile
     return writer.cost_of(bill(writer, condense.Usage(read, writer.output_limit)))
 
@@ -92,19 +92,13 @@ SUMMARY, WRITTEN = 0.04, 0.08
 LEAST = 0.5
 
 
-def is_wanted(terms: Terms) -> bool:
-    """Whether the user wants it, and nothing that they want more stands against it."""
-    wanted, put_off = terms.preferences, terms.conversation.put_off
-    return wanted.condense_idle and not (wanted.review_automatic or put_off)
-
-
 def is_cheaper(terms: Terms, history: Sequence[condense.Message]) -> bool:
     """Whether a summary now, and a short prompt later, cost less than the whole prompt later.
 
     Now the provider reads the prompt from its cache; later it reads all of it anew. The prices are
     those of the profile: where it charges nothing, nothing is saved, and unknown ones say nothing.
     """
-    if not is_wanted(terms) or terms.writer != terms.profile:
+    if not terms.condenses_idle or terms.writer != terms.profile:
         return False
     scale = Scale.read(terms.conversation, terms.profile, terms.system)
     size, profile = scale.weigh(history).value, terms.profile

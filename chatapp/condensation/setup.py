@@ -26,7 +26,7 @@ def load_strategies(terms: Terms) -> list[condense.Strategy]:
     ]
 
 
-def configuration_for(terms: Terms, workspace: Path) -> condense.Configuration:
+def loaded_configuration(terms: Terms, workspace: Path) -> condense.Configuration:
     """Return how a run condenses: with strategies that are loaded, and all hooks around them."""
     wanted = terms.configuration
     hooks = hooks_for(workspace) + wanted.hooks

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.accounts.accounts import preferences_of
-from chatapp.context import sizes
+from chatapp.context import sizes, turn_context
 from chatapp.context import sizes as budgets
 from chatapp.conversations.locks import lock, refuse_while_running
 from chatapp.errors import Refused
@@ -164,7 +164,7 @@ def _weigh(conversation: Conversation) -> tuple[condense.TokenCount | None, int 
     profile = conversation.profile
     if profile is None:
         return None, None
-    budget = budgets.budget_for(profile, preferences_of(conversation.owner))
+    budget = turn_context.budget_for(profile, preferences_of(conversation.owner))
     conversation.refresh_from_db(fields=["measured_tokens", "measured_seq"])
     tokens = sizes.context_size(
         conversation, profile, message_store.read_effective(conversation.pk)

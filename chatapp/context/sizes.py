@@ -3,22 +3,18 @@
 import functools
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.conf import settings
 from django.db import models
-from django.utils.module_loading import import_string
 
 import condense
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.context.system_prompt import system_of
-from chatapp.models import Conversation, ModelCall, Preferences, Profile
+from chatapp.context.turn_context import system_of
+from chatapp.models import Conversation, ModelCall, Profile
 from chatapp.models.prepared_queries import prepared
 from chatapp.providers import provider_spec
 from chatapp.toolbox import toolbox
-
-ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
 
 # One for all: how far a model's own tokenizer is from it is learned from its reports.
 COUNTER: condense.TokenCounter = condense.PromptCounter()
@@ -27,36 +23,6 @@ COUNTER: condense.TokenCounter = condense.PromptCounter()
 def warm_up() -> None:
     """Begin to load the vocabulary, in a thread, so that no page and no turn waits for it."""
     threading.Thread(target=COUNTER.count, args=("",), name="vocabulary", daemon=True).start()
-
-
-def budget_for(
-    profile: Profile, preferences: Preferences, history: Sequence[condense.Message] = ()
-) -> condense.Budget:
-    """Return the window, the reserve and the threshold in force for a profile.
-
-    The threshold may depend on what a conversation's ``history`` was like so far.
-    """
-    return configuration_for(profile, preferences).budget(
-        profile.context_window, profile.output_limit, profile=profile.name, history=history
-    )
-
-
-def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
-    """Return what user and server want of condensing; its strategies are names to be loaded."""
-    chosen = preferences.strategy or settings.CONDENSE_STRATEGY
-    own = condense.PerProfile({profile.name: profile.threshold})
-    adaptive = (condense.Adaptive(),) if preferences.adaptive else ()
-    made = condense.Configuration(
-        strategies=condense.ladder_from(chosen, clear=preferences.clear_tool_output),
-        thresholds=(own, *adaptive, condense.Fixed(preferences.threshold)),
-        buffer=settings.CONDENSE_BUFFER / 100,
-        automatic=preferences.auto_condense,
-        prompt=preferences.condensing_prompt,
-    )
-    if not settings.CONDENSE_CONFIGURATION:
-        return made
-    change: ConfigurationChange = import_string(settings.CONDENSE_CONFIGURATION)
-    return change(made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,81 @@
 """One run in a conversation, as things were when it began."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from django.conf import settings
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
 import condense
-from chatapp.context import sizes
-from chatapp.context.condense_requests import Scope, Wishes
-from chatapp.context.system_prompt import system_of
-from chatapp.models import Conversation, Preferences, Profile, Turn
+from chatapp import errors
+from chatapp.accounts.accounts import preferences_of
+from chatapp.agent.errors import ToolError
+from chatapp.agent.prompts import compose_system
+from chatapp.context.condense_requests import Scope, Wish, Wishes
+from chatapp.models import Conversation, Preferences, Profile, Turn, message_store
+from chatapp.toolbox.toolbox import folder_of
+from chatapp.tools.workspace import Workspace
+
+PROJECT_FILE = "AGENTS.md"
+
+# Characters: they go along with every request.
+LONGEST = 32_000
+
+
+def system_of(conversation: Conversation, profile: Profile) -> str:
+    """Return the system prompt with which a conversation's next turn would begin.
+
+    The project's file is read each time; the prompt is the same, byte for byte, while that is.
+    """
+    own = conversation.system_prompt or profile.system_prompt
+    return compose_system(own, read_instructions(conversation))
+
+
+def read_instructions(conversation: Conversation) -> str:
+    """Return what the workspace's AGENTS.md says, "" where there is none that can be read."""
+    try:
+        text = Workspace(folder_of(conversation)).read_text(PROJECT_FILE).strip()
+    except ToolError:
+        return ""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n[The rest of {PROJECT_FILE} is left out here: read the file.]"
+
+
+ConfigurationChange = Callable[[condense.Configuration], condense.Configuration]
+
+
+def budget_for(
+    profile: Profile, preferences: Preferences, history: Sequence[condense.Message] = ()
+) -> condense.Budget:
+    """Return the window, the reserve and the threshold in force for a profile.
+
+    The threshold may depend on what a conversation's ``history`` was like so far.
+    """
+    return configuration_for(profile, preferences).budget(
+        profile.context_window, profile.output_limit, profile=profile.name, history=history
+    )
+
+
+def configuration_for(profile: Profile, preferences: Preferences) -> condense.Configuration:
+    """Return what user and server want of condensing; its strategies are names to be loaded."""
+    chosen = preferences.strategy or settings.CONDENSE_STRATEGY
+    own = condense.PerProfile({profile.name: profile.threshold})
+    adaptive = (condense.Adaptive(),) if preferences.adaptive else ()
+    made = condense.Configuration(
+        strategies=condense.ladder_from(chosen, clear=preferences.clear_tool_output),
+        thresholds=(own, *adaptive, condense.Fixed(preferences.threshold)),
+        buffer=settings.CONDENSE_BUFFER / 100,
+        automatic=preferences.auto_condense,
+        prompt=preferences.condensing_prompt,
+    )
+    if not settings.CONDENSE_CONFIGURATION:
+        return made
+    change: ConfigurationChange = import_string(settings.CONDENSE_CONFIGURATION)
+    return change(made)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +91,12 @@ class Terms:
         """The profile that writes summaries: the one that answers, unless it names another."""
         return self.profile.summaries_by or self.profile
 
+    @property
+    def condenses_idle(self) -> bool:
+        """Whether to condense while nobody says anything, where that is cheaper."""
+        wanted = self.preferences
+        return wanted.condense_idle and not (wanted.review_automatic or self.conversation.put_off)
+
     @cached_property
     def system(self) -> str:
         """What the model is told before the conversation; it stays as it is read first."""
@@ -32,7 +105,7 @@ class Terms:
     @cached_property
     def configuration(self) -> condense.Configuration:
         """What user and server want of condensing."""
-        return sizes.configuration_for(self.profile, self.preferences)
+        return configuration_for(self.profile, self.preferences)
 
     def budget(self, history: Sequence[condense.Message] = ()) -> condense.Budget:
         """Return the window, the reserve and the threshold in force."""
@@ -57,3 +130,37 @@ class Run(Terms):
     scope: Scope | None = None
     while_idle: bool = False
     wishes: Wishes = field(default_factory=Wishes, compare=False, repr=False)
+
+
+def read_run(
+    conversation: Conversation,
+    *,
+    turn: Turn,
+    wish: Wish | None = None,
+) -> Run:
+    """Return what a run works with; raise services.Refused where it can't."""
+    fresh = message_store.read_conversation(conversation.pk)
+    if fresh.deleted_at:
+        raise errors.Refused(_("This conversation was deleted."))
+    if fresh.profile is None:
+        raise errors.Refused(_("This conversation has no profile. Choose one in its header."))
+    preferences = preferences_of(fresh.owner)
+    run = Run(conversation=fresh, profile=fresh.profile, preferences=preferences, turn=turn)
+    if wish is None:
+        return run
+    return replace(
+        run,
+        focus=wish.focus,
+        reviews=wish.review,
+        scope=wish.scope,
+        while_idle=wish.while_idle,
+    )
+
+
+def read_terms(conversation_id: uuid.UUID) -> Terms | None:
+    """Return what a conversation's next turn would work with, None without a profile."""
+    fresh = message_store.read_conversation(conversation_id)
+    if fresh.profile is None:
+        return None
+    preferences = preferences_of(fresh.owner)
+    return Terms(conversation=fresh, profile=fresh.profile, preferences=preferences)

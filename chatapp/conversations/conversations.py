@@ -15,7 +15,7 @@ from chatapp import spending_limits
 from chatapp.accounts.accounts import preferences_of
 from chatapp.agent.errors import BudgetSpent
 from chatapp.context import sizes
-from chatapp.context.system_prompt import system_of
+from chatapp.context.turn_context import system_of
 from chatapp.errors import Refused
 from chatapp.files.samples import SAMPLES, lay_out_samples
 from chatapp.formats import number

@@ -9,7 +9,7 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 import condense
-from chatapp.context import sizes
+from chatapp.context import turn_context
 from chatapp.forms.base import ModelForm
 from chatapp.models import Preferences, Profile
 
@@ -57,7 +57,7 @@ class ThresholdChoice(ModelForm[Profile]):
         profile = self.instance
         if not profile.context_window:
             return None
-        budget = sizes.budget_for(profile, Preferences())
+        budget = turn_context.budget_for(profile, Preferences())
         return {"window": profile.context_window, "allowed": max(0, int(budget.allowed))}
 
     def clean(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import condense
 from chatapp.condensation.cost_forecast import still_cached
 from chatapp.context import sizes
 from chatapp.context import sizes as budgets
-from chatapp.context.system_prompt import system_of
+from chatapp.context.turn_context import system_of
 from chatapp.inspector.parts import (
     SYSTEM,
     Card,

@@ -3,8 +3,8 @@
 from django.contrib.auth.models import User
 
 from chatapp.accounts import accounts
-from chatapp.context import sizes
-from chatapp.context.system_prompt import system_of
+from chatapp.context import sizes, turn_context
+from chatapp.context.turn_context import system_of
 from chatapp.models import Conversation, Profile
 from chatapp.providers import keyless_spec
 from chatapp.toolbox import toolbox
@@ -28,7 +28,7 @@ def find_profile(conversation: Conversation, tokens: int) -> Profile:
         tools = toolbox.offered(conversation, profile)
         system = system_of(conversation, profile)
         overhead = sizes.overhead_for(profile.provider, tools, system).total
-        if not sizes.budget_for(profile, preferences).exceeds(tokens + overhead):
+        if not turn_context.budget_for(profile, preferences).exceeds(tokens + overhead):
             return profile
     return _make_roomy_profile(owner)
 

@@ -17,17 +17,17 @@ from chatapp.composer.expansion import bring
 from chatapp.context import sizes
 from chatapp.context.condense_requests import Wish
 from chatapp.context.environment_details import describe_surroundings
-from chatapp.context.turn_context import Run
+from chatapp.context.turn_context import Run, read_run
 from chatapp.conversations import conversations
 from chatapp.live import incoming_frames
 from chatapp.live.live_view import Hearing
 from chatapp.models import Conversation, message_store
 from chatapp.models.read_executor import reading
-from chatapp.turns import crash_recovery, lifecycle, message_queue, turn_retries
+from chatapp.turns import lifecycle, message_queue, turn_retries
 from chatapp.turns.active_conversation import Room
 from chatapp.turns.active_conversations import hub
+from chatapp.turns.condensation_turns import check_condensing
 from chatapp.turns.ports import Front, Work
-from chatapp.turns.start import check_condensing, read_run
 
 front: Front = hub
 
@@ -179,7 +179,7 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
         if room.job is job:
             raise lifecycle.busy_with(job.run.turn)
     # What a full disk kept from being closed would be in the way for ever.
-    if await reading(crash_recovery.has_unfinished)(conversation):
+    if await reading(lifecycle.has_unfinished)(conversation):
         await sync_to_async(lifecycle.close_interrupted)(conversation)
     return True
 

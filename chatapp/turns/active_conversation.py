@@ -20,7 +20,6 @@ from chatapp.agent import events
 from chatapp.agent.shielded import finish
 from chatapp.composer.expansion import bring
 from chatapp.condensation import background_drafts
-from chatapp.condensation import cost_forecast as idle
 from chatapp.context.condense_requests import Wish
 from chatapp.context.turn_context import Run
 from chatapp.live import outgoing_frames
@@ -30,8 +29,8 @@ from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.read_executor import reading
 from chatapp.turns import message_queue, turn_retries
+from chatapp.turns.condensation_turns import start_condensing, start_idle
 from chatapp.turns.ports import Work
-from chatapp.turns.start import read_terms, start_condensing, start_idle, start_queued
 from chatapp.turns.titles import name_conversation
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Room:
 
     def _rest(self, run: Run) -> None:
         """Condense if nothing is said for long, where the user wants that."""
-        if not self.job and not run.turn.condenses and idle.is_wanted(run):
+        if not self.job and not run.turn.condenses and run.condenses_idle:
             self._resting = asyncio.create_task(self._condense_idle())
             self._resting.add_done_callback(lambda _task: self.house.close_idle(self))
 
@@ -252,7 +251,9 @@ class Room:
             sent = False
             if row:
                 brought = await bring(conversation, row.text, strict=False)
-                start = functools.partial(start_queued, conversation, nonce, brought, self.zone)
+                start = functools.partial(
+                    message_queue.start_queued, conversation, nonce, brought, self.zone
+                )
                 sent = await self.begin(conversation, start)
         if sent or nonce:
             await self.view.show_queue()
@@ -306,7 +307,7 @@ class Room:
     async def _show_change(self) -> None:
         try:
             # What it makes useless costs nothing more.
-            await background_drafts.check(self.conversation_id, read_terms)
+            await background_drafts.check(self.conversation_id)
         finally:
             await self.view.show_change()
 

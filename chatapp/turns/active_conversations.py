@@ -25,7 +25,6 @@ from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.active_conversation import Room
 from chatapp.turns.ports import Load, Runner, Work
 from chatapp.turns.runner import Tasks
-from chatapp.turns.start import take_over
 
 log = logging.getLogger(__name__)
 
@@ -158,7 +157,7 @@ class Hub:
         """
         if self.closing:
             return
-        for run in await sync_to_async(take_over)():
+        for run in await sync_to_async(lifecycle.take_over)():
             # The next process takes over what this one takes too late.
             if not self.closing:
                 self.room(run.conversation.pk).start(run)

@@ -1,12 +1,11 @@
 """What a turn left open when it ended: each call, tool and attempt is closed with what is known."""
 
-import uuid
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from django.db import models, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,7 +16,6 @@ from chatapp.agent.prompts import NOT_RUN_RESULT
 from chatapp.context import sizes
 from chatapp.models import (
     Condensation,
-    Conversation,
     Message,
     ModelCall,
     Profile,
@@ -27,7 +25,6 @@ from chatapp.models import (
     Turn,
     message_store,
 )
-from chatapp.models.prepared_queries import prepared
 from chatapp.storage import partial_replies
 from chatapp.telemetry import note_call
 
@@ -87,16 +84,6 @@ def _close_drafts() -> None:
         ended = {"finished_at": attempt.finished_at or timezone.now(), **spent}
         unused = Condensation.objects.filter(pk=attempt.pk)
         unused.change(status=Condensation.Status.UNUSED, error=reason, **ended)
-
-
-def has_unfinished(conversation: Conversation) -> bool:
-    """Whether a turn of the conversation is on record as not over."""
-    return bool(_unfinished(conversation=conversation.pk))
-
-
-@prepared(conversation=models.UUIDField())
-def _unfinished(conversation: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
-    return Turn.objects.unfinished().filter(conversation=conversation).values_list("pk", flat=True)
 
 
 def came_to_its_end(turn: Turn) -> bool:

@@ -22,6 +22,7 @@ from chatapp.composer.attachments import (
     take_attachments,
 )
 from chatapp.context import sizes
+from chatapp.context.turn_context import Run, read_run
 from chatapp.conversations.conversations import check_budget, check_message, entitle
 from chatapp.conversations.versions import set_message_aside
 from chatapp.errors import Refused
@@ -83,15 +84,14 @@ def _known(conversation: uuid.UUID, nonce: uuid.UUID) -> models.QuerySet[Turn, u
     return Turn.objects.filter(conversation=conversation, nonce=nonce).values_list("pk", flat=True)
 
 
-def start_condensing(*, conversation: Conversation, nonce: uuid.UUID) -> Turn | None:
-    """Open the turn of a condensation by hand; None when this nonce was here before.
+def has_unfinished(conversation: Conversation) -> bool:
+    """Whether a turn of the conversation is on record as not over."""
+    return bool(_unfinished(conversation=conversation.pk))
 
-    Refused while another runs.
-    """
-    with one_turn(conversation) as locked:
-        if is_known(locked, nonce):
-            return None
-        return open_turn(locked, nonce, question_seq=0, origin=Turn.Origin.CONDENSED)
+
+@prepared(conversation=models.UUIDField())
+def _unfinished(conversation: uuid.UUID) -> models.QuerySet[Turn, uuid.UUID]:
+    return Turn.objects.unfinished().filter(conversation=conversation).values_list("pk", flat=True)
 
 
 def busy_with(turn: Turn | None) -> Refused:
@@ -243,3 +243,17 @@ def keep_alive(turns: Collection[uuid.UUID]) -> set[uuid.UUID]:
     if here.update(heartbeat_at=timezone.now()) == len(turns):
         return set()
     return set(turns) - set(here.values_list("pk", flat=True))
+
+
+@transaction.atomic
+def take_over() -> list[Run]:
+    """Return the runs of turns that wait for a person, and whose process is gone."""
+    return list(_runs())
+
+
+def _runs() -> Iterator[Run]:
+    for turn in take_over_waiting():
+        try:
+            yield read_run(turn.conversation, turn=turn)
+        except Refused as reason:
+            finish_turn(turn=turn, status=Turn.Status.INTERRUPTED, error=str(reason))

@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.composer.attachments import NOTHING, Brought, find_attachments
 from chatapp.context import sizes
+from chatapp.context.environment_details import describe_surroundings
+from chatapp.context.turn_context import Run, read_run
 from chatapp.conversations.conversations import check_message
 from chatapp.errors import Refused
-from chatapp.models import Conversation, QueuedMessage, Turn
+from chatapp.models import Conversation, QueuedMessage, Turn, message_store
 from chatapp.models.pending_messages import QueuedMessageQuerySet
 from chatapp.turns.lifecycle import start_turn
 
@@ -93,3 +95,16 @@ def send_queued(
 
 def _take(rows: QueuedMessageQuerySet) -> None:
     rows.update(gone_at=timezone.now(), text="")
+
+
+@transaction.atomic
+def start_queued(
+    conversation: Conversation, nonce: uuid.UUID | None, brought: Brought, zone: str
+) -> tuple[Run, condense.Message] | None:
+    """Open the turn of a message that waits, the next one unless named; None without any.
+
+    Raises services.Refused where it can't begin.
+    """
+    around = describe_surroundings(message_store.read_conversation(conversation.pk), zone)
+    started = send_queued(conversation, nonce, brought, surroundings=around)
+    return (read_run(conversation, turn=started[0]), started[1]) if started else None

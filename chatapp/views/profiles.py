@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp.accounts import accounts
 from chatapp.agent.prompts import SYSTEM_PROMPT
 from chatapp.condensation.threshold import CondensingPoint
-from chatapp.context.sizes import budget_for
+from chatapp.context.turn_context import budget_for
 from chatapp.forms.conversations import PoliciesForm
 from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits
 from chatapp.models import Preferences, Profile

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp import approvals
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.context.system_prompt import PROJECT_FILE, system_of
+from chatapp.context.turn_context import PROJECT_FILE, system_of
 from chatapp.conversations import conversations
 from chatapp.forms.conversations import BudgetForm, PoliciesForm, SystemPromptForm
 from chatapp.models import McpServer, Question

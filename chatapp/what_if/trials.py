@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 import condense
 from chatapp.condensation.cost_forecast import bill, predict
-from chatapp.condensation.setup import configuration_for
+from chatapp.condensation.setup import loaded_configuration
 from chatapp.context.sizes import COUNTER
 from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import Terms
@@ -138,7 +138,7 @@ def _ground(summary: str, hidden: Sequence[condense.Message]) -> condense.Receip
 
 def _configuration(terms: Terms) -> condense.Configuration:
     """Return how it would condense; nobody is told, for nothing happens."""
-    wanted = configuration_for(terms, folder_of(terms.conversation))
+    wanted = loaded_configuration(terms, folder_of(terms.conversation))
     return replace(wanted, hooks=replace(wanted.hooks, listeners=()))
 
 

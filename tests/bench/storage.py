@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 
 import condense
-from chatapp.context import sizes
+from chatapp.context import sizes, turn_context
 from chatapp.context import sizes as budgets
 from chatapp.models import (
     Conversation,
@@ -161,7 +161,7 @@ def measure_condensing(conversation: Conversation, profile: Profile) -> Iterator
     situation = condense.Situation(
         effective=history,
         tokens=condense.TokenCount(sizes.sum_tokens(history)),
-        budget=budgets.budget_for(profile, Preferences()),
+        budget=turn_context.budget_for(profile, Preferences()),
         trigger=condense.Trigger.MANUAL,
     )
     bare = _update(conversation, "condense_parent", since=0)

@@ -8,7 +8,7 @@ from django.conf import LazySettings
 
 from chatapp.accounts.profiles import provider_for
 from chatapp.agent.errors import ProviderError, UnknownProvider
-from chatapp.context.sizes import budget_for
+from chatapp.context.turn_context import budget_for
 from chatapp.models import Preferences, Profile
 from chatapp.providers import ModelSpec, provider_specs
 from tests.chatapp.providers.requests import listen, request

@@ -95,4 +95,4 @@ def test_it_is_cheaper_by_the_prices_of_the_profile(
 def test_what_was_put_off_is_not_condensed_in_a_rest(conversation: Conversation) -> None:
     """Nobody wants it now."""
     message_store.put_off(conversation, True)
-    assert not cost_forecast.is_wanted(run_in(conversation))
+    assert not run_in(conversation).condenses_idle

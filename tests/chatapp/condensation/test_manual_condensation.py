@@ -17,7 +17,7 @@ from chatapp.condensation import undo
 from chatapp.conversations import rewind
 from chatapp.models import Condensation, Conversation, Rewind, Turn, hidden_messages
 from chatapp.transcript import row_pages
-from chatapp.turns import active_conversation, lifecycle, turn_retries
+from chatapp.turns import active_conversation, condensation_turns, turn_retries
 from tests.chatapp.claude import converse
 from tests.chatapp.scripted_turns import ask, end
 from tests.chatapp.sockets import Page, open_page
@@ -115,7 +115,7 @@ async def test_going_back_is_refused_as_soon_as_the_turn_is_open(
         made = await sync_to_async(hidden_messages.rewind)(conversation.pk, to_seq=3)
         args, fields = [conversation.pk, made.pk], {}
     before = await Rewind.objects.filter(undone_at=None).acount()
-    turn = await sync_to_async(lifecycle.start_condensing)(
+    turn = await sync_to_async(condensation_turns.open_condensing)(
         conversation=conversation, nonce=uuid.uuid4()
     )
     with pytest.raises(errors.Refused, match=BUSY):
@@ -158,7 +158,7 @@ async def test_nothing_else_begins_meanwhile_here_or_in_another_process(
         with pytest.raises(errors.Refused, match="being condensed"):
             await sync_to_async(ask)(conversation)
         with pytest.raises(errors.Refused, match="being condensed"):
-            await sync_to_async(lifecycle.start_condensing)(
+            await sync_to_async(condensation_turns.open_condensing)(
                 conversation=conversation, nonce=uuid.uuid4()
             )
 
@@ -198,7 +198,7 @@ async def test_a_rewind_leaves_a_condensation_before_it_where_it_was(
     conversation: Conversation, alice: User
 ) -> None:
     """An attempt that came to nothing belongs to the time before the message that is rewound."""
-    turn = await sync_to_async(lifecycle.start_condensing)(
+    turn = await sync_to_async(condensation_turns.open_condensing)(
         conversation=conversation, nonce=uuid.uuid4()
     )
     attempt = await Condensation.objects.acreate(

@@ -10,7 +10,7 @@ from django.test import Client
 import condense
 from chatapp.accounts import accounts
 from chatapp.condensation import undo
-from chatapp.context import sizes
+from chatapp.context import turn_context
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.models import Condensation, Conversation, Profile, Review, message_store
 from chatapp.transcript import row_pages
@@ -130,7 +130,7 @@ def test_a_summary_follows_where_the_model_has_none(alice: User) -> None:
     """And simpler things after that."""
     preferences = accounts.preferences_of(alice)
     preferences.strategy = "provider"
-    rungs = sizes.configuration_for(Profile(), preferences).strategies
+    rungs = turn_context.configuration_for(Profile(), preferences).strategies
     assert [*rungs] == ["provider", "fresh_start", "ledger", "sliding_window"]
 
 

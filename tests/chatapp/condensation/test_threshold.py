@@ -13,7 +13,7 @@ from pytest_django import Settings
 import condense
 from chatapp.accounts import accounts
 from chatapp.condensation.threshold import CondensingPoint
-from chatapp.context import sizes
+from chatapp.context import turn_context
 from chatapp.context.turn_context import Terms
 from chatapp.forms.preferences import PreferencesForm
 from chatapp.live.context_bar import state_of
@@ -106,7 +106,7 @@ def test_the_servers_buffer_is_kept_free_wherever_a_window_is_shown(
     client.force_login(alice)
     preferences = accounts.preferences_of(alice)
     profile = alice.profiles.get()
-    budget = sizes.budget_for(profile, preferences)
+    budget = turn_context.budget_for(profile, preferences)
     assert budget.allowed == 0.75 * profile.context_window - profile.output_limit
     page = client.get(reverse("settings")).content.decode()
     assert f'data-allowed="{int(budget.allowed)}"' in page
@@ -121,12 +121,12 @@ def test_the_threshold_adapts_to_the_conversation_where_the_user_wants_it(
     wishes = {"threshold": 60, "adaptive": "on", "step_limit": 9}
     PreferencesForm(wishes, instance=preferences).save()
     turn = [condense.Message("user", "Go on."), condense.Message("assistant", "Done.")]
-    found = sizes.budget_for(profile, preferences, (*turn, turn[0]))
+    found = turn_context.budget_for(profile, preferences, (*turn, turn[0]))
     assert (found.threshold > 60, found.threshold_source) == (True, "adaptive")
-    before = sizes.budget_for(profile, preferences)
+    before = turn_context.budget_for(profile, preferences)
     assert (before.threshold, before.threshold_source) == (60, "global")
     profile.threshold = 70
-    own = sizes.budget_for(profile, preferences, (*turn, turn[0]))
+    own = turn_context.budget_for(profile, preferences, (*turn, turn[0]))
     assert (own.threshold, own.threshold_source) == (70, "profile")
 
 
@@ -141,9 +141,9 @@ def test_the_server_may_have_thresholds_of_its_own(settings: Settings, alice: Us
     preferences = accounts.preferences_of(alice)
     profile = alice.profiles.get()
     turn = [condense.Message("user", "Go on."), condense.Message("assistant", "word " * 2_000)]
-    found = sizes.budget_for(profile, preferences, (*turn, *turn, turn[0]))
+    found = turn_context.budget_for(profile, preferences, (*turn, *turn, turn[0]))
     assert found.threshold_source == "adaptive"
-    assert sizes.budget_for(profile, preferences).threshold == preferences.threshold
+    assert turn_context.budget_for(profile, preferences).threshold == preferences.threshold
 
 
 def test_the_bar_shows_the_threshold_that_the_talk_has(

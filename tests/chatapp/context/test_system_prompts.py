@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from chatapp.agent.prompts import SYSTEM_PROMPT
-from chatapp.context.system_prompt import LONGEST, PROJECT_FILE, system_of
+from chatapp.context.turn_context import LONGEST, PROJECT_FILE, system_of
 from chatapp.models import Conversation, ModelCall, Question, message_store
 from chatapp.toolbox import toolbox
 from tests.chatapp.claude import converse

@@ -17,7 +17,7 @@ import condense
 from chatapp import inspector
 from chatapp.condensation.cost_forecast import CACHED_FOR
 from chatapp.context import sizes
-from chatapp.context.system_prompt import system_of
+from chatapp.context.turn_context import system_of
 from chatapp.conversations import pins, rewind
 from chatapp.models import (
     Condensation,
