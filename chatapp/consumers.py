@@ -24,7 +24,7 @@ from django.http import QueryDict
 from django.utils.crypto import constant_time_compare
 
 from chatapp import errors
-from chatapp.composer import expansion
+from chatapp.composer import slash_commands
 from chatapp.formats import ZONE_COOKIE
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation
@@ -46,16 +46,6 @@ def user_of(session: SessionBase) -> User | AnonymousUser:
     if user and constant_time_compare(known, user.get_session_auth_hash()):
         return user
     return AnonymousUser()
-
-
-def goes_on(session: SessionBase | None) -> bool:
-    """Whether a session is stored still; without one, whoever is there has proved it otherwise."""
-    return session is None or session.exists(session.session_key or "")
-
-
-def may_stay(then: User, now: User) -> bool:
-    """Whether a user may see what they might see: a new password ends the sessions before it."""
-    return now.is_active and now.get_session_auth_hash() == then.get_session_auth_hash()
 
 
 @receiver(post_delete, sender=Session)
@@ -139,12 +129,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return await reading(self._look)()
 
     def _look(self) -> int:
-        if not goes_on(self.scope.get("session")):
+        # Who has no session has proved otherwise who they are.
+        session: SessionBase | None = self.scope.get("session")
+        if session is not None and not session.exists(session.session_key or ""):
             return incoming_frames.SIGN_IN_REQUIRED
         conversation = self._find()
         if conversation is None:
             return incoming_frames.NOT_YOURS
-        if not may_stay(self.conversation.owner, conversation.owner):
+        # A new password ends the sessions before it.
+        then, now = self.conversation.owner, conversation.owner
+        if not now.is_active or now.get_session_auth_hash() != then.get_session_auth_hash():
             return incoming_frames.SIGN_IN_REQUIRED
         self.conversation = conversation
         return 0
@@ -206,7 +200,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         told = replace(command, zone=zone)
         if await self._start(lambda: actions.send_message(self.conversation, told), command.nonce):
             await self._reply(outgoing_frames.message_accepted(command.nonce))
-            await self._note(command.text, literal=command.literal)
+            if "@" in command.text and not command.literal:
+                await self._note(command.text)
 
     @_obey.register
     async def _(self, command: incoming_frames.TakeUp) -> None:
@@ -218,16 +213,17 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         work = functools.partial(actions.change_queued, self.conversation, command)
         if await self._start(work, command.nonce):
             await self._reply(outgoing_frames.message_accepted(command.nonce))
-            await self._note(command.text or "", literal=command.literal)
+            if "@" in (command.text or "") and not command.literal:
+                await self._note(command.text or "")
 
     @_obey.register
     async def _(self, command: incoming_frames.SendQueued) -> None:
         work = functools.partial(actions.send_queued, self.conversation, command)
         await self._start(work, command.nonce)
 
-    async def _note(self, text: str, *, literal: bool) -> None:
-        """Say which paths of a text that was taken are not there, unless it was meant as text."""
-        missing = "" if literal else await expansion.missing_from(self.conversation, text)
+    async def _note(self, text: str) -> None:
+        """Say which paths of a text that was taken are not there."""
+        missing = await asyncio.to_thread(slash_commands.missing_from, self.conversation, text)
         if missing:
             await self._reply(outgoing_frames.noted(missing))
 

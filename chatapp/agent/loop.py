@@ -9,7 +9,7 @@ from chatapp.agent.errors import ContextOverflow, LeftEarly, LeftWaiting, StepLi
 from chatapp.agent.model_call import Call
 from chatapp.agent.ports import Audience, ContextKeeper, Journal
 from chatapp.agent.provider_port import ModelRequest, Provider
-from chatapp.agent.shielded import finish
+from chatapp.agent.tasks import finish
 from chatapp.agent.tool_port import OPEN_GATE, Gate, Toolbox
 from chatapp.agent.tool_runner import Answering
 
@@ -103,16 +103,14 @@ class AgentLoop:
 
     async def _ask(self) -> None:
         """Get the model's reply, making the context smaller where it must."""
-        await self._fit(condense.Trigger.AUTO)
+        self._history = tuple(await self.keeper.fit(self._history, condense.Trigger.AUTO))
         for _ in range(FORCED_TRIES):
             try:
                 return await self._call()
             except ContextOverflow:
-                await self._fit(condense.Trigger.FORCED)
+                fitted = await self.keeper.fit(self._history, condense.Trigger.FORCED)
+                self._history = tuple(fitted)
         return await self._call()
-
-    async def _fit(self, trigger: condense.Trigger) -> None:
-        self._history = tuple(await self.keeper.fit(self._history, trigger))
 
     async def _call(self) -> None:
         """Make one model call and store what came of it, also when it breaks off."""

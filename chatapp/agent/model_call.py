@@ -12,7 +12,7 @@ from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.ports import CallOpening, CallRecord, Draft, Journal
 from chatapp.agent.provider_port import NO_FACTS, ModelRequest, Provider, SentRequest
-from chatapp.agent.shielded import finish
+from chatapp.agent.tasks import finish
 
 REFUSED = "The provider refused a part of the request, and was asked again without it."
 _WRITTEN = events.TextStreamed | events.OutputStreamed | events.ToolUseStarted

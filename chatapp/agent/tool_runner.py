@@ -7,7 +7,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.prompts import NOT_RUN_RESULT
-from chatapp.agent.shielded import finish
+from chatapp.agent.tasks import finish
 from chatapp.agent.tool_port import Asking, Gate, Toolbox, ToolOutcome
 
 

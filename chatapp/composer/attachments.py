@@ -91,8 +91,6 @@ def check_sight(profile: Profile | None, blocks: Sequence[condense.Block]) -> No
 
 def take_attachments(conversation: Conversation, pks: Sequence[uuid.UUID]) -> list[Weighed]:
     """Return what waits under these ids, each with its tokens: images first; it waits no more."""
-    if not pks:
-        return []
     found = find_attachments(conversation.owner, pks, conversation.profile)
     Attachment.objects.named(conversation.owner, pks).delete()
     taken = [(one.engine, one.tokens) for one in found]
@@ -117,15 +115,11 @@ def find_attachments(
     return [rows[pk] for pk in pks]
 
 
-def attached_to(
-    conversation: Conversation, seq: int | None, drops: Collection[int] = ()
-) -> list[Weighed]:
-    """Return what a message of the user came with, each with its tokens; of none, nothing.
+def attached_to(conversation: Conversation, seq: int, drops: Collection[int] = ()) -> list[Weighed]:
+    """Return what a message of the user came with, each with its tokens.
 
     Without the blocks in the places that it ``drops``.
     """
-    if seq is None:
-        return []
     row = conversation.messages.questions().in_force().filter(seq=seq).first()
     whole = message_store.to_engine(row).blocks if row else ()
     kept = tuple(block for place, block in enumerate(whole) if place not in drops)

@@ -24,10 +24,3 @@ async def bring(conversation: Conversation, text: str, *, strict: bool) -> attac
         if blocks
         else attachments.NOTHING
     )
-
-
-async def missing_from(conversation: Conversation, text: str) -> str:
-    """Return a sentence on the paths in a message that lead nowhere, "" without any."""
-    if "@" not in text:
-        return ""
-    return await asyncio.to_thread(slash_commands.missing_from, conversation, text)

@@ -12,7 +12,7 @@ from django.utils import timezone
 import condense
 from chatapp.agent import events
 from chatapp.agent.ports import Audience
-from chatapp.agent.shielded import finish
+from chatapp.agent.tasks import finish
 from chatapp.condensation.cost_forecast import predicted_columns
 from chatapp.context.condense_requests import Scope
 from chatapp.context.sizes import Scale

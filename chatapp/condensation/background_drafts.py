@@ -19,8 +19,8 @@ import condense
 from chatapp.accounts.profiles import provider_for
 from chatapp.agent.errors import AgentError
 from chatapp.agent.ports import Journal, Nobody
-from chatapp.agent.shielded import finish
 from chatapp.agent.summarizer import ProviderSummarizer
+from chatapp.agent.tasks import finish
 from chatapp.condensation.attempt_log import last_drafted
 from chatapp.condensation.draft_log import DraftJournal, DraftLog
 from chatapp.condensation.setup import load_strategies, loaded_configuration

@@ -93,9 +93,11 @@ def _now(zone: tzinfo) -> str:
 
 
 def _files(conversation: Conversation) -> str:
-    entries = Workspace(folder_of(conversation)).walk(recursive=False)
+    folder = folder_of(conversation)
+    if not folder.is_dir():
+        return "none"
     try:
-        found = list(itertools.islice(entries, MOST_FILES + 1))
+        found = list(itertools.islice(Workspace(folder).walk(recursive=False), MOST_FILES + 1))
     except ToolError:
         found = []
     lines = [f"{one.path}/" if one.kind == "folder" else one.path for one in found[:MOST_FILES]]

@@ -36,8 +36,11 @@ def system_of(conversation: Conversation, profile: Profile) -> str:
 
 def read_instructions(conversation: Conversation) -> str:
     """Return what the workspace's AGENTS.md says, "" where there is none that can be read."""
+    folder = folder_of(conversation)
+    if not folder.is_dir():
+        return ""
     try:
-        text = Workspace(folder_of(conversation)).read_text(PROJECT_FILE).strip()
+        text = Workspace(folder).read_text(PROJECT_FILE).strip()
     except ToolError:
         return ""
     if len(text) <= LONGEST:
@@ -130,6 +133,13 @@ class Run(Terms):
     scope: Scope | None = None
     while_idle: bool = False
     wishes: Wishes = field(default_factory=Wishes, compare=False, repr=False)
+
+    @property
+    def asks_title(self) -> bool:
+        """Whether the model is to name the conversation after this turn, its first."""
+        first = self.turn.at_seq == 0 and self.turn.origin == Turn.Origin.SENT
+        wanted = self.preferences.name_conversations
+        return first and wanted and self.profile.spec.names_conversations
 
 
 def read_run(

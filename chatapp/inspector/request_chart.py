@@ -13,8 +13,7 @@ from chatapp.inspector.requests import learn_chains
 from chatapp.models import Conversation, ModelCall
 from chatapp.providers import request_format
 from chatapp.providers.formats import read_frame, read_messages
-from chatapp.storage.request_fragments import Item
-from chatapp.storage.request_log import LONGEST_CHAIN
+from chatapp.storage.request_log import LONGEST_CHAIN, Item
 from chatapp.storage.request_reader import RequestReader, fragment_of, sources_of
 
 CALLS = 40

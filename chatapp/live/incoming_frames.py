@@ -150,8 +150,9 @@ def _sent(frame: object) -> SendMessage | Queueing | None:
                 raise BadFrame("replaces is a number")
             queued = rest.get("queued") is True and replaces is None
             literal = rest.get("literal") is True or replaces is not None
-            sent = SendMessage(text, uuid.UUID(nonce), replaces, _ids(rest), queued, literal)
-            return replace(sent, drops=_places(rest))
+            attached = _ids(rest["attachments"]) if "attachments" in rest else ()
+            sent = SendMessage(text, uuid.UUID(nonce), replaces, attached, queued, literal)
+            return replace(sent, drops=_places(rest["drops"])) if "drops" in rest else sent
         case {"type": "queue.change", "nonce": str(nonce), "text": str(text), **rest}:
             return ChangeQueued(uuid.UUID(nonce), text, rest.get("literal") is True)
         case {"type": "queue.remove", "nonce": str(nonce)}:
@@ -203,17 +204,17 @@ def _scope(fields: Mapping[Any, Any]) -> Scope | None:
     return None
 
 
-def _places(fields: Mapping[Any, Any]) -> tuple[int, ...]:
+def _places(drops: Any) -> tuple[int, ...]:
     """Return the places of the blocks that an edit drops."""
-    match fields.get("drops", []):
+    match drops:
         case [*places] if all(type(one) is int for one in places):
             return tuple(places)
     raise BadFrame("drops are a list of numbers")
 
 
-def _ids(fields: Mapping[Any, Any]) -> tuple[uuid.UUID, ...]:
+def _ids(attachments: Any) -> tuple[uuid.UUID, ...]:
     """Return the ids of what is attached, each once."""
-    match fields.get("attachments", []):
+    match attachments:
         case [*ids] if len(ids) <= MOST_ATTACHMENTS and all(isinstance(one, str) for one in ids):
             return tuple(dict.fromkeys(map(uuid.UUID, ids)))
     raise BadFrame("attachments are a list of ids")

@@ -129,19 +129,15 @@ class LiveView:
     async def _next(self) -> events.TurnEvent | None:
         """Return the next event, None for the end; text that is due meanwhile is sent."""
         while True:
-            patience = self._patience()
+            streaming = self.scene.streaming
+            due = streaming.due if streaming else None
+            patience = None if due is None else max(0.0, due - time.monotonic())
             if patience == 0:
                 await _safely(self.scene.flush())
                 patience = None
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     return await self._queue.get()
-
-    def _patience(self) -> float | None:
-        """Return the seconds until streamed text has to be sent, None without any."""
-        streaming = self.scene.streaming
-        due = streaming.due if streaming else None
-        return None if due is None else max(0.0, due - time.monotonic())
 
 
 async def _safely(showing: Awaitable[None]) -> None:

@@ -60,15 +60,13 @@ class Watchers:
             return
         for part in outgoing_frames.parts(frame):
             self.change += 1
-            self._keep(outgoing_frames.encode({**part, "change": self.change}))
+            text = outgoing_frames.encode({**part, "change": self.change})
+            self._recent.append(text)
+            self._kept += len(text)
+            while self._kept > KEPT or len(self._recent) > BACKLOG:
+                self._kept -= len(self._recent.popleft())
         for news in self._watching:
             news.set()
-
-    def _keep(self, text: str) -> None:
-        self._recent.append(text)
-        self._kept += len(text)
-        while self._kept > KEPT or len(self._recent) > BACKLOG:
-            self._kept -= len(self._recent.popleft())
 
     def dismiss(self) -> None:
         """Drop every watcher: whoever still may watch comes back."""

@@ -34,7 +34,9 @@ _TAG_NAMES = (
 
 def to_engine(row: Message) -> condense.Message:
     """Return the engine's view of a stored message; one that is damaged says that it is."""
-    ids: dict[str, Any] = {name: _text(getattr(row, name)) for name in _TAG_NAMES}
+    # As the engine writes them; a row just made still holds what it was given.
+    given = {name: getattr(row, name) for name in _TAG_NAMES}
+    ids: dict[str, Any] = {name: uuid.UUID(str(one)).hex for name, one in given.items() if one}
     tags = condense.Tags(
         **ids,
         cleared=row.cleared,
@@ -42,7 +44,11 @@ def to_engine(row: Message) -> condense.Message:
         pinned=bool(row.pinned),
         unbound=bool(row.unbound),
     )
-    content = _content_of(row)
+    content: condense.Content
+    try:
+        content = condense.content_from_api(row.content)
+    except condense.InvalidMessage:
+        content = _("[This message is damaged: what it said can't be read.]")
     return condense.Message(
         role="user" if row.role == Message.Role.USER else "assistant",
         content=as_claimed(content) if row.claimed else content,
@@ -52,18 +58,6 @@ def to_engine(row: Message) -> condense.Message:
         tags=tags,
         tokens=row.tokens,
     )
-
-
-def _content_of(row: Message) -> condense.Content:
-    try:
-        return condense.content_from_api(row.content)
-    except condense.InvalidMessage:
-        return _("[This message is damaged: what it said can't be read.]")
-
-
-def _text(value: uuid.UUID | str | None) -> str | None:
-    """Return an id as the engine writes it; a row just made still holds what it was given."""
-    return None if value is None else uuid.UUID(str(value)).hex
 
 
 def read_conversation(pk: uuid.UUID) -> Conversation:

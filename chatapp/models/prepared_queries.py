@@ -47,7 +47,7 @@ class Prepared[M: Model, R]:
         """Return the rows for these values of the parameters."""
         rows = self._query.all()
         written = cast("Any", rows.query)
-        rows.query = written.bound_to(_as_stored(self._fields, values))
+        rows.query = written.bound_to(self._fields, values)
         return list(rows)
 
     def first(self, **values: Any) -> R | None:
@@ -85,7 +85,7 @@ class PreparedUpdate:
         """Change the rows for these values of the parameters."""
         sql, parameters = self._written
         with connection.cursor() as cursor:
-            cursor.execute(sql, _bound(parameters, _as_stored(self._fields, values)))
+            cursor.execute(sql, _bound(parameters, self._fields, values))
             changed: int = cursor.rowcount
         return changed
 
@@ -94,7 +94,7 @@ class PreparedUpdate:
         sql, parameters = self._written
         told = f"{sql} RETURNING {connection.ops.quote_name(column)}"
         with connection.cursor() as cursor:
-            cursor.execute(told, _bound(parameters, _as_stored(self._fields, values)))
+            cursor.execute(told, _bound(parameters, self._fields, values))
             return [value for (value,) in cursor.fetchall()]
 
 
@@ -129,15 +129,16 @@ def _parameters(fields: "Mapping[str, Field[Any, Any]]") -> dict[str, "_Paramete
     return {name: _Parameter(name, one) for name, one in fields.items()}
 
 
-def _as_stored(
-    fields: "Mapping[str, Field[Any, Any]]", values: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {name: one.get_db_prep_value(values[name], connection) for name, one in fields.items()}
-
-
-def _bound(parameters: Iterable[Any], values: Mapping[str, Any]) -> tuple[Any, ...]:
+def _bound(
+    parameters: Iterable[Any], fields: "Mapping[str, Field[Any, Any]]", values: Mapping[str, Any]
+) -> list[Any]:
     """Return the parameters of a statement, with the values that there are now."""
-    return tuple(values[one.name] if isinstance(one, _Parameter) else one for one in parameters)
+    return [
+        fields[one.name].get_db_prep_value(values[one.name], connection)
+        if isinstance(one, _Parameter)
+        else one
+        for one in parameters
+    ]
 
 
 class _Parameter(Expression):
@@ -189,9 +190,11 @@ class _Written:
     def get_compiler(self, *_args: Any, **_options: Any) -> _Compiler:
         return self.compiler
 
-    def bound_to(self, values: Mapping[str, Any]) -> "_Written":
+    def bound_to(
+        self, fields: "Mapping[str, Field[Any, Any]]", values: Mapping[str, Any]
+    ) -> "_Written":
         """Return the same for this thread's connection and these values of the parameters."""
         compiler = copy.copy(self.compiler)
         compiler.connection = connections[DEFAULT_DB_ALIAS]
-        compiler.parameters = _bound(self.compiler.parameters, values)
+        compiler.parameters = tuple(_bound(self.compiler.parameters, fields, values))
         return _Written(compiler)

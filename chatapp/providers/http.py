@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 import aiohttp
 import httpx2
 
-from chatapp.agent import throttle
+from chatapp.agent import tasks
 from chatapp.network.address_guard import PinnedTransport
 
 # Seconds for which a client is kept that nobody uses, and a line: no server known ends one sooner
@@ -113,7 +113,7 @@ async def paced(
         yield said
         if not is_over() and len(said) < MANY:
             # What comes meanwhile comes in one read, and costs as much as one event.
-            await throttle.tick()
+            await tasks.tick()
 
 
 @dataclass(eq=False, slots=True)

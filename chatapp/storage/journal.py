@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,7 +13,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.agent.errors import TurnEnded
 from chatapp.agent.ports import CallOpening, CallRecord, Draft
-from chatapp.agent.provider_port import CallFacts, Purpose
+from chatapp.agent.provider_port import Purpose
 from chatapp.agent.tool_port import ToolOutcome
 from chatapp.context import sizes
 from chatapp.context.sizes import Scale, sum_tokens
@@ -170,7 +169,11 @@ class StoredJournal:
         row = await self.saver.save(self._append, message, tokens, stop_reason, entry)
         self.requests.learn([row])
         if entry and entry.tells_size:
-            self._learn(entry, row.seq)
+            self.scale.measure(entry.usage.total, row.seq)
+            self.scale.reply = entry.call.facts.reply_id
+            estimate, media = self._estimate(entry.call.purpose, entry.call.sent)
+            if estimate is not None:
+                self.scale.observe(estimate, entry.usage.prompt, media=media)
         return message_store.to_engine(row)
 
     def _append(
@@ -212,7 +215,11 @@ class StoredJournal:
             seconds=call.seconds,
             seconds_to_first=call.seconds_to_first,
             error=call.error,
-            **_columns_of(call.facts),
+            request_id=call.facts.request_id,
+            reply_id=call.facts.reply_id,
+            cache_miss=call.facts.cache_miss,
+            tokens_missed=call.facts.missed_tokens,
+            transformations=[*call.facts.transformations],
         ):
             partial_replies.writer.forget(call.number)
             raise TurnEnded(_("This turn was ended by another process of the server."))
@@ -221,9 +228,11 @@ class StoredJournal:
 
     async def _entry(self, call: CallRecord) -> _Entry:
         """Return a call with what has to be estimated: the prompt, and an unreported reply."""
-        usage = call.usage
-        measured = _is_measured(call)
-        if not measured and (written := call.draft.written):
+        usage, written = call.usage, call.draft.written
+        # A call that got nowhere used nothing.
+        reported = bool(usage.output) if call.is_whole else not usage.total and not written
+        measured = reported or (call.is_whole and not written)
+        if not measured and written:
             tokens = await asyncio.to_thread(sizes.COUNTER.count, written)
             usage = replace(usage, output=max(usage.output, tokens))
         if call.is_whole and not usage.prompt:
@@ -239,27 +248,3 @@ class StoredJournal:
         if purpose is not Purpose.CHAT:
             return None, 0
         return self.scale.overhead + sum_tokens(sent), condense.count_media(sent)
-
-    def _learn(self, entry: _Entry, seq: int) -> None:
-        self.scale.measure(entry.usage.total, seq)
-        self.scale.reply = entry.call.facts.reply_id
-        estimate, media = self._estimate(entry.call.purpose, entry.call.sent)
-        if estimate is not None:
-            self.scale.observe(estimate, entry.usage.prompt, media=media)
-
-
-def _columns_of(facts: CallFacts) -> dict[str, Any]:
-    return {
-        "request_id": facts.request_id,
-        "reply_id": facts.reply_id,
-        "cache_miss": facts.cache_miss,
-        "tokens_missed": facts.missed_tokens,
-        "transformations": [*facts.transformations],
-    }
-
-
-def _is_measured(call: CallRecord) -> bool:
-    """Whether the provider reported all that a call used; a call that got nowhere used nothing."""
-    if not call.is_whole:
-        return not (call.usage.total or call.draft.written)
-    return bool(call.usage.output) or not call.draft.written

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from chatapp.models import Conversation, Fragment, Manifest, Message
-from chatapp.storage.request_fragments import Copy, Item, plain, unpack
+from chatapp.storage.request_log import Copy, Item, plain, unpack
 
 
 class Parts(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chatapp.models import Conversation, Fragment, Manifest
-from chatapp.storage.request_fragments import Item, in_runs, out_of_runs, pack, plain, unpack
+from chatapp.storage.request_log import Item, in_runs, out_of_runs, pack, plain, unpack
 from chatapp.storage.request_reader import RequestReader, fragment_of
 from chatapp.transfer.import_spool import Spool, piece
 from chatapp.transfer.pieces import Unusable

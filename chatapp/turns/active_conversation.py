@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp import errors
 from chatapp.agent import events
-from chatapp.agent.shielded import finish
+from chatapp.agent.tasks import finish
 from chatapp.composer.expansion import bring
 from chatapp.condensation import background_drafts
 from chatapp.context.condense_requests import Wish
@@ -133,19 +133,17 @@ class Room:
         else:
             self._send_next(run.conversation, succeeded)
         if succeeded and not self.house.closing:
-            self._soon(self._name(run))
-            self._rest(run)
+            if run.asks_title:
+                self._soon(self._name(run))
+            if run.condenses_idle and not run.turn.condenses:
+                self._resting = asyncio.create_task(self._condense_idle())
+                self._resting.add_done_callback(lambda _task: self.house.close_idle(self))
         if background_drafts.is_being_written(self.conversation_id):
             self._soon(self._show_draft())
         self.house.close_idle(self)
 
-    def _rest(self, run: Run) -> None:
-        """Condense if nothing is said for long, where the user wants that."""
-        if not self.job and not run.turn.condenses and run.condenses_idle:
-            self._resting = asyncio.create_task(self._condense_idle())
-            self._resting.add_done_callback(lambda _task: self.house.close_idle(self))
-
     async def _condense_idle(self) -> None:
+        """Condense if nothing is said for long."""
         await asyncio.sleep(settings.CONDENSE_IDLE_AFTER)
         async with self.starting:
             self._resting = None

@@ -57,7 +57,9 @@ def start_turn(
             return None
         if brought.blocks:
             check_sight(locked.profile, brought.blocks)
-        beside = attached_to(locked, replaces, drops) + take_attachments(locked, attachments)
+        beside = attached_to(locked, replaces, drops) if replaces is not None else []
+        if attachments:
+            beside += take_attachments(locked, attachments)
         check_message(text, alone=not beside)
         if replaces is not None:
             set_message_aside(locked, replaces)

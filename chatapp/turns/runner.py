@@ -32,7 +32,7 @@ from chatapp.models.read_executor import reading
 from chatapp.models.write_errors import explain_write_error
 from chatapp.storage.journal import StoredJournal
 from chatapp.storage.retried_writes import Saver
-from chatapp.toolbox.toolbox import toolbox_for, workspace_of
+from chatapp.toolbox.toolbox import folder_of, toolbox_for, workspace_of
 from chatapp.turns import lifecycle
 from chatapp.turns.ports import Announcer
 
@@ -141,8 +141,7 @@ class TurnLoop(AgentLoop):
     def __init__(self, run: Run, audience: Audience) -> None:
         """Read what the turn works with; what only some turns need is made when they do."""
         provider = provider_for(run.profile)
-        self.folder = workspace_of(run.conversation)
-        toolbox = toolbox_for(self.folder, run.conversation, run.profile)
+        toolbox = toolbox_for(folder_of(run.conversation), run.conversation, run.profile)
         scale = Scale.read(run.conversation, run.profile, run.system)
         saver = Saver(audience)
         journal = StoredJournal(run, scale, saver)
@@ -168,11 +167,12 @@ class TurnLoop(AgentLoop):
     @cached_property
     @override
     def gate(self) -> StoredGate:
-        """Who asks a person before a tool runs."""
+        """Who asks a person before a tool runs; from now on the workspace's folder is there."""
+        folder = workspace_of(self.run_context.conversation)
         return StoredGate(
             self.run_context,
             toolbox=self.files,
-            checkpoints=Checkpoints(self.folder),
+            checkpoints=Checkpoints(folder),
             saver=self.saver,
             audience=self.audience,
         )

@@ -81,7 +81,7 @@ async def name_conversation(run: Run) -> bool:
 
     The call is on record. Where it fails, the conversation keeps its name.
     """
-    if not _is_wanted(run) or not (begins := await reading(_read)(run.turn)):
+    if not (begins := await reading(_read)(run.turn)):
         return False
     try:
         title = await _ask(run, begins)
@@ -90,11 +90,6 @@ async def name_conversation(run: Run) -> bool:
         return False
     name = sync_to_async(conversations.name_conversation)
     return await name(conversation=run.conversation, title=title, question=begins.question)
-
-
-def _is_wanted(run: Run) -> bool:
-    first = run.turn.at_seq == 0 and run.turn.origin == Turn.Origin.SENT
-    return first and run.preferences.name_conversations and run.profile.spec.names_conversations
 
 
 def _read(turn: Turn) -> Beginning | None:

@@ -142,6 +142,9 @@ class RecordingKeeper:
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:
         return condense.TokenCount(len(history))
 
+    def leave(self) -> None:
+        """Nobody waits."""
+
 
 class RecordingAudience:
     """Remembers every event; ``came[type]`` is set when the first of a type has come."""

@@ -26,8 +26,7 @@ from chatapp.models import (
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.request import RequestWriter
 from chatapp.providers.openai.request import RequestWriter as ChatWriter
-from chatapp.storage.request_fragments import pack, unpack
-from chatapp.storage.request_log import LONGEST_CHAIN, RequestLog, Written
+from chatapp.storage.request_log import LONGEST_CHAIN, RequestLog, Written, pack, unpack
 from chatapp.storage.request_reader import RequestReader, find_changed
 from tests.chatapp.conftest import reduction_of, summarise
 

@@ -1,7 +1,24 @@
-"""How often a text is passed on while it is written: by time, and by how many texts are."""
+"""Tasks: finish one in spite of a stop, and share the pace at which texts are passed on."""
 
 import asyncio
+from collections.abc import Awaitable
 from weakref import WeakSet
+
+
+async def finish[T](work: Awaitable[T]) -> T:
+    """Wait for ``work`` to its end; a cancellation that came meanwhile is raised after it."""
+    task = asyncio.ensure_future(work)
+    stopped = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            stopped = True
+    result = task.result()
+    if stopped:
+        raise asyncio.CancelledError
+    return result
+
 
 # Seconds between two pieces of a text: it reads as flowing, and a fast model's come in batches …
 SHORTEST = 0.05
