@@ -1,4 +1,4 @@
-"""How often a text is passed on while it is written: by time, and by how many texts are."""
+"""The pace at which a streamed text is passed on: by time, and by how many texts stream."""
 
 import asyncio
 from weakref import WeakSet

@@ -1,4 +1,4 @@
-"""What the model is told before the conversation: a person's words, and the project's."""
+"""The system prompt: the conversation's or the profile's words, and the project's AGENTS.md."""
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.prompts import compose_system

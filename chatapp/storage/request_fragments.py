@@ -1,4 +1,4 @@
-"""How the messages of a request are written down.
+"""Request fragments: the form in which the messages of a request are stored.
 
 A request is a list with an item for each of its messages:
 

@@ -1,4 +1,4 @@
-"""How a turn or a manual condensation ended, in words for the person who waits for it."""
+"""Endings of a turn or a manual condensation, in words for the person who waits for it."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""How busy this process is: what runs, who watches, and how soon the event loop gets to it."""
+"""The load of this process: runs, watchers, and the delay of the event loop."""
 
 import contextvars
 import threading

@@ -1,4 +1,4 @@
-"""What a run works with, read as things are now."""
+"""The start of a run: its input, read from the rows and settings as they are now."""
 
 import uuid
 from collections.abc import Iterator
