@@ -1,4 +1,4 @@
-"""How Django knows the application."""
+"""The Django application's configuration."""
 
 from django.apps import AppConfig
 

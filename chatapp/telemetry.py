@@ -1,4 +1,4 @@
-"""What this process has done since it began, in numbers: nobody's name, and no conversation's."""
+"""Counters of this process since its start; they name nobody and no conversation."""
 
 import threading
 from collections import defaultdict

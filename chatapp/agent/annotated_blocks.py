@@ -1,4 +1,4 @@
-"""What stands beside people's words in a message: files as text, images, and the surroundings.
+"""Annotated blocks: files, images and surroundings beside a person's words in a message.
 
 A message may also be nothing but what was pinned beside the talk: a rule, or a quote from it.
 

@@ -1,4 +1,4 @@
-"""What happens during a turn, in the past tense.
+"""The events of a turn, named in the past tense.
 
 ``StreamEvent`` is what a provider yields, ``TurnEvent`` what the watchers of a turn are told.
 """

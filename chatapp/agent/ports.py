@@ -1,4 +1,4 @@
-"""What the loop asks of the world: a provider, tools, and a conversation to work on."""
+"""The loop's ports to the conversation: journal, context keeper and audience."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

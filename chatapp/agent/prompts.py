@@ -1,4 +1,4 @@
-"""What the agent is told about itself and about where it runs."""
+"""The agent's system prompt, and the environment block beside a message."""
 
 import re
 

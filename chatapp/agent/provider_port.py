@@ -1,4 +1,4 @@
-"""What the loop asks of a provider: one model call at a time, and what it tells of each."""
+"""The provider port: one model call at a time, and the facts of each call."""
 
 import enum
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""What the loop asks of tools: what they are, whether they may run, and what came of a call."""
+"""The tool port: tools as the loop sees them, their approval, and the outcome of a call."""
 
 import enum
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""When and how a conversation is condensed, and the record of each condensation."""
+"""Condensation of conversations in the database, and the record of every attempt."""

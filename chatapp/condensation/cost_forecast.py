@@ -1,4 +1,4 @@
-"""Whether it is cheaper to condense while the provider's cache still has the conversation."""
+"""The cost forecast: condensing early, while the provider's cache is warm, against later."""
 
 from collections.abc import Sequence
 from dataclasses import replace

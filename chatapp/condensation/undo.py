@@ -1,4 +1,4 @@
-"""What can be done to a condensation that was made: undo, redo, and tell a fact again.
+"""Undo and redo of a condensation, and telling one of its facts to the model again.
 
 Asked again for what is done already, each changes nothing, and is no refusal.
 """

@@ -1,1 +1,1 @@
-"""What the model is told with a request: system prompt, environment, settings, sizes."""
+"""The context of a request: system prompt, environment details, settings and sizes."""

@@ -1,4 +1,4 @@
-"""What a person asks of condensing while a turn runs: it begins after the step."""
+"""Requests to condense that a person makes while a turn runs: served after the step."""
 
 import uuid
 from collections.abc import Iterator, Sequence

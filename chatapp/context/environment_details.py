@@ -1,4 +1,4 @@
-"""What the model is told of the world beside a message: the time, files, the list, the context."""
+"""Environment details beside a message: the time, files, the to-do list, the context's size."""
 
 import itertools
 from collections.abc import Sequence

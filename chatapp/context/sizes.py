@@ -1,4 +1,4 @@
-"""How large a context is: measured by the provider, or estimated from what it measured before."""
+"""Sizes of a context: measured by the provider, or estimated from earlier measurements."""
 
 import functools
 import threading

@@ -1,4 +1,4 @@
-"""One run in a conversation, as things were when it began."""
+"""The settings and the context of a turn, as they were when it began; its system prompt."""
 
 import uuid
 from collections.abc import Callable, Sequence

@@ -1,1 +1,1 @@
-"""What runs and who watches: turns, rooms of watchers, and the frames they are sent."""
+"""Live views: open pages of a conversation, and the frames that keep them current."""

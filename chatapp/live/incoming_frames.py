@@ -1,4 +1,4 @@
-"""The WebSocket's messages: this file and ``frames`` alone know the wire's JSON keys.
+"""The WebSocket's messages: this file and ``outgoing_frames`` alone know the wire's JSON keys.
 
 Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.regenerate``,
 ``turn.stop``, ``queue.change``, ``queue.remove``, ``queue.send``, ``condense.start``,

@@ -1,4 +1,4 @@
-"""What the server tells a page over the WebSocket, and how far a page is."""
+"""Outgoing frames: the server's messages to a page over the WebSocket, and a page's place."""
 
 import uuid
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a page shows of a run: each event changes it, and what changed is sent.
+"""The view of a running turn: each event changes it, and only the changes are sent.
 
 Frames are rendered once for all watchers, with the page's own templates, and not at all for nobody.
 """

@@ -1,4 +1,4 @@
-"""What of a message can be found: what people see of it in its row."""
+"""The searchable text of a message: the words that people see in its row."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What somebody looks for, and where a text has it."""
+"""Search queries: the words somebody looks for, and their places in a text."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""What a question is about, and which of some texts are most likely to hold its answer.
+"""Ranking of texts by how likely each holds the answer to a question.
 
 A question is read for its rare words: those that every text has tell nothing, and endings differ
 between a question and its answer. What the index finds by any of them is ranked by how many of them

@@ -1,1 +1,1 @@
-"""What a turn writes while it runs: messages, partial replies, requests as they were sent."""
+"""Storage of a running turn: messages, partial replies, and requests as they were sent."""

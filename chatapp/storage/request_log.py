@@ -1,4 +1,4 @@
-"""Writes down what is sent; each call costs what is new in it."""
+"""The log of requests: the bytes of each call, of which it stores what is new."""
 
 import hashlib
 import operator

@@ -1,4 +1,4 @@
-"""All rooms of this process: opened when somebody comes, ended in order when the server stops."""
+"""The active conversations of this process: opened when somebody comes, ended in order."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What a turn left open when it ended: each call, tool and attempt is closed with what is known."""
+"""Crash recovery: calls, tools and attempts that a turn left open are closed with known facts."""
 
 from dataclasses import replace
 from decimal import Decimal

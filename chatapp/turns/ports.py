@@ -1,4 +1,4 @@
-"""What the live part asks of what runs turns, and of what tells those who watch.
+"""Ports between the live views and the runner of turns.
 
 Both are parts of this process now: tasks, and queues. A worker that runs turns elsewhere, and a
 channel that hints at news, can take their place; nothing else would change.

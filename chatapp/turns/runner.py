@@ -1,4 +1,4 @@
-"""Runs turns as tasks of this process, from their start to their end."""
+"""The runner of this process: a turn is a task, from its start to its end and the words for that."""
 
 import asyncio
 import contextlib

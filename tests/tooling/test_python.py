@@ -47,19 +47,22 @@ def find(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_newest_name_comes_first(path: Path) -> None:
-    """python3.13 is taken before python3.12 and python3."""
-    for minor in (12, 13):
-        fake(path / f"python3.{minor}", (3, minor))
-    fake(path / "python3", (3, 12))
-    assert find(path).stdout.strip() == str(path / "python3.13")
-
-
-def test_a_shim_that_does_not_run_is_passed_over(path: Path) -> None:
-    """Being found is not enough."""
-    broken(path / "python3.14")
-    fake(path / "python3.12", (3, 12))
-    assert find(path).stdout.strip() == str(path / "python3.12")
+@pytest.mark.parametrize(
+    ("there", "taken"),
+    [
+        ({"python3.12": 12, "python3.13": 13, "python3": 12}, "python3.13"),
+        ({"python3.14": None, "python3.12": 12}, "python3.12"),
+        ({"python3": 12}, "python3"),
+    ],
+    ids=["the newest name", "a shim that does not run", "plain python3"],
+)
+def test_the_newest_python_that_runs_is_taken(
+    path: Path, there: dict[str, int | None], taken: str
+) -> None:
+    """Being found is not enough; python3 without a number is the last resort."""
+    for name, minor in there.items():
+        fake(path / name, (3, minor)) if minor else broken(path / name)
+    assert find(path).stdout.strip() == str(path / taken)
 
 
 def test_versions_under_pyenv_are_found(path: Path) -> None:
@@ -70,12 +73,6 @@ def test_versions_under_pyenv_are_found(path: Path) -> None:
     for name, version in (("3.12.9", (3, 12)), ("3.13.1", (3, 13)), ("3.11.7", (3, 11))):
         fake(versions / name / "bin" / "python3", version)
     assert find(path).stdout.strip() == str(versions / "3.13.1" / "bin" / "python3")
-
-
-def test_plain_python3_is_the_last_resort(path: Path) -> None:
-    """A system whose python3 is new enough needs nothing else."""
-    fake(path / "python3", (3, 12))
-    assert find(path).stdout.strip() == str(path / "python3")
 
 
 def test_a_named_python_wins(path: Path) -> None:

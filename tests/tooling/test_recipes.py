@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md work as they are written: each is cooked in a copy of the code."""
+"""The recipes of CONTRIBUTING.md work as they are written, all in one copy of the code."""
 
 import os
 import re
@@ -10,123 +10,130 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"```python file=(\S+)\n(.*?)```", re.DOTALL)
-DIFF = re.compile(r"```diff file=(\S+)\n(.*?)```", re.DOTALL)
-NAMED = re.compile(r"`([\w/]+(?:\.py|\.html|/))`")
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+FILES = re.findall(r"```python file=(\S+)\n(.*?)```", GUIDE, re.DOTALL)
+DIFFS = re.findall(r"```diff file=(\S+)\n(.*?)```", GUIDE, re.DOTALL)
+PLACES = set(re.findall(r"`([\w/]+(?:\.py|\.html|/))`", GUIDE))
 
-ASK = """
-import asyncio, pathlib, django
-django.setup()
-import condense
-from chatapp.forms.preferences import PreferencesForm
-from chatapp.importers import list_formats, load_importer
-from chatapp.models import Profile
-from chatapp.providers import provider_specs
-from chatapp.tools import WorkspaceToolbox, tool_specs
-
-folder = pathlib.Path("workspace"); folder.mkdir()
-(folder / "poem.txt").write_text("one\\ntwo\\n")
-outcome = asyncio.run(WorkspaceToolbox(folder).run("count_lines", {"path": "poem.txt"}))
-assert outcome.text == "2 lines" and not outcome.is_error, outcome
-assert "count_lines" in tool_specs()
-
-assert condense.load_strategy("hide_all").kind == "condensed"
-form = PreferencesForm()
-assert "hide_all" in dict(form.fields["strategy"].choices)
-
-assert provider_specs()["parrot"].label == "Parrot"
-assert "Parrot" in dict(Profile._meta.get_field("provider").flatchoices).values()
-
-assert "plain" in list_formats()
-assert [*load_importer("plain").read_transcript(folder / "poem.txt")][0]["role"] == "user"
-print("cooked")
-"""
-
-SET = """
+BEGIN = """
+import asyncio, io, pathlib
 import django
 django.setup()
+import condense
+from django.conf import settings
+from django.core.management import call_command
+folder = pathlib.Path("workspace")
+"""
+
+TOOL = """
+from chatapp.tools import WorkspaceToolbox, tool_specs
+assert "count_lines" in tool_specs()
+outcome = asyncio.run(WorkspaceToolbox(folder).run("count_lines", {"path": "poem.txt"}))
+assert outcome.text == "2 lines" and not outcome.is_error, outcome
+"""
+
+STRATEGY = """
+from chatapp.forms.preferences import PreferencesForm
+assert "hide_all" in dict(PreferencesForm().fields["strategy"].choices)
+roles = ("user", "assistant", "user")
+said = [condense.Message(role, "word " * 500, seq=seq) for seq, role in enumerate(roles, 1)]
+counter = condense.TiktokenCounter()
+size = condense.TokenCount(condense.count_messages(said, counter))
+situation = condense.Situation(
+    effective=tuple(said), tokens=size, budget=condense.Budget(window=100_000),
+    trigger=condense.Trigger.MANUAL,
+)
+condenser = condense.Condenser(condense.ExcerptSummarizer(), counter, ("hide_all",))
+assert "What was said before is hidden." in asyncio.run(condenser.fit(situation)).message.text
+"""
+
+PROVIDER = """
+from chatapp.agent.provider_port import Model, ModelRequest
+from chatapp.models import Profile
+from chatapp.providers import provider_specs
+from chatapp.providers.parrot.provider import ParrotProvider
+assert "Parrot" in dict(Profile._meta.get_field("provider").flatchoices).values()
+(spec,) = provider_specs()["parrot"].models
+parrot = ParrotProvider(Model(spec.name, spec.context_window, spec.max_output))
+async def hear():
+    request = ModelRequest("", (condense.Message("user", "Hello"),))
+    return [event async for event in parrot.stream(request)]
+assert asyncio.run(hear())[0].text == "Hello"
+"""
+
+IMPORTER = """
+from chatapp.importers import list_formats, load_importer
+assert "plain" in list_formats()
+assert [*load_importer("plain").read_transcript(folder / "poem.txt")][0]["role"] == "user"
+"""
+
+SETTING = """
+told = io.StringIO()
+call_command("makemigrations", "chatapp", "--dry-run", stdout=told)
+assert [line.strip() for line in told.getvalue().splitlines() if line.startswith("    ")] == [
+    "+ Add field brief to preferences"
+], told.getvalue()
+
+settings.MIGRATION_MODULES = {"chatapp": None}
+call_command("migrate", "--run-syncdb", verbosity=0)
 from django.contrib.auth.models import User
 from django.test import Client
 from django.test.utils import setup_test_environment
-from chatapp import services
-
+from chatapp.accounts.accounts import preferences_of
+from chatapp.accounts.api_tokens import create_api_token
 setup_test_environment()
 owner = User.objects.create_user("ann")
 browser = Client()
 browser.force_login(owner)
 page = browser.get("/settings/").content.decode()
 assert "Answer briefly" in page and "unless you ask for more" in page, page
-assert not services.preferences_of(owner).brief
-token = services.create_api_token(owner=owner, name="a", scope="all")
+assert not preferences_of(owner).brief
+token = create_api_token(owner=owner, name="a", scope="all")
 program = Client(headers={"Authorization": f"Bearer {token}"})
 told = program.patch("/api/settings", {"brief": True}, content_type="application/json")
 assert told.json()["brief"] is True, told.content
-assert services.preferences_of(owner).brief
-print("set")
+assert preferences_of(owner).brief
 """
 
 
-@pytest.fixture
-def kitchen(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the code with everything in it that the recipes add."""
+    folder = tmp_path_factory.mktemp("checkout")
     for name in ("chatapp", "condense", "templates", "static", "manage.py", "pyproject.toml"):
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy
-        copy(source, tmp_path / name)
-    blocks = BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
-    assert len(blocks) > 5
-    for path, code in blocks:
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(code, "utf-8")
-    return tmp_path
-
-
-def run(kitchen: Path, *command: str) -> str:
-    """Return what a Python command prints in the kitchen; fail with its words."""
-    environment = {
-        **os.environ,
-        "DATA_DIR": str(kitchen / "var"),
-        "DJANGO_SETTINGS_MODULE": "chatapp.settings",
-    }
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=kitchen, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert not done.returncode, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_a_new_tool_strategy_provider_and_importer_are_found_by_their_files(kitchen: Path) -> None:
-    """Forms, commands and the agent know them, and nothing but their files was touched."""
-    assert run(kitchen, "-c", ASK) == "cooked\n"
-
-
-def test_a_new_provider_needs_no_migration(kitchen: Path) -> None:
-    """What vendors there are is no fact about the database."""
-    run(kitchen, "manage.py", "makemigrations", "--check", "--dry-run")
-
-
-def test_every_place_that_the_guide_names_exists(kitchen: Path) -> None:
-    """A guide to folders is worth what its addresses are."""
-    named = set(NAMED.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")))
-    assert len(named) > 20
-    assert not [
-        place for place in named if not ((ROOT / place).exists() or (kitchen / place).exists())
-    ]
-
-
-def test_a_new_setting_is_a_field_and_its_place_on_the_page(kitchen: Path) -> None:
-    """The page shows it with its name and help, and the API shows and changes it."""
-    diffs = DIFF.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
-    assert len(diffs) == 2
-    for path, diff in diffs:
+        copy(source, folder / name)
+    for path, code in FILES:
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(code, "utf-8")
+    for path, diff in DIFFS:
         lines = diff.splitlines(keepends=True)
         before, after = (
             "".join(line[1:] for line in lines if line[0] != left_out) for left_out in "+-"
         )
-        code = (kitchen / path).read_text("utf-8")
+        code = (folder / path).read_text("utf-8")
         assert code.count(before) == 1, path
-        (kitchen / path).write_text(code.replace(before, after), "utf-8")
-    run(kitchen, "manage.py", "makemigrations", "chatapp")
-    run(kitchen, "manage.py", "migrate")
-    assert run(kitchen, "-c", SET) == "set\n"
+        (folder / path).write_text(code.replace(before, after), "utf-8")
+    (folder / "workspace").mkdir()
+    (folder / "workspace" / "poem.txt").write_text("one\ntwo\n")
+    return folder
+
+
+def test_every_recipe_works_as_it_is_written(checkout: Path) -> None:
+    """Forms, pages, API and agent know what was added; only the setting needs a migration."""
+    assert (len(FILES), len(DIFFS)) == (6, 2)
+    steps = (BEGIN, TOOL, STRATEGY, PROVIDER, IMPORTER, SETTING)
+    own = {"DATA_DIR": str(checkout / "var"), "DJANGO_SETTINGS_MODULE": "chatapp.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(steps)],
+        cwd=checkout, env=os.environ | own, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert not done.returncode, done.stdout + done.stderr
+
+
+def test_every_place_that_the_guide_names_exists(checkout: Path) -> None:
+    """A guide to folders is worth what its addresses are."""
+    assert len(PLACES) > 20
+    there = {place for place in PLACES if (checkout / place).exists() or (ROOT / place).exists()}
+    assert there == PLACES
