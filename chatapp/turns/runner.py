@@ -1,4 +1,4 @@
-"""The runner of this process: a turn is a task, from its start to its end and the words for that."""
+"""The runner of this process: each turn is a task, from its start to its end."""
 
 import asyncio
 import contextlib
