@@ -11,7 +11,7 @@ from chatapp.models.read_executor import reading
 async def bring(conversation: Conversation, text: str, *, strict: bool) -> attachments.Brought:
     """Return what a message brings; unless ``strict``, what is not understood is text.
 
-    Raises services.Unclear where it is.
+    Raises Unclear where it is.
     """
     blocks: list[condense.Block] = []
     if text.lstrip().startswith("/"):

@@ -148,7 +148,7 @@ def read_run(
     turn: Turn,
     wish: Wish | None = None,
 ) -> Run:
-    """Return what a run works with; raise services.Refused where it can't."""
+    """Return what a run works with; raise Refused where it can't."""
     fresh = message_store.read_conversation(conversation.pk)
     if fresh.deleted_at:
         raise errors.Refused(_("This conversation was deleted."))

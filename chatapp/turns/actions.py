@@ -33,7 +33,7 @@ front: Front = hub
 
 
 async def send_message(conversation: Conversation, command: incoming_frames.SendMessage) -> None:
-    """Store the user's message and start its turn; raise services.Refused when it can't be.
+    """Store the user's message and start its turn; raise Refused when it can't be.
 
     A message sent again after a lost connection, with the same nonce, starts nothing.
     """
@@ -106,7 +106,7 @@ async def _waits(
 
 
 async def change_queued(conversation: Conversation, command: incoming_frames.ChangeQueued) -> None:
-    """Change or remove a message that waits; raise services.Refused once it does not."""
+    """Change or remove a message that waits; raise Refused once it does not."""
     async with hub.enter(conversation.pk) as room:
         if command.text is None:
             remove = sync_to_async(message_queue.remove_queued)
@@ -119,7 +119,7 @@ async def change_queued(conversation: Conversation, command: incoming_frames.Cha
 
 
 async def send_queued(conversation: Conversation, command: incoming_frames.SendQueued) -> None:
-    """Send a message that waits, once what runs is stopped; raise services.Refused."""
+    """Send a message that waits, once what runs is stopped; raise Refused."""
     async with hub.enter(conversation.pk) as room:
         await room.send_queued(conversation, command.nonce)
 
@@ -149,7 +149,7 @@ def _start_turn(
 
 
 async def take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> None:
-    """Start a turn without a new message; raise services.Refused when it can't be.
+    """Start a turn without a new message; raise Refused when it can't be.
 
     A repeated nonce starts nothing.
     """
@@ -171,7 +171,7 @@ def _take_up(conversation: Conversation, command: incoming_frames.TakeUp) -> Run
 
 
 async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -> bool:
-    """Whether a turn may start now; raise services.Refused while another one runs."""
+    """Whether a turn may start now; raise Refused while another one runs."""
     while job := room.job:
         if await reading(lifecycle.is_known)(conversation, nonce):
             return False
@@ -187,7 +187,7 @@ async def _may_start(room: Room, conversation: Conversation, nonce: uuid.UUID) -
 async def condense_now(
     conversation: Conversation, command: incoming_frames.StartCondensing
 ) -> None:
-    """Start a condensation by hand, where a turn runs after its step; or raise services.Refused.
+    """Start a condensation by hand, where a turn runs after its step; or raise Refused.
 
     A repeated nonce starts nothing.
     """

@@ -29,7 +29,7 @@ from chatapp.turns.runner import Tasks
 log = logging.getLogger(__name__)
 
 # Seconds between two signs of life; after four of them that are missing a process is taken for
-# gone (``models/owners.py``), which is looked for at every second one.
+# gone (``models/turns.py``), which is looked for at every second one.
 INTERVAL = 2.0
 
 
@@ -127,7 +127,7 @@ class Hub:
     async def enter(self, conversation_id: uuid.UUID) -> AsyncIterator[Room]:
         """Hold the conversation's room, where something is to begin.
 
-        Raises services.Refused while the server stops.
+        Raises Refused while the server stops.
         """
         if not self.closing:
             await self.clear_up()

@@ -18,7 +18,7 @@ from chatapp.turns import lifecycle
 def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
     """Open the turn of a condensation by hand; None where it was asked for before.
 
-    Raises services.Refused where it can't begin.
+    Raises Refused where it can't begin.
     """
     turn = open_condensing(conversation=conversation, nonce=wish.nonce)
     if turn is None:
@@ -30,7 +30,7 @@ def start_condensing(conversation: Conversation, wish: Wish) -> Run | None:
 def start_idle(conversation_id: uuid.UUID) -> Run | None:
     """Open the turn of a condensation while nobody says anything, None where that is not cheaper.
 
-    Raises services.Refused where it can't begin.
+    Raises Refused where it can't begin.
     """
     terms = read_terms(conversation_id)
     if terms is None or not cost_forecast.is_cheaper(
@@ -41,7 +41,7 @@ def start_idle(conversation_id: uuid.UUID) -> Run | None:
 
 
 def check_condensing(conversation: Conversation, scope: Scope | None = None) -> None:
-    """Raise services.Refused where nothing can be condensed; else it is not put off any more.
+    """Raise Refused where nothing can be condensed; else it is not put off any more.
 
     What only a part is chosen of says nothing of the rest, which stays put off.
     """

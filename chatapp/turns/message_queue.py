@@ -103,7 +103,7 @@ def start_queued(
 ) -> tuple[Run, condense.Message] | None:
     """Open the turn of a message that waits, the next one unless named; None without any.
 
-    Raises services.Refused where it can't begin.
+    Raises Refused where it can't begin.
     """
     around = describe_surroundings(message_store.read_conversation(conversation.pk), zone)
     started = send_queued(conversation, nonce, brought, surroundings=around)
