@@ -4,8 +4,8 @@ Browser → server: ``message.send``, ``turn.retry``, ``turn.continue``, ``turn.
 ``turn.stop``, ``queue.change``, ``queue.remove``, ``queue.send``, ``condense.start``,
 ``condense.cancel``, ``condense.put_off``, ``ping``. What begins something has a nonce,
 what ends something names the turn, so that one sent twice, or late, does no harm.
-Server → browser: everything in ``outgoing_frames``. A frame that shows something carries HTML made by
-the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
+Server → browser: everything in ``outgoing_frames``. A frame that shows something carries HTML made
+by the page's own templates. What goes to all watchers is numbered by ``change``, from 1 in each
 ``epoch``: a page shows each once, in order, and comes back for what is missing.
 """
 
