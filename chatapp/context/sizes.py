@@ -25,6 +25,10 @@ def warm_up() -> None:
     threading.Thread(target=COUNTER.count, args=("",), name="vocabulary", daemon=True).start()
 
 
+# Tokens that a call was estimated to take, those of media, its prompt in three parts; its reply.
+_Measured = tuple[int | None, int, int, int, int, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Overhead:
     """Estimated tokens of what every request repeats."""
@@ -54,18 +58,17 @@ def _size_of_tools(tools: tuple[ToolSpec, ...]) -> int:
     return condense.count_tools([spec.to_api() for spec in tools], COUNTER)
 
 
-def _calibrate(calls: Sequence[ModelCall]) -> condense.Calibration:
-    calibration = condense.Calibration()
-    for call in reversed(calls):
-        estimated = call.tokens_estimated or 0
-        calibration = calibration.observe(estimated, call.tokens_prompt, media=call.tokens_media)
-    return calibration
-
-
 @prepared(conversation=models.UUIDField(), model=models.TextField())
-def _latest_calls(conversation: uuid.UUID, model: str) -> models.QuerySet[ModelCall]:
+def _latest_calls(conversation: uuid.UUID, model: str) -> "models.QuerySet[ModelCall, _Measured]":
     calls = ModelCall.objects.filter(conversation=conversation).measured(model)
-    return calls[: condense.Calibration.MEMORY]
+    return calls.values_list(
+        "tokens_estimated",
+        "tokens_media",
+        "tokens_input",
+        "tokens_cache_read",
+        "tokens_cache_write",
+        "reply_id",
+    )[: condense.Calibration.MEMORY]
 
 
 def sum_tokens(history: Sequence[condense.Message]) -> int:
@@ -114,12 +117,17 @@ class Scale:
     def read(cls, conversation: Conversation, profile: Profile, system: str) -> "Scale":
         """Return the scale for what ``profile`` answers in a conversation as it is stored."""
         calls = _latest_calls(conversation=conversation.pk, model=profile.model)
+        calibration, reply = condense.Calibration(), ""
+        for estimated, media, new, read, written, reply_id in reversed(calls):
+            prompt = new + read + written
+            calibration = calibration.observe(estimated or 0, prompt, media=media)
+            reply = reply_id
         return cls(
             overhead_of(conversation, profile, system),
-            _calibrate(calls),
+            calibration,
             conversation.measured_tokens,
             conversation.measured_seq or 0,
-            calls[0].reply_id if calls else "",
+            reply,
         )
 
     def weigh(self, history: Sequence[condense.Message]) -> condense.TokenCount:

@@ -107,7 +107,8 @@ def append_message(
     stop_reason: str = "",
 ) -> Message:
     """Store a message of about ``tokens`` tokens at the end."""
-    with transaction.atomic():
+    # Within another transaction it is part of that, and needs no savepoint.
+    with transaction.atomic(savepoint=False):
         seq = next_seq(conversation_id)
         row = Message(
             **columns_of(message),

@@ -74,7 +74,7 @@ async def _send(
     brought = await bring(conversation, command.text, strict=not command.literal)
     tokens = await asyncio.to_thread(sizes.COUNTER.count, command.text)
     start = functools.partial(_start_turn, conversation, command, tokens, brought)
-    await room.begin(conversation, start, anew=command.replaces is not None)
+    await room.begin(start, anew=command.replaces is not None)
 
 
 async def _listen(room: Room, hearing: Hearing) -> AsyncIterator[events.TurnEvent]:

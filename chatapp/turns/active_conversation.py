@@ -28,7 +28,7 @@ from chatapp.live.status_panel import Notice
 from chatapp.live.watchers import Watchers
 from chatapp.models import Conversation
 from chatapp.models.read_executor import reading
-from chatapp.turns import message_queue, turn_retries
+from chatapp.turns import message_queue
 from chatapp.turns.condensation_turns import start_condensing, start_idle
 from chatapp.turns.ports import Work
 from chatapp.turns.titles import name_conversation
@@ -104,23 +104,21 @@ class Room:
         self.job = self.house.runner.start(run, self.view, functools.partial(self._vacate, run))
         self.house.start_heartbeat()
 
-    async def begin(self, conversation: Conversation, start: Start, *, anew: bool = False) -> bool:
+    async def begin(self, start: Start, *, anew: bool = False) -> bool:
         """Begin the turn that ``start`` stores and show its message; False where it stores none.
 
         Who calls this holds ``starting``. What is said ``anew`` takes the place of something.
         """
         # What is on record has to run, whether or not somebody still waits for it.
-        return await finish(self._begin(conversation, start, anew=anew))
+        return await finish(self._begin(start, anew=anew))
 
-    async def _begin(self, conversation: Conversation, start: Start, *, anew: bool) -> bool:
-        # What can't be undone, tried again or continued any more loses its button.
-        settles = await reading(turn_retries.has_loose_end)(conversation)
+    async def _begin(self, start: Start, *, anew: bool) -> bool:
         started = await sync_to_async(start)()
         if started is None:
             return False
         run, message = started
         self.start(run)
-        if anew or settles:
+        if anew:
             await self.view.show_change()
         else:
             self.view.publish(events.MessageAppended(message))
@@ -252,7 +250,7 @@ class Room:
                 start = functools.partial(
                     message_queue.start_queued, conversation, nonce, brought, self.zone
                 )
-                sent = await self.begin(conversation, start)
+                sent = await self.begin(start)
         if sent or nonce:
             await self.view.show_queue()
 

@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.db import models
 from django.utils.translation import gettext as _
 
 import condense
@@ -11,9 +10,6 @@ from chatapp.context import sizes
 from chatapp.conversations.versions import set_answer_aside
 from chatapp.errors import Refused
 from chatapp.models import Conversation, Message, Rewind, Turn, hidden_messages, message_store
-from chatapp.models.messages import MessageQuerySet
-from chatapp.models.prepared_queries import prepared
-from chatapp.models.turns import RewindQuerySet, TurnQuerySet
 from chatapp.turns.lifecycle import is_known, one_turn, open_turn
 
 
@@ -25,17 +21,6 @@ def take_up(*, conversation: Conversation, how: str, nonce: uuid.UUID, seq: int)
         case "continue":
             return continue_turn(conversation=conversation, nonce=nonce)
     return regenerate_answer(conversation=conversation, seq=seq, nonce=nonce)
-
-
-def has_loose_end(conversation: Conversation) -> bool:
-    """Whether the last thing that happened can be undone, tried again or continued.
-
-    A row offers that until something new is written.
-    """
-    turn, last = _last_turn(conversation), _last_message(conversation)
-    failed = turn is not None and (turn.status != Turn.Status.SUCCEEDED or bool(turn.error))
-    cut = last is not None and last.is_cut
-    return failed or cut or bool(_undoable(conversation=conversation.pk))
 
 
 def regenerate_answer(*, conversation: Conversation, seq: int, nonce: uuid.UUID) -> Turn | None:
@@ -94,28 +79,13 @@ def _open(locked: Conversation, nonce: uuid.UUID, question_seq: int, origin: Tur
 
 
 def _last_turn(conversation: Conversation) -> Turn | None:
-    return _latest_turns.first(conversation=conversation.pk)
+    turns = Turn.objects.filter(conversation=conversation).in_force().answering()
+    return turns.latest_first().first()
 
 
 def _last_message(conversation: Conversation) -> Message | None:
-    return _latest_messages.first(conversation=conversation.pk)
-
-
-@prepared(conversation=models.UUIDField())
-def _latest_turns(conversation: uuid.UUID) -> TurnQuerySet:
-    turns = Turn.objects.filter(conversation=conversation).in_force().answering()
-    return turns.latest_first()[:1]
-
-
-@prepared(conversation=models.UUIDField())
-def _latest_messages(conversation: uuid.UUID) -> MessageQuerySet:
     messages = Message.objects.filter(conversation=conversation).in_force().written()
-    return messages.said().order_by("-seq")[:1]
-
-
-@prepared(conversation=models.UUIDField())
-def _undoable(conversation: uuid.UUID) -> RewindQuerySet:
-    return Rewind.objects.filter(conversation=conversation).undoable()
+    return messages.said().order_by("-seq").first()
 
 
 def _is_unanswered(last: Message) -> bool:

@@ -63,6 +63,7 @@ export class Transcript {
     fresh.classList.add("is-live");
     this.#scroll.keep(() => {
       document.getElementById("empty")?.remove();
+      if (!old && fresh.matches(".message-user")) this.#withdrawOffers();
       // A fetched transcript may have had the reply's row while its text was still arriving.
       const written = fresh.matches(WRITTEN) ? this.root.querySelector("[data-finished]") : null;
       if (old) this.#replace(old, fresh);
@@ -73,6 +74,14 @@ export class Transcript {
       return written && fresh;
     });
     if (!old && fresh.matches(".message:not(.is-streaming)")) this.#scroll.arrived();
+  }
+
+  /** Take back what could be undone, tried again or continued until something new was said. */
+  #withdrawOffers() {
+    for (const offer of this.root.querySelectorAll("[data-until-next]")) {
+      offer.closest(".row").classList.remove("is-open");
+      offer.remove();
+    }
   }
 
   remove(id) {

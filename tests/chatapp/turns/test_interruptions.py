@@ -28,7 +28,7 @@ from chatapp.models import (
 )
 from chatapp.transcript import row_pages
 from chatapp.transcript.rows import MessageRow, TurnRow
-from chatapp.turns import condensation_turns, lifecycle, turn_retries
+from chatapp.turns import condensation_turns, lifecycle
 from tests.chatapp.scripted_turns import ask, end, go_on, retry
 
 WORDS = "Once upon a time there was"
@@ -163,7 +163,6 @@ def test_a_turn_is_taken_up_of_which_only_people_see_something(
     sent = condense.shape_request(message_store.read_effective(conversation.pk))
     assert [(message.role, message.text) for message in sent] == [("user", "Why?")]
     end(taken_up, "The end.")
-    assert not turn_retries.has_loose_end(conversation)
 
 
 def test_each_tool_call_is_answered_with_what_is_known(conversation: Conversation) -> None:
@@ -201,7 +200,6 @@ def test_a_turn_whose_answer_is_whole_came_to_its_end(conversation: Conversation
     assert lifecycle.close_interrupted() == {conversation.pk}
     turn.refresh_from_db()
     assert (turn.status, turn.error, turn.last_seq) == (Turn.Status.SUCCEEDED, "", 2)
-    assert not turn_retries.has_loose_end(conversation)
 
 
 def test_an_attempt_to_condense_is_closed_with_its_cost(conversation: Conversation) -> None:
@@ -317,7 +315,6 @@ def test_an_interrupted_turn_can_be_taken_up(conversation: Conversation, how: ob
     seen = [message.text for message in message_store.read_effective(conversation.pk)]
     assert (WORDS in seen) == (how is go_on)
     end(taken_up, "The end.")
-    assert not turn_retries.has_loose_end(conversation)
 
 
 def test_a_process_takes_over_what_waits_in_another_that_is_gone_and_nothing_of_its_own(
