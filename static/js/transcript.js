@@ -79,7 +79,9 @@ export class Transcript {
   /** Take back what could be undone, tried again or continued until something new was said. */
   #withdrawOffers() {
     for (const offer of this.root.querySelectorAll("[data-until-next]")) {
-      offer.closest(".row").classList.remove("is-open");
+      const row = offer.closest(".row");
+      row.classList.remove("is-open");
+      row.querySelector("[role=alert]")?.removeAttribute("role");
       offer.remove();
     }
   }
