@@ -78,10 +78,6 @@ LOOK_AGAIN = 30
 TRY_AGAIN_LATER = 1013
 
 
-class _Gone(Exception):
-    """The page went away while it was sent something, as it is about to say itself."""
-
-
 class ConversationConsumer(AsyncWebsocketConsumer):
     """One page that shows one conversation."""
 
@@ -147,15 +143,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Send what is to be shown; when that ends, whoever may comes back for a snapshot."""
         try:
             code = await self._show()
-        except _Gone:
-            return
         except Exception:
             log.exception("a page could not be told what is to be shown")
             code = 0
-        await self.close(code or TRY_AGAIN_LATER)
+        if code is not None:
+            await self.close(code or TRY_AGAIN_LATER)
 
-    async def _show(self) -> int:
-        """Send every frame; return when there are no more, with the code of ``_ended``."""
+    async def _show(self) -> int | None:
+        """Send every frame; return the code of ``_ended`` then, None where the page went away."""
         looked = time.monotonic()
         async for text in await actions.front.watch(self.conversation.pk, self._since):
             # Another process may have ended the session, of which nothing tells this one.
@@ -165,8 +160,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 looked = time.monotonic()
             try:
                 await self.send(text)
-            except (Disconnected, OSError) as error:
-                raise _Gone from error
+            except (Disconnected, OSError):
+                return None
             # Daphne writes only when the loop comes round.
             await asyncio.sleep(0)
         return await self._ended()
@@ -184,7 +179,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return
         try:
             await self._obey(incoming_frames.decode(text_data or ""))
-        except incoming_frames.BadFrame:
+        except errors.BadFrame:
             await self._reply(outgoing_frames.refused("This page is out of date. Reload it."))
 
     async def _reply(self, frame: outgoing_frames.Frame) -> None:

@@ -41,3 +41,7 @@ def saving() -> Iterator[None]:
         if not is_unwritable(error):
             raise
         raise not_saved(error) from error
+
+
+class BadFrame(Exception):
+    """The browser sent something that is not part of the protocol."""

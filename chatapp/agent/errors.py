@@ -7,6 +7,8 @@
     ├── ToolError             a tool's answer to the model, flagged as an error
     ├── StepLimitReached      the turn used all the model calls it may make
     ├── BudgetSpent           no model may be called any more, for the money's sake
+    ├── CondensingCancelled   a person cancelled a condensation that the turn needs
+    ├── CondensingDeclined    … or one that it can do without
     ├── LeftEarly             the turn was asked to end, and has come to a safe point
     ├── LeftWaiting           … while a person was asked something, who may still answer
     └── TurnEnded             somebody else took the turn for dead and ended it
@@ -72,6 +74,14 @@ class StepLimitReached(AgentError):
 
 class BudgetSpent(AgentError):
     """What a user wanted to spend is spent; the text says what to do."""
+
+
+class CondensingCancelled(AgentError):
+    """A person cancelled a condensation without which the turn can't go on."""
+
+
+class CondensingDeclined(AgentError):
+    """A person cancelled a condensation, and the turn goes on."""
 
 
 class LeftEarly(AgentError):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
-from chatapp.agent.errors import AgentError
+from chatapp.agent.errors import CondensingCancelled, CondensingDeclined
 from chatapp.agent.ports import Audience, Journal
 from chatapp.agent.prompts import describe_environment
 from chatapp.agent.provider_port import ModelRequest, Provider
@@ -39,14 +39,6 @@ log = logging.getLogger(__name__)
 # From this share of the point where condensing starts, the vendor is asked for the size: before
 # its first report an estimate may be wrong by half, and above it the answer may decide something.
 CLOSE = 0.5
-
-
-class CondensingCancelled(AgentError):
-    """The user cancelled a condensation without which the turn can't go on."""
-
-
-class _Declined(Exception):
-    """The user cancelled a condensation, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +149,7 @@ class Keeper:
             ):
                 await parts.ahead.begin(situation)
                 return history
-        except _Declined:
+        except CondensingDeclined:
             history = await self.journal.effective_history()
             # It may have been applied at that very moment.
             if situation.is_over and self.weigh(history).value >= situation.tokens.value:
@@ -187,7 +179,7 @@ class Keeper:
         """
         try:
             return await self._cancellable(self._condense(scope))
-        except _Declined:
+        except CondensingDeclined:
             return None
 
     async def _condense(self, scope: Scope | None) -> condense.Reduction | None:
@@ -283,7 +275,7 @@ class Keeper:
     async def _cancellable(
         self, work: Coroutine[Any, Any, condense.Reduction | None]
     ) -> condense.Reduction | None:
-        """Return what comes of a condensation; raise _Declined where it is cancelled, or not liked.
+        """Return what comes of a condensation; raise CondensingDeclined where it is not wanted.
 
         It can be from here on, also while nothing is on record yet.
         """
@@ -292,11 +284,11 @@ class Keeper:
             return await self._reducing
         except condense.Discarded:
             self._declined = True
-            raise _Declined from None
+            raise CondensingDeclined from None
         except asyncio.CancelledError:
             if _is_cancelled_itself():
                 raise
-            raise _Declined from None
+            raise CondensingDeclined from None
         finally:
             self._reducing = None
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import condense
 from chatapp.context.condense_requests import Scope
+from chatapp.errors import BadFrame
 
 SIGN_IN_REQUIRED = 4401
 NOT_YOURS = 4403
@@ -29,10 +30,6 @@ LONGEST_FOCUS = 2_000
 
 # Ids in one frame; how many a message may have is the service's to say.
 MOST_ATTACHMENTS = 1_000
-
-
-class BadFrame(Exception):
-    """The browser sent something that is not part of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,18 @@ from django.utils.translation import gettext as _
 import condense
 from chatapp.accounts.profiles import provider_for
 from chatapp.agent import events
-from chatapp.agent.errors import AgentError, BudgetSpent, LeftEarly, LeftWaiting, StepLimitReached
+from chatapp.agent.errors import (
+    AgentError,
+    BudgetSpent,
+    CondensingCancelled,
+    LeftEarly,
+    LeftWaiting,
+    StepLimitReached,
+)
 from chatapp.agent.loop import AgentLoop
 from chatapp.agent.ports import Audience
 from chatapp.approvals import StoredGate
-from chatapp.condensation.controller import CondensingCancelled, Keeper
+from chatapp.condensation.controller import Keeper
 from chatapp.context.condense_requests import Wish
 from chatapp.context.sizes import Scale
 from chatapp.context.turn_context import Run

@@ -9,8 +9,7 @@ import pytest
 from django.db import OperationalError
 
 import condense
-from chatapp.agent.errors import ProviderError, StepLimitReached
-from chatapp.condensation.controller import CondensingCancelled
+from chatapp.agent.errors import CondensingCancelled, ProviderError, StepLimitReached
 from chatapp.models import Turn
 from chatapp.models.fields import DecryptionFailed
 from chatapp.turns.runner import Ending, ending_of
