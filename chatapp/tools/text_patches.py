@@ -20,6 +20,8 @@ _SPACE = re.compile(r"\s+")
 MAX_BLOCKS = 200
 # Comparisons made to find what is most like a block that was not found.
 MAX_COMPARED = 2_000_000
+# Pairs of an old and a new line that are compared; beyond, the first goes with the first.
+MAX_ALIGNED = 500_000
 
 SHAPE = (
     f"{_SEARCH}\n:start_line:N (optional)\n-------\nlines as they are\n{_MIDDLE}\n"
@@ -100,8 +102,7 @@ def _place(
     if not block.search:
         return _insertion(lines, block, near, name)
     for plain, fit in _WAYS:
-        found = list(_find(lines, block.search, plain))
-        if found:
+        if found := _find(lines, block.search, plain):
             at = _choose(found, near, name)
             fitted = fit(lines[at : at + len(block.search)], block)
             return at, len(block.search), fitted
@@ -121,17 +122,19 @@ def _insertion(
     return near - 1, 0, block.replace
 
 
-def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> Iterator[int]:
-    """Yield the places, from 0, where the wanted lines stand."""
-    sought, here = [plain(line) for line in wanted], [plain(line) for line in lines]
-    at = -1
-    for _ in here:
-        try:
-            at = here.index(sought[0], at + 1)
-        except ValueError:
-            return
-        if here[at : at + len(sought)] == sought:
-            yield at
+def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> list[int]:
+    """Return the places, from 0, where the wanted lines stand, in linear time (the Z algorithm)."""
+    size, both = len(wanted), [*map(plain, wanted), None, *map(plain, lines)]
+    same = [0] * len(both)
+    start = end = 0
+    for at in range(1, len(both)):
+        alike = min(same[at - start], end - at) if at < end else 0
+        while at + alike < len(both) and both[alike] == both[at + alike]:
+            alike += 1
+        same[at] = alike
+        if at + alike > end:
+            start, end = at, at + alike
+    return [at - size - 1 for at in range(size + 1, len(both)) if same[at] == size]
 
 
 def _choose(found: list[int], near: int | None, name: str) -> int:
@@ -170,7 +173,10 @@ def _indented(there: Lines, block: Block) -> Lines:
 def _aligned(sought: Lines, written: Lines) -> Iterator[int]:
     """Yield for each new line the old one that it is, takes the place of, or comes after."""
     old, new = [_squeezed(line) for line in sought], [_squeezed(line) for line in written]
-    for _, start, end, first, last in SequenceMatcher(None, old, new, False).get_opcodes():
+    spans = [("", 0, len(old), 0, len(new))]
+    if len(old) * len(new) <= MAX_ALIGNED:
+        spans = [*SequenceMatcher(None, old, new, False).get_opcodes()]
+    for _, start, end, first, last in spans:
         for number in range(first, last):
             yield max(0, min(start + number - first, end - 1))
 
