@@ -1,4 +1,4 @@
-"""What goes wrong in a call, as sentences for people and facts for handlers, for every vendor."""
+"""Errors of calls, for every vendor: sentences for people and facts for handlers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +29,18 @@ _SENTENCES = {
 }
 # A longer wait is no wish: it is a mistake, or a number that no clock can take.
 _LONGEST_WISH = 366 * 24 * 3600.0
+
+
+class ErrorEvent(Exception):
+    """The stream said that the call failed; ``body`` is what it said of that."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__(str(body))
+        self.body = body
+
+
+class Undocumented(ValueError):
+    """An event is not of the shape that the API's documentation gives it."""
 
 
 @dataclass(frozen=True, slots=True)

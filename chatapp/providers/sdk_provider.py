@@ -14,12 +14,12 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import UNOBSERVED, Model, ModelRequest, SentRequest
 from chatapp.network.address_guard import AddressRefused, Guard, host_of
-from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import (
     BROKE_OFF,
     DECLINED,
     NO_KEY,
     Asked,
+    ErrorEvent,
     Refusal,
     explain_loss,
     explain_refusal,
@@ -229,7 +229,7 @@ class SdkProvider(ABC):
                 reads = self.read(stream.response)
                 async for said in paced(reads, self.eventless, lambda: reply.finished):
                     yield said
-            except request_bytes.ErrorEvent as error:
+            except ErrorEvent as error:
                 raise self.sdk.APIStatusError(
                     f"{error.body}", response=stream.response, body=error.body
                 ) from None

@@ -26,7 +26,7 @@ from chatapp.files.checkpoints import Checkpoints
 from chatapp.models import Profile
 from chatapp.models.profiles import KeySource, server_key, server_url
 from chatapp.network.address_guard import Guard
-from chatapp.providers import create_provider, create_sealed
+from chatapp.providers import create_provider
 from chatapp.providers.model_servers import Report, probe
 from chatapp.storage.journal import StoredJournal
 from chatapp.storage.retried_writes import Saver
@@ -49,7 +49,7 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
 
 async def probe_profile(profile: Profile) -> Report:
     """Return what the profile's server can do; raise as ``provider_for`` does."""
-    return await probe(create_sealed(profile.provider, **_reached_by(profile)))
+    return await probe(create_provider(profile.provider, **_reached_by(profile), attempts=1))
 
 
 def _reached_by(profile: Profile) -> dict[str, Any]:

@@ -78,10 +78,9 @@ class OfflineProvider:
             "system": request.system,
             "tools": [spec.to_api() for spec in request.tools],
         }
+        before, after = request_bytes.frame(head, {})
         fragments = self._fragments.of(request.messages)
-        return request_bytes.join(
-            request_bytes.opening(head), request.messages, fragments, request_bytes.ending({})
-        )
+        return request_bytes.join(before, request.messages, fragments, after)
 
 
 def _count_prompt(request: ModelRequest) -> int:

@@ -7,7 +7,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import condense
-from chatapp.providers.openai.errors import FAILURES
 from chatapp.providers.sdk_provider import LONGEST_NAME, as_tokens
 from chatapp.providers.specs import ListedModel
 
@@ -33,7 +32,11 @@ def read(body: object) -> tuple[ListedModel, ...]:
 
 
 async def with_windows(
-    models: Sequence[ListedModel], client: Any, base_url: str, headers: Mapping[str, Any]
+    models: Sequence[ListedModel],
+    client: Any,
+    base_url: str,
+    headers: Mapping[str, Any],
+    failures: tuple[type[Exception], ...],
 ) -> tuple[ListedModel, ...]:
     """Return the first models with their windows, which some servers tell by another call."""
     root = base_url.rstrip("/").removesuffix("/v1")
@@ -44,7 +47,7 @@ async def with_windows(
             options = {"headers": headers}
             call = getattr(client, how)
             return await call(f"{root}{path}", cast_to=object, options=options, **more)
-        except FAILURES:
+        except failures:
             return None
 
     return tuple([await _with_window(one, ask) for one in models[:_MOST_SHOWN]])

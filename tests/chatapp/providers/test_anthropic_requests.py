@@ -4,8 +4,8 @@ import pytest
 
 import condense
 from chatapp.agent.provider_port import Model, Purpose
+from chatapp.providers.anthropic.blocks import BINDING_BETA, INTERLEAVED_BETA
 from chatapp.providers.anthropic.provider import AnthropicProvider
-from chatapp.providers.anthropic.thinking import BINDING_BETA, INTERLEAVED_BETA
 from tests.chatapp.providers.requests import (
     SECRET_KEY,
     TOOLS,

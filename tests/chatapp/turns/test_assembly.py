@@ -9,7 +9,8 @@ from django.conf import LazySettings
 from chatapp.agent.errors import ProviderError, UnknownProvider
 from chatapp.context.sizes import budget_for
 from chatapp.models import Preferences, Profile
-from chatapp.providers import ModelSpec, provider_specs
+from chatapp.providers import provider_specs
+from chatapp.providers.specs import ModelSpec
 from chatapp.turns.assembly import provider_for
 from tests.chatapp.providers.requests import listen, request
 from tests.standin.server import Standin
