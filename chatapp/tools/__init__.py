@@ -19,8 +19,7 @@ from typing import Any, Protocol, cast, get_type_hints
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
 from chatapp.agent.tool_port import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments
-from chatapp.tools.workspace import Workspace, quote
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
 
 __all__ = ["Foreign", "Offers", "WorkspaceToolbox", "tool_specs"]
 

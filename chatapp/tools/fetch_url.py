@@ -10,7 +10,7 @@ from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
 from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.network.page_fetch import Fetched, FetchFailed, fetch
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.workspace import WritableWorkspace
 
 # Characters of a page, and of an address.
 MAX_TEXT = 60_000
