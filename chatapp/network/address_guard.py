@@ -10,6 +10,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 
+from chatapp.network.network_errors import AddressRefused
+
 NO_ADDRESS = "This is not the address of a server."
 NO_WEB_ADDRESS = "Use an address that begins with http:// or https://."
 WITH_USERINFO = "Leave user name and password out of the address: a key has a field of its own."
@@ -25,10 +27,6 @@ _USERINFO = re.compile(r"(?<=//)[^/?#]*@")
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-
-
-class AddressRefused(Exception):
-    """An address may not be called; the text is a sentence for people."""
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:

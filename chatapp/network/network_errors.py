@@ -1,8 +1,7 @@
-"""Why an address could not be reached, in words that tell people what to look at."""
+"""Errors of the network, in words that tell people what to look at."""
 
 import socket
 import ssl
-from collections.abc import Iterator
 
 import httpx2
 
@@ -13,19 +12,19 @@ SILENT = "It does not answer in time."
 BROKE_OFF = "The connection broke off before there was an answer."
 
 
+class AddressRefused(Exception):
+    """An address may not be called; the text is a sentence for people."""
+
+
 def why_unreached(error: httpx2.HTTPError) -> str:
     """Return a sentence for people."""
-    causes = [*_causes(error)]
-    if any(isinstance(one, ssl.SSLError) for one in causes):
-        return NOT_PROVEN
-    if any(isinstance(one, socket.gaierror) for one in causes):
-        return NO_NAME
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return NOT_PROVEN
+        if isinstance(cause, socket.gaierror):
+            return NO_NAME
+        cause = cause.__cause__ or cause.__context__
     if isinstance(error, httpx2.ConnectError):
         return NOBODY
     return SILENT if isinstance(error, httpx2.TimeoutException) else BROKE_OFF
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

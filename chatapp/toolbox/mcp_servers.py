@@ -12,14 +12,15 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chatapp.agent.errors import ServerFailed
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.errors import Refused
 from chatapp.models import McpServer
 from chatapp.models.fields import DecryptionFailed
 from chatapp.network.address_guard import Guard
 from chatapp.tools.mcp import pool
-from chatapp.tools.mcp.remote_tools import Listing, Place, RemoteTool, list_tools
-from chatapp.tools.mcp.servers import Server, ServerFailed, Way
+from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools
+from chatapp.tools.mcp.servers import Listing, Server, Way
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ A name may hold any byte but a slash and NUL. Paths that come out of here can be
 line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that would pass for one.
 Paths that go in are read in the same way.
 
-A file that is written is there whole, or as it was before. Nothing is written into a ``.git`` folder:
-what lies there runs with the user's next command.
+A file that is written is there whole, or as it was before. Nothing is written into a ``.git``
+folder: what lies there runs with the user's next command.
 """
 
 import contextlib

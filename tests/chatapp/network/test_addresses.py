@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from chatapp.network.address_guard import AddressRefused, Guard, host_of, look_up, without_userinfo
+from chatapp.network.address_guard import Guard, host_of, look_up, without_userinfo
+from chatapp.network.network_errors import AddressRefused
 
 PRIVATE = [
     "http://localhost:9000",
