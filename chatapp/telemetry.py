@@ -13,7 +13,6 @@ class Tallies:
     """Numbers that only grow, each under a name and the values of its labels; for all threads."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._lock = threading.Lock()
         self._sums: defaultdict[str, defaultdict[Labels, Decimal]] = defaultdict(
             lambda: defaultdict(Decimal)

@@ -139,7 +139,6 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, addresses: Sequence[str], inner: httpx2.AsyncBaseTransport) -> None:
-        """Take at least one IP address, and the transport that connects."""
         self._addresses = addresses
         self._inner = inner
 

@@ -50,7 +50,7 @@ def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[
         for one in server.definitions:
             if one.tool in server.unseen and policies.get(one.name) is Policy.ALLOW:
                 policies[one.name] = Policy.ASK
-    if conversation and _is_shared(conversation):
+    if conversation and conversation.workspace and _is_shared(conversation):
         changing = [name for name, one in specs.items() if one.access in CHANGES_FILES]
         policies |= dict.fromkeys(changing, Policy.DENY)
     return policies

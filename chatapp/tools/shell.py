@@ -65,7 +65,6 @@ class Shell:
     patience = PATIENCE
 
     def __init__(self, root: Path, outputs: Path, line: Line) -> None:
-        """Take the workspace, where output is kept, and who watches."""
         self.root = root
         self.outputs = outputs
         self.line = line
