@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from chatapp.forms.base import ModelForm
 from chatapp.models import McpServer
 from chatapp.models.mcp_servers import way_choices
-from chatapp.network.address_guard import Guard
-from chatapp.network.network_errors import AddressRefused
+from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.tools.mcp.servers import Way
 
 MAX_SECRETS = 10_000

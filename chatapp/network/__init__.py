@@ -1,1 +1,1 @@
-"""Addresses that this server calls for its users, and errors on the way there."""
+"""Calls to addresses that users choose."""

@@ -3,14 +3,13 @@
 import asyncio
 import re
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 import httpx2
-
-from chatapp.network.network_errors import AddressRefused
 
 NO_ADDRESS = "This is not the address of a server."
 NO_WEB_ADDRESS = "Use an address that begins with http:// or https://."
@@ -20,6 +19,12 @@ PRIVATE = (
     "which the operator has not allowed."
 )
 
+NOBODY = "Nothing answers at this address. Check the address, and that the server runs."
+NO_NAME = "There is no server of this name. Check the address."
+NOT_PROVEN = "Its certificate is not valid for this address, so it may be another server."
+SILENT = "It does not answer in time."
+BROKE_OFF = "The connection broke off before there was an answer."
+
 _PORTS = {"http": 80, "https": 443}
 _UNCLEAN = re.compile(r"[\s\\\x00-\x1f\x7f]")
 _USERINFO = re.compile(r"(?<=//)[^/?#]*@")
@@ -27,6 +32,10 @@ _USERINFO = re.compile(r"(?<=//)[^/?#]*@")
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+class AddressRefused(Exception):
+    """An address may not be called; the text is a sentence for people."""
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:
@@ -166,3 +175,17 @@ def _pinned(request: httpx2.Request, address: str) -> httpx2.Request:
         stream=request.stream,
         extensions={**request.extensions, "sni_hostname": request.url.host},
     )
+
+
+def why_unreached(error: httpx2.HTTPError) -> str:
+    """Return a sentence for people."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return NOT_PROVEN
+        if isinstance(cause, socket.gaierror):
+            return NO_NAME
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx2.ConnectError):
+        return NOBODY
+    return SILENT if isinstance(error, httpx2.TimeoutException) else BROKE_OFF

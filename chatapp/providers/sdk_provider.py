@@ -13,8 +13,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import UNOBSERVED, Model, ModelRequest, SentRequest
-from chatapp.network.address_guard import Guard, host_of
-from chatapp.network.network_errors import AddressRefused
+from chatapp.network.address_guard import AddressRefused, Guard, host_of
 from chatapp.providers.call_errors import (
     BROKE_OFF,
     DECLINED,

@@ -7,7 +7,7 @@ from chatapp.models import Message, message_index
 from chatapp.models.read_executor import reading
 from chatapp.search.message_texts import visible_text
 from chatapp.search.question_ranking import Question, excerpt
-from chatapp.tools.ports import Found
+from chatapp.tools.search_history import Found
 
 # Messages that the index finds, of which those are ranked that are most about the question.
 LOOKED_AT = 60

@@ -14,7 +14,7 @@ from chatapp.toolbox import mcp_servers
 from chatapp.toolbox.history_search import StoredHistory
 from chatapp.tools import Foreign, WorkspaceToolbox, tool_specs
 from chatapp.tools.long_outputs import Outputs
-from chatapp.tools.ports import History, Person
+from chatapp.tools.search_history import History
 from chatapp.tools.shell import Shell
 
 # What needs files to be kept as they were, and none but one's own.
@@ -96,7 +96,7 @@ def toolbox_for(
     pk = conversation.pk if conversation else uuid.UUID(int=0)
     outputs = outputs_of(pk)
     offers: dict[type[Any], Callable[[Line], Any]] = {
-        Person: lambda line: line,
+        Line: lambda line: line,
         Guard: lambda _line: WEB,
         History: lambda _line: StoredHistory(pk),
     }

@@ -14,8 +14,7 @@ import httpx2
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.network.address_guard import Guard, PinnedTransport
-from chatapp.network.network_errors import AddressRefused, why_unreached
+from chatapp.network.address_guard import AddressRefused, Guard, PinnedTransport, why_unreached
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.workspace import WritableWorkspace
 

@@ -10,8 +10,7 @@ import anthropic
 import httpx2
 
 from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
-from chatapp.network.address_guard import Guard
-from chatapp.network.network_errors import AddressRefused
+from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.providers import request_bytes
 from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply

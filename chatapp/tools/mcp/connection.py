@@ -16,8 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from chatapp.agent.errors import ServerFailed
 from chatapp.agent.tool_port import ToolOutcome
-from chatapp.network.address_guard import Guard
-from chatapp.network.network_errors import why_unreached
+from chatapp.network.address_guard import Guard, why_unreached
 from chatapp.tools.long_outputs import plain
 from chatapp.tools.mcp.results import outcome_of
 from chatapp.tools.mcp.servers import MAX_TOOLS, Listed, Listing, Server, Way, listing_of

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chatapp.network.address_guard import Guard, host_of, look_up, without_userinfo
-from chatapp.network.network_errors import AddressRefused
+from chatapp.network.address_guard import AddressRefused, Guard, host_of, look_up, without_userinfo
 
 PRIVATE = [
     "http://localhost:9000",

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolOutcome
+from chatapp.agent.tool_port import Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, shell
 from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, read_part
-from chatapp.tools.ports import Person
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
 
 PATIENCE = 120  # seconds
@@ -61,7 +60,7 @@ def toolbox(folder: Path, outputs: Path) -> WorkspaceToolbox:
         folder,
         offers={
             Outputs: lambda _line: Outputs(outputs),
-            Person: lambda line: line,
+            Line: lambda line: line,
             Shell: lambda line: Shell(folder, outputs, line),
         },
     )
