@@ -82,19 +82,31 @@ async def probe(provider: ResilientProvider) -> Report:
     listener = _Listener()
     for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
         try:
-            heard = await _hear(provider, replace(asked, observer=listener))
+            async with (
+                asyncio.timeout(PATIENCE),
+                aclosing(provider.stream(replace(asked, observer=listener))) as stream,
+            ):
+                heard = [event async for event in stream]
+        except TimeoutError:
+            return replace(report, failure="The model did not answer in time.")
         except ProviderError as error:
             key = False if error.status in _OF_THE_KEY else report.key
             report = replace(report, failure=str(error), key=key)
             if error.status not in {400, 404, 422, 500}:
-                break
+                return report
         else:
-            report = replace(report, failure="", key=True, **_told(heard, listener.body))
-            break
-    if report.failure:
-        return report
-    counted = await _count(provider)
-    return replace(report, counting=counted)
+            return replace(
+                report,
+                failure="",
+                key=True,
+                streaming=any(isinstance(one, _STREAMED) for one in heard),
+                usage=any(isinstance(one, events.UsageReported) for one in heard),
+                # What was refused is not in the request that was answered.
+                tools=_TOOL.name.encode() in listener.body,
+                images=_SQUARE.encode() in listener.body,
+                counting=await _count(provider),
+            )
+    return report
 
 
 async def _list(provider: ResilientProvider) -> Report:
@@ -109,24 +121,6 @@ async def _list(provider: ResilientProvider) -> Report:
             return Report(address=True, key=False, failure=str(error))
         return Report(address=error.status is not None, listing=False, failure=str(error))
     return Report(models, address=True, listing=bool(models))
-
-
-async def _hear(provider: ResilientProvider, asked: ModelRequest) -> list[events.StreamEvent]:
-    try:
-        async with asyncio.timeout(PATIENCE), aclosing(provider.stream(asked)) as stream:
-            return [event async for event in stream]
-    except TimeoutError:
-        raise ProviderError("The model did not answer in time.") from None
-
-
-def _told(heard: Sequence[events.StreamEvent], body: bytes) -> dict[str, Any]:
-    """Return what a reply shows: what was refused is not in the request that was answered."""
-    return {
-        "streaming": any(isinstance(one, _STREAMED) for one in heard),
-        "usage": any(isinstance(one, events.UsageReported) for one in heard),
-        "tools": _TOOL.name.encode() in body,
-        "images": _SQUARE.encode() in body,
-    }
 
 
 async def _count(provider: ResilientProvider) -> bool:

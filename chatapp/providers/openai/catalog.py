@@ -26,9 +26,20 @@ _MILLION = 1_000_000
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 
 
-def read(body: object) -> tuple[ListedModel, ...]:
-    """Return the models of a server's list."""
-    return tuple(_listed(body))
+def read(body: object) -> Iterator[ListedModel]:
+    """Yield the models of a server's list."""
+    data = body.get("data") if isinstance(body, Mapping) else None
+    for one in data if isinstance(data, list) else ():
+        match one:
+            case {"id": str(name)} if 0 < len(name.removeprefix("models/")) <= LONGEST_NAME:
+                windows = (as_tokens(_at(one, path)) for path in _WINDOWS)
+                outputs = (as_tokens(_at(one, path)) for path in _OUTPUTS)
+                yield ListedModel(
+                    name.removeprefix("models/"),
+                    next(filter(None, windows), None),
+                    next(filter(None, outputs), None),
+                    _prices(one.get("pricing")),
+                )
 
 
 async def with_windows(
@@ -51,21 +62,6 @@ async def with_windows(
             return None
 
     return tuple([await _with_window(one, ask) for one in models[:_MOST_SHOWN]])
-
-
-def _listed(body: object) -> Iterator[ListedModel]:
-    data = body.get("data") if isinstance(body, Mapping) else None
-    for one in data if isinstance(data, list) else ():
-        match one:
-            case {"id": str(name)} if 0 < len(name.removeprefix("models/")) <= LONGEST_NAME:
-                windows = (as_tokens(_at(one, path)) for path in _WINDOWS)
-                outputs = (as_tokens(_at(one, path)) for path in _OUTPUTS)
-                yield ListedModel(
-                    name.removeprefix("models/"),
-                    next(filter(None, windows), None),
-                    next(filter(None, outputs), None),
-                    _prices(one.get("pricing")),
-                )
 
 
 async def _with_window(model: ListedModel, ask: Callable[..., Awaitable[object]]) -> ListedModel:

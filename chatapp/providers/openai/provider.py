@@ -125,7 +125,7 @@ class OpenAIProvider(SdkProvider):
 
     async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
         """Return the models of the server's list; one without keys is asked for their windows."""
-        models = catalog.read(body)
+        models = tuple(catalog.read(body))
         if SPEC.asks_key(self.base_url):
             return models
         return await catalog.with_windows(models, client, self.base_url, self.headers(), FAILURES)
