@@ -13,7 +13,6 @@ class Tallies:
     """Numbers that only grow, each under a name and the values of its labels; for all threads."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._lock = threading.Lock()
         self._sums: defaultdict[str, defaultdict[Labels, Decimal]] = defaultdict(
             lambda: defaultdict(Decimal)
@@ -46,11 +45,6 @@ def note_condensation(trigger: str, kind: str, outcome: str) -> None:
 def note_call(purpose: str, outcome: str, usage: condense.Usage, cost: Decimal | None) -> None:
     """Count a call to a model, what it used, and what it cost in USD where that is known."""
     tallies.add("calls", purpose, outcome)
-    tallies.add("tokens", "input", by=usage.input)
-    tallies.add("tokens", "output", by=usage.output)
-    tallies.add("tokens", "cache_read", by=usage.cache_read)
-    tallies.add("tokens", "cache_write", by=usage.cache_write)
-    if cost is None:
-        tallies.add("unpriced")
-    else:
-        tallies.add("cost", by=cost)
+    for kind in ("input", "output", "cache_read", "cache_write"):
+        tallies.add("tokens", kind, by=getattr(usage, kind))
+    tallies.add("unpriced" if cost is None else "cost", by=1 if cost is None else cost)

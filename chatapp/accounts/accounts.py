@@ -12,8 +12,8 @@ from django.utils import timezone
 from chatapp.models import Preferences, Profile, SignInToken
 from chatapp.models.prepared_queries import prepared
 from chatapp.models.profiles import server_key
-from chatapp.providers import ProviderSpec, provider_specs
-from chatapp.providers.specs import ListedModel, Preset
+from chatapp.providers import provider_specs
+from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
 
 OWNER_NAME = "owner"
 SIGN_IN_LIFETIME = timedelta(hours=24)

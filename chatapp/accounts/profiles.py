@@ -9,7 +9,7 @@ from chatapp.agent.provider_port import Model, Provider
 from chatapp.models import Profile
 from chatapp.models.profiles import KeySource, server_key, server_url
 from chatapp.network.address_guard import Guard
-from chatapp.providers import create_provider, create_sealed
+from chatapp.providers import create_provider
 from chatapp.providers.model_servers import Report, probe
 
 
@@ -27,7 +27,7 @@ def provider_for(profile: Profile, *, most: int | None = None) -> Provider:
 
 async def probe_profile(profile: Profile) -> Report:
     """Return what the profile's server can do; raise as ``provider_for`` does."""
-    return await probe(create_sealed(profile.provider, **_reached_by(profile)))
+    return await probe(create_provider(profile.provider, **_reached_by(profile), attempts=1))
 
 
 def _reached_by(profile: Profile) -> dict[str, Any]:

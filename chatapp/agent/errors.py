@@ -5,6 +5,8 @@
     │   └── ContextOverflow   … because the prompt does not fit the context window
     ├── UnknownProvider       no provider has the name that a profile gives
     ├── ToolError             a tool's answer to the model, flagged as an error
+    │   ├── UnreadablePdf     … because a PDF can't be read
+    │   └── ServerFailed      … because an MCP server could not do what was asked
     ├── StepLimitReached      the turn used all the model calls it may make
     ├── BudgetSpent           no model may be called any more, for the money's sake
     ├── CondensingCancelled   a person cancelled a condensation that the turn needs
@@ -61,6 +63,18 @@ class UnknownProvider(AgentError):
 
 class ToolError(AgentError):
     """A tool could not do what was asked; the text goes to the model as the result."""
+
+
+class UnreadablePdf(ToolError):
+    """A PDF can't be read; ``why`` is "damaged", "locked", "empty" (of text) or "slow"."""
+
+    def __init__(self, message: str, why: str) -> None:
+        super().__init__(message)
+        self.why = why
+
+
+class ServerFailed(ToolError):
+    """An MCP server could not do what was asked; the text is for people and the model."""
 
 
 class StepLimitReached(AgentError):

@@ -88,18 +88,16 @@ def _image(name: str, data: bytes) -> condense.ImageBlock:
 def _pdf(name: str, data: bytes) -> documents.Pdf:
     try:
         return documents.read_pdf(data)
-    except documents.LockedPdf as error:
-        raise Refused(
-            _("“%s” is locked with a password. Save it without one, and attach it again.") % name
-        ) from error
-    except documents.EmptyPdf as error:
-        raise Refused(
-            _("“%s” has no text, only pictures of pages. Attach those as images.") % name
-        ) from error
-    except documents.SlowPdf as error:
-        raise Refused(_("“%s” takes too long to read. Attach some of its pages.") % name) from error
     except ToolError as error:
-        raise Refused(_("“%s” is a damaged PDF.") % name) from error
+        why = {
+            "locked": _(
+                "“%s” is locked with a password. Save it without one, and attach it again."
+            ),
+            "empty": _("“%s” has no text, only pictures of pages. Attach those as images."),
+            "slow": _("“%s” takes too long to read. Attach some of its pages."),
+        }
+        damaged = _("“%s” is a damaged PDF.")
+        raise Refused(why.get(getattr(error, "why", ""), damaged) % name) from error
 
 
 def _text(name: str, data: bytes) -> str:

@@ -22,8 +22,7 @@ from django.utils.translation import gettext as _
 from chatapp.agent.errors import ToolError
 from chatapp.errors import Refused
 from chatapp.formats import number
-from chatapp.tools.workspace import MAX_FILE, Entry, Workspace
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.workspace import MAX_FILE, Entry, Workspace, WritableWorkspace
 
 # Files of one upload, bytes of all of them, and files that are listed or packed.
 MAX_FILES = settings.DATA_UPLOAD_MAX_NUMBER_FILES

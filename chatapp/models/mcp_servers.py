@@ -9,8 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from chatapp.models import fields
 from chatapp.models import fields as crypto
 from chatapp.models.prepared_queries import prepared
-from chatapp.tools.mcp.remote_tools import Definition
-from chatapp.tools.mcp.servers import Server, Way
+from chatapp.tools.mcp.servers import Definition, Server, Way
 
 
 def way_choices() -> list[tuple[str, Any]]:

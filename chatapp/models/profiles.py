@@ -14,8 +14,8 @@ import condense
 from chatapp.models import fields
 from chatapp.models import fields as crypto
 from chatapp.models.mcp_servers import McpServer, stored_servers
-from chatapp.providers import ProviderSpec, provider_spec, provider_specs
-from chatapp.providers.specs import EFFORTS
+from chatapp.providers import provider_spec, provider_specs
+from chatapp.providers.specs import EFFORTS, ProviderSpec
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise

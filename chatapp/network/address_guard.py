@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -17,6 +18,12 @@ PRIVATE = (
     "This address leads to this server itself or into its own network, "
     "which the operator has not allowed."
 )
+
+NOBODY = "Nothing answers at this address. Check the address, and that the server runs."
+NO_NAME = "There is no server of this name. Check the address."
+NOT_PROVEN = "Its certificate is not valid for this address, so it may be another server."
+SILENT = "It does not answer in time."
+BROKE_OFF = "The connection broke off before there was an answer."
 
 _PORTS = {"http": 80, "https": 443}
 _UNCLEAN = re.compile(r"[\s\\\x00-\x1f\x7f]")
@@ -141,7 +148,6 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, addresses: Sequence[str], inner: httpx2.AsyncBaseTransport) -> None:
-        """Take at least one IP address, and the transport that connects."""
         self._addresses = addresses
         self._inner = inner
 
@@ -169,3 +175,17 @@ def _pinned(request: httpx2.Request, address: str) -> httpx2.Request:
         stream=request.stream,
         extensions={**request.extensions, "sni_hostname": request.url.host},
     )
+
+
+def why_unreached(error: httpx2.HTTPError) -> str:
+    """Return a sentence for people."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return NOT_PROVEN
+        if isinstance(cause, socket.gaierror):
+            return NO_NAME
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx2.ConnectError):
+        return NOBODY
+    return SILENT if isinstance(error, httpx2.TimeoutException) else BROKE_OFF

@@ -1,10 +1,6 @@
 """The vendors that answer: each folder here with a ``spec`` module is one, and nothing lists them.
 
-``specs``     what a vendor says of itself; reading it imports no SDK
-``wire``      the bytes of requests and events; ``formats``  what a request says, read again
-``sdk``       a call through a vendor's SDK; ``http``  how it leaves this server
-``failures``  what came of one that failed; ``wrappers``  what stands around each provider
-``servers``   what one can do, and which run on this machine
+A ``spec`` imports no SDK; the ``factory`` that it names is imported with the first call.
 """
 
 import pkgutil
@@ -13,25 +9,14 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
+from typing import Any
 
 from chatapp.agent.errors import UnknownProvider
-from chatapp.agent.provider_port import Model, Provider
+from chatapp.agent.provider_port import Model
 from chatapp.network.address_guard import Guard
 from chatapp.providers.formats import MessagesFormat
-from chatapp.providers.specs import ModelSpec, ProviderSpec
-from chatapp.providers.wrappers import Lazy, Retrying, Sealed
-
-__all__ = [
-    "ModelSpec",
-    "ProviderSpec",
-    "UnknownProvider",
-    "create_provider",
-    "create_sealed",
-    "keyless_spec",
-    "provider_spec",
-    "provider_specs",
-    "request_format",
-]
+from chatapp.providers.resilient_provider import ATTEMPTS, ResilientProvider
+from chatapp.providers.specs import ProviderSpec
 
 
 @cache
@@ -54,26 +39,20 @@ def keyless_spec() -> ProviderSpec:
 
 def request_format(name: str) -> MessagesFormat:
     """Return what reads a vendor's requests."""
-    module, _, attribute = provider_spec(name).format.partition(":")
-    made: MessagesFormat = getattr(import_module(module), attribute)()
+    made: MessagesFormat = _named(provider_spec(name).format)()
     return made
 
 
 def create_provider(
-    name: str, *, model: Model, api_key: str, base_url: str, guard: Guard | None = None
-) -> Provider:
-    """Return the provider called ``name``, which makes failed calls again where that may help.
-
-    Takes and raises what ``create_sealed`` does.
-    """
-    made = create_sealed(name, model=model, api_key=api_key, base_url=base_url, guard=guard)
-    return Retrying(made)
-
-
-def create_sealed(
-    name: str, *, model: Model, api_key: str, base_url: str, guard: Guard | None = None
-) -> Sealed:
-    """Return the provider called ``name``, each call of which is made once.
+    name: str,
+    *,
+    model: Model,
+    api_key: str,
+    base_url: str,
+    guard: Guard | None = None,
+    attempts: int = ATTEMPTS,
+) -> ResilientProvider:
+    """Return the provider called ``name``, which makes a call up to so many times.
 
     An empty ``base_url`` means the vendor's own address; ``guard`` judges one that a user has
     chosen, and without it the operator has. Raises UnknownProvider.
@@ -82,4 +61,14 @@ def create_sealed(
         known = ", ".join(provider_specs())
         raise UnknownProvider(f"There is no provider {name!r}; there are {known}.")
     factory = provider_specs()[name].factory
-    return Sealed(Lazy(factory, model, api_key=api_key, base_url=base_url, guard=guard), api_key)
+
+    def make() -> Any:
+        return _named(factory)(model, api_key=api_key, base_url=base_url, guard=guard)
+
+    return ResilientProvider(model, make, key=api_key, attempts=attempts)
+
+
+def _named(path: str) -> Any:
+    """Return what ``module:name`` leads to."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

@@ -1,6 +1,8 @@
-"""What goes wrong in a call, as sentences for people and facts for handlers, for every vendor."""
+"""Errors of calls, for every vendor: sentences for people and facts for handlers."""
 
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -24,11 +26,24 @@ _SENTENCES = {
     401: "The provider did not accept the API key. Check it in Profiles.",
     402: "The provider says that the account cannot pay for this call. Check its billing.",
     403: "The API key may not use this model or feature.",
+    404: "The provider does not know the model {}. Check it, and the base URL, in Profiles.",
     429: "The provider's rate limit is reached.",
     529: "The provider is overloaded at the moment.",
 }
 # A longer wait is no wish: it is a mistake, or a number that no clock can take.
 _LONGEST_WISH = 366 * 24 * 3600.0
+
+
+class ErrorEvent(Exception):
+    """The stream said that the call failed; ``body`` is what it said of that."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__(str(body))
+        self.body = body
+
+
+class Undocumented(ValueError):
+    """An event is not of the shape that the API's documentation gives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +82,28 @@ def no_reply(asked: Asked, details: str = "") -> ProviderError:
 
 
 def explain_refusal(error: Exception, refusal: Refusal, asked: Asked) -> ProviderError:
-    """Return the error for a call that the vendor refused."""
-    details = _details_of(refusal, asked)
+    """Return the error for a call that the vendor refused; its details are for a bug report."""
+    status, said = refusal.status, refusal.said
+    lines = [f"model: {asked.model}", f"host: {asked.host}", f"HTTP status: {refusal.answered}"]
+    lines += [f"error type: {refusal.type}"] if refusal.type else []
+    lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
+    lines.append(f"message: {said}")
     if 300 <= refusal.answered < 400:  # noqa: PLR2004 - the redirects
-        return _redirected(refusal, asked, details)
-    status = refusal.status
+        sentence = (
+            f"{asked.host} sends calls on to another address. It is not followed, because the key "
+            "and the conversation would go there: enter the final address in Profiles."
+        )
+        lines.append(f"redirects to: {host_of(refusal.headers.get('location', ''))}")
+        return ProviderError(sentence, status=status, details="\n".join(lines))
+    details = "\n".join(lines)
     if condense.is_context_overflow(error):
-        sentence = f"The prompt does not fit the model's context window: {refusal.said}"
+        sentence = f"The prompt does not fit the model's context window: {said}"
         return ContextOverflow(sentence, status=status, details=details)
+    sentence = _SENTENCES.get(status, "").format(asked.model)
+    if not sentence and status >= SERVER_ERROR:
+        sentence = f"The provider has a problem of its own (HTTP {status})."
     return ProviderError(
-        _sentence(refusal, asked),
+        sentence or f"The provider refused the request: {said}",
         retryable=status in _RETRYABLE,
         retry_after=retry_after(refusal.headers),
         status=status,
@@ -107,55 +134,20 @@ def explain_loss(
     )
 
 
-def _redirected(refusal: Refusal, asked: Asked, details: str) -> ProviderError:
-    """Return the error for an answer that would lead key and prompt somewhere else."""
-    target = host_of(refusal.headers.get("location", ""))
-    return ProviderError(
-        f"{asked.host} sends calls on to another address. It is not followed, because the key and "
-        "the conversation would go there: enter the final address in Profiles.",
-        status=refusal.status,
-        details=f"{details}\nredirects to: {target}",
-    )
-
-
-def _sentence(refusal: Refusal, asked: Asked) -> str:
-    status = refusal.status
-    if status in _SENTENCES:
-        return _SENTENCES[status]
-    if status == 404:  # noqa: PLR2004 - an HTTP status
-        return (
-            f"The provider does not know the model {asked.model}. "
-            "Check it, and the base URL, in Profiles."
-        )
-    if status >= SERVER_ERROR:
-        return f"The provider has a problem of its own (HTTP {status})."
-    return f"The provider refused the request: {refusal.said}"
-
-
-def _details_of(refusal: Refusal, asked: Asked) -> str:
-    """Return lines to copy into a bug report."""
-    lines = [f"model: {asked.model}", f"host: {asked.host}", f"HTTP status: {refusal.answered}"]
-    lines += [f"error type: {refusal.type}"] if refusal.type else []
-    lines += [f"request id: {refusal.request_id}"] if refusal.request_id else []
-    return "\n".join([*lines, f"message: {refusal.said}"])
-
-
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date."""
+    """Return the seconds a response asks to wait: in milliseconds, in seconds, or until a date.
+
+    A wait that nobody can mean is none; neither nan nor infinity is one.
+    """
+    seconds = math.nan
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return _wish(float(headers.get(name, "")) / unit)
-        except ValueError:
-            continue
-    try:
-        until = parsedate_to_datetime(headers.get("retry-after", ""))
-    except (ValueError, OverflowError):
-        return None
-    # A date of -0000 says that it knows no zone; such dates are in UTC.
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return _wish((until - datetime.now(UTC)).total_seconds())
-
-
-def _wish(seconds: float) -> float | None:
-    """Return a wait that can be meant; neither nan nor infinity is."""
+        with suppress(ValueError):
+            seconds = float(headers.get(name, "")) / unit
+            break
+    else:
+        with suppress(ValueError, OverflowError):
+            until = parsedate_to_datetime(headers.get("retry-after", ""))
+            # A date of -0000 says that it knows no zone; such dates are in UTC.
+            until = until if until.tzinfo else until.replace(tzinfo=UTC)
+            seconds = (until - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if seconds <= _LONGEST_WISH else None

@@ -26,11 +26,11 @@ import httpx2
 from chatapp.agent import tasks
 from chatapp.network.address_guard import PinnedTransport
 
-# Seconds for which a client is kept that nobody uses, and a line: no server known ends one sooner
-# than after 5, and what it ends at the moment of a call makes that fail.
+# Seconds for which a line is kept that nobody uses: no server known ends one sooner than after 5,
+# and what it ends at the moment of a call makes that fail.
 KEPT_SECONDS = 3.0
-# So many that nobody uses are kept at most.
-MOST_IDLE = 50
+# Clients that nobody uses.
+MOST_KEPT = 50
 CONNECT_SECONDS = 15.0
 # Any number of calls at once; what is no longer used is closed before a server does so.
 LIMITS = httpx2.Limits(max_connections=0, keepalive_expiry=KEPT_SECONDS)
@@ -39,10 +39,12 @@ MANY = 50
 
 
 class ClientTransport(httpx2.AsyncBaseTransport):
-    """Sends through a client of the SDK, whose way over aiohttp is not to be had otherwise."""
+    """Sends through a client of the SDK, whose way over aiohttp is not to be had otherwise.
+
+    The client is closed with this.
+    """
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
-        """Take the client, which is closed with this."""
         self._client = client
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -118,22 +120,18 @@ async def paced(
 
 @dataclass(eq=False, slots=True)
 class _Kept:
-    """A client with a ``close``, how many calls use it, and what ends it where none does."""
+    """A client with a ``close``, and how many calls use it."""
 
     client: Any
     users: int = 0
-    end: asyncio.TimerHandle | None = None
 
 
 class Clients:
-    """The clients of one event loop, by what they are made of."""
+    """The clients of one event loop, by what they are made of; the last used is the last one."""
 
-    def __init__(self, seconds: float = KEPT_SECONDS, most_idle: int = MOST_IDLE) -> None:
-        """Keep each for some ``seconds`` after its last call, and so many of those at most."""
-        self._seconds = seconds
-        self._most_idle = most_idle
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
         self._kept: dict[Hashable, _Kept] = {}
-        self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def use[C](self, made_of: Hashable, make: Callable[[], C]) -> AsyncIterator[C]:
@@ -141,57 +139,28 @@ class Clients:
 
         One with which a call failed, or was given up, is used for no other call.
         """
-        kept = self._kept.get(made_of) or self._kept.setdefault(made_of, _Kept(make()))
+        kept = self._kept.pop(made_of, None) or _Kept(make())
+        self._kept[made_of] = kept
         kept.users += 1
-        if kept.end:
-            kept.end.cancel()
-            kept.end = None
         try:
             yield kept.client
         except BaseException:
-            self._drop(made_of, kept)
+            if self._kept.get(made_of) is kept:
+                del self._kept[made_of]
             raise
         finally:
             kept.users -= 1
-            if not kept.users:
-                await self._rest(made_of, kept)
-
-    def _drop(self, made_of: Hashable, kept: _Kept) -> bool:
-        """Give a client to nobody any more; return whether it was given until now."""
-        known = self._kept.get(made_of) is kept
-        if known:
-            del self._kept[made_of]
-        return known
-
-    async def _rest(self, made_of: Hashable, kept: _Kept) -> None:
-        """Keep a client for a moment that nobody uses, or close it where it was dropped."""
-        if not self._drop(made_of, kept):
-            await kept.client.close()
-            return
-        # Behind those that have not been used for longer.
-        self._kept[made_of] = kept
-        loop = asyncio.get_running_loop()
-        kept.end = loop.call_later(self._seconds, self._end, made_of, kept)
-        idle = [(of, one) for of, one in self._kept.items() if one.end]
-        for oldest in idle[: -self._most_idle]:
-            self._end(*oldest)
-
-    def _end(self, made_of: Hashable, kept: _Kept) -> None:
-        """Close a client that nobody uses."""
-        if kept.end:
-            kept.end.cancel()
-        self._drop(made_of, kept)
-        task = asyncio.get_running_loop().create_task(kept.client.close())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+            idle = [of for of, one in self._kept.items() if not one.users]
+            ended = [self._kept.pop(of) for of in idle[: -self._most]]
+            if not kept.users and kept not in self._kept.values() and kept not in ended:
+                ended.append(kept)
+            for one in ended:
+                await one.client.close()
 
     async def close(self) -> None:
         """Close all that nobody uses; each other is closed after its last call."""
-        for made_of, kept in [*self._kept.items()]:
-            if kept.end:
-                self._end(made_of, kept)
-            self._drop(made_of, kept)
-        await asyncio.gather(*self._closing)
+        kept, self._kept = self._kept, {}
+        await asyncio.gather(*[one.client.close() for one in kept.values() if not one.users])
 
 
 _Life = AsyncGenerator[Clients]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,9 +11,9 @@ from chatapp.agent import events
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
 from chatapp.agent.tool_port import ToolSpec
-from chatapp.providers import create_sealed, provider_specs
+from chatapp.providers import create_provider, provider_specs
+from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ListedModel, Preset
-from chatapp.providers.wrappers import Sealed, closing
 
 PATIENCE = 60.0
 # For a server of this machine: it answers at once, or it is not there.
@@ -73,7 +74,7 @@ class _Listener:
         """Forget it."""
 
 
-async def probe(provider: Sealed) -> Report:
+async def probe(provider: ResilientProvider) -> Report:
     """Return what a server can do with the provider's model."""
     report = await _list(provider)
     if not report.address or report.key is False:
@@ -81,22 +82,34 @@ async def probe(provider: Sealed) -> Report:
     listener = _Listener()
     for asked in (_WHOLE, _WITHOUT_IMAGE, _WITHOUT_TOOL):
         try:
-            heard = await _hear(provider, replace(asked, observer=listener))
+            async with (
+                asyncio.timeout(PATIENCE),
+                aclosing(provider.stream(replace(asked, observer=listener))) as stream,
+            ):
+                heard = [event async for event in stream]
+        except TimeoutError:
+            return replace(report, failure="The model did not answer in time.")
         except ProviderError as error:
             key = False if error.status in _OF_THE_KEY else report.key
             report = replace(report, failure=str(error), key=key)
             if error.status not in {400, 404, 422, 500}:
-                break
+                return report
         else:
-            report = replace(report, failure="", key=True, **_told(heard, listener.body))
-            break
-    if report.failure:
-        return report
-    counted = await _count(provider)
-    return replace(report, counting=counted)
+            return replace(
+                report,
+                failure="",
+                key=True,
+                streaming=any(isinstance(one, _STREAMED) for one in heard),
+                usage=any(isinstance(one, events.UsageReported) for one in heard),
+                # What was refused is not in the request that was answered.
+                tools=_TOOL.name.encode() in listener.body,
+                images=_SQUARE.encode() in listener.body,
+                counting=await _count(provider),
+            )
+    return report
 
 
-async def _list(provider: Sealed) -> Report:
+async def _list(provider: ResilientProvider) -> Report:
     """Return what is known from the list of models, which needs no model to answer."""
     try:
         async with asyncio.timeout(PATIENCE):
@@ -110,25 +123,7 @@ async def _list(provider: Sealed) -> Report:
     return Report(models, address=True, listing=bool(models))
 
 
-async def _hear(provider: Sealed, asked: ModelRequest) -> list[events.StreamEvent]:
-    try:
-        async with asyncio.timeout(PATIENCE), closing(provider.stream(asked)) as stream:
-            return [event async for event in stream]
-    except TimeoutError:
-        raise ProviderError("The model did not answer in time.") from None
-
-
-def _told(heard: Sequence[events.StreamEvent], body: bytes) -> dict[str, Any]:
-    """Return what a reply shows: what was refused is not in the request that was answered."""
-    return {
-        "streaming": any(isinstance(one, _STREAMED) for one in heard),
-        "usage": any(isinstance(one, events.UsageReported) for one in heard),
-        "tools": _TOOL.name.encode() in body,
-        "images": _SQUARE.encode() in body,
-    }
-
-
-async def _count(provider: Sealed) -> bool:
+async def _count(provider: ResilientProvider) -> bool:
     try:
         async with asyncio.timeout(PATIENCE):
             return await provider.count_tokens(_WITHOUT_TOOL) is not None
@@ -160,7 +155,7 @@ async def find_local_servers(patience: float = LOCAL_PATIENCE) -> list[LocalServ
 async def _ask(name: str, preset: Preset, patience: float) -> LocalServer | None:
     # Whatever the name may be taken for, this is the machine itself.
     url = preset.url.replace("//localhost", "//127.0.0.1")
-    provider = create_sealed(name, model=_NOBODY, api_key="", base_url=url)
+    provider = create_provider(name, model=_NOBODY, api_key="", base_url=url, attempts=1)
     try:
         async with asyncio.timeout(patience):
             models = await provider.list_models()

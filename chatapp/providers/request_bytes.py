@@ -3,27 +3,20 @@
 import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
 import condense
 from chatapp.agent.provider_port import SentRequest
+from chatapp.providers.call_errors import ErrorEvent
 
 # The names of events that say nothing.
 _SILENT = frozenset({b"", b"ping"})
 # What a tool call's input is kept under where it is no JSON object.
 UNPARSED = "_unparsed"
 DONE = "[DONE]"
-
-
-class ErrorEvent(Exception):
-    """The stream said that the call failed; ``body`` is what it said of that."""
-
-    def __init__(self, body: object) -> None:
-        """Carry what was said."""
-        super().__init__(str(body))
-        self.body = body
 
 
 class Kept[T]:
@@ -34,7 +27,6 @@ class Kept[T]:
     """
 
     def __init__(self, make: Callable[[condense.Message], T]) -> None:
-        """Take what is made of a message."""
         self._make = make
         self._kept: dict[int, tuple[condense.Message, T]] = {}
 
@@ -47,56 +39,49 @@ class Kept[T]:
         return [made for _, made in known]
 
 
+def frame(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[bytes, bytes]:
+    """Return head and tail of a request whose other fields stand before and after the messages."""
+    head = encode({**before, "messages": []})[:-2]
+    return head, encode({"messages": [], **after})[len(b'{"messages":[') :]
+
+
 def join(
     head: bytes, messages: Sequence[condense.Message], fragments: Sequence[bytes], tail: bytes
 ) -> SentRequest:
     """Return the request that shows these messages, each with its bytes."""
     body = b"".join((head, b",".join(fragments), tail))
-    return SentRequest(
-        head=head,
-        fragments=tuple(fragments),
-        tail=tail,
-        seqs=tuple(message.seq for message in messages),
-        body=body,
-        digest=hashlib.sha256(body).digest(),
-    )
+    seqs = tuple([message.seq for message in messages])
+    return SentRequest(head, tuple(fragments), tail, seqs, body, hashlib.sha256(body).digest())
 
 
-def opening(before: Mapping[str, object]) -> bytes:
-    """Return the head of a request: what stands before its messages."""
-    return encode({**before, "messages": []})[:-2]
+def named_event(name: bytes, data: bytes) -> Iterator[object]:
+    """Yield the JSON of an event; one without a name or data, or a ping, says nothing."""
+    if name == b"error":
+        body: object = data.decode(errors="replace")
+        with suppress(ValueError):
+            body = decode(data)
+        raise ErrorEvent(body)
+    if data and name not in _SILENT:
+        yield decode(data)
 
 
-def ending(after: Mapping[str, object]) -> bytes:
-    """Return the tail of a request: the end of its messages, and what stands after them."""
-    return encode({"messages": [], **after})[len(b'{"messages":[') :]
+def chunk(_name: bytes, data: bytes) -> Iterator[object]:
+    """Yield the JSON of an event that has no name, and DONE at the end."""
+    data = data.strip()
+    if data == DONE.encode():
+        yield DONE
+    elif data:
+        yield decode_chunk(data)
 
 
-async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
-    """Yield the JSON of the events that a read of the stream completes, all of them at once.
-
-    Events without a name or data, and pings, say nothing. Raises ErrorEvent for one named "error",
-    and ValueError for what is no JSON, once what came before it was yielded.
-    """
-    async for said in _split(reads, _event):
-        yield said
-
-
-async def read_chunks(reads: AsyncIterator[bytes]) -> AsyncIterator[list[object]]:
-    """Yield the JSON of events that have no names, as ``read_events`` does, and DONE at the end.
-
-    Raises ErrorEvent for one that tells of an error.
-    """
-    async for said in _split(reads, _chunk):
-        yield said
-        if said[-1] == DONE:
-            return
-
-
-async def _split(
-    reads: AsyncIterator[bytes], take: Callable[[bytes, bytes], Iterator[object]]
+async def read_events(
+    reads: AsyncIterator[bytes], take: Callable[[bytes, bytes], Iterator[object]] = named_event
 ) -> AsyncIterator[list[object]]:
-    """Split a stream into events, wherever its reads begin and end; ``take`` reads one."""
+    """Yield what the events say that a read of the stream completes, all of them at once.
+
+    ``take`` reads an event's name and data. Raises ErrorEvent for one that tells of an error, and
+    ValueError for what is no JSON, once what came before it was yielded.
+    """
     rest = name = b""
     data: list[bytes] = []
     async for read in reads:
@@ -124,27 +109,12 @@ async def _split(
             raise wrong
 
 
-def _event(name: bytes, data: bytes) -> Iterator[object]:
-    if name == b"error":
-        raise ErrorEvent(_error_body(data))
-    if data and name not in _SILENT:
-        yield decode(data)
-
-
-def _chunk(_name: bytes, data: bytes) -> Iterator[object]:
-    data = data.strip()
-    if data == DONE.encode():
-        yield DONE
-    elif data:
-        yield decode_chunk(data)
-
-
 def decode_chunk(data: bytes) -> object:
     """Return the value of JSON; raise ErrorEvent where it tells of an error, as ``decode`` else."""
-    chunk = decode(data)
-    if isinstance(chunk, Mapping) and (error := chunk.get("error")):
+    said = decode(data)
+    if isinstance(said, Mapping) and (error := said.get("error")):
         raise ErrorEvent(error)
-    return chunk
+    return said
 
 
 def encode(value: object) -> bytes:
@@ -185,10 +155,3 @@ def _plain(value: object) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(type(value).__name__)
-
-
-def _error_body(data: bytes) -> object:
-    try:
-        return decode(data)
-    except ValueError:
-        return data.decode(errors="replace")

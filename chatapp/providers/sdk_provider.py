@@ -14,12 +14,12 @@ from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import UNOBSERVED, Model, ModelRequest, SentRequest
 from chatapp.network.address_guard import AddressRefused, Guard, host_of
-from chatapp.providers import request_bytes
 from chatapp.providers.call_errors import (
     BROKE_OFF,
     DECLINED,
     NO_KEY,
     Asked,
+    ErrorEvent,
     Refusal,
     explain_loss,
     explain_refusal,
@@ -153,14 +153,17 @@ class SdkProvider(ABC):
         except AddressRefused as error:
             raise ProviderError(str(error)) from error
         except self.failures as error:
-            raise self._explained(error, self.reply(), self._asked("")) from error
+            raise self._explained(error, self.reply(), Asked("", host_of(self.base_url))) from error
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield one reply; what the server refuses and a request can do without is left out."""
         self._check_key()
         left_out: set[str] = set()
         while True:
-            reply, asked = self.reply(request.observer.learned), self._asked(self.model.name)
+            reply, asked = (
+                self.reply(request.observer.learned),
+                Asked(self.model.name, host_of(self.base_url)),
+            )
             sent = self.write(request, left_out)
             await request.observer.sending(sent)
             try:
@@ -229,7 +232,7 @@ class SdkProvider(ABC):
                 reads = self.read(stream.response)
                 async for said in paced(reads, self.eventless, lambda: reply.finished):
                     yield said
-            except request_bytes.ErrorEvent as error:
+            except ErrorEvent as error:
                 raise self.sdk.APIStatusError(
                     f"{error.body}", response=stream.response, body=error.body
                 ) from None
@@ -251,9 +254,6 @@ class SdkProvider(ABC):
     def _check_key(self) -> None:
         if not self.key and self.spec.asks_key(self.base_url):
             raise ProviderError(NO_KEY)
-
-    def _asked(self, model: str) -> Asked:
-        return Asked(model, host_of(self.base_url))
 
 
 def _check(reply: StreamedReply, asked: Asked) -> None:

@@ -1,4 +1,4 @@
-"""What a vendor says of itself; whoever needs to know it, from forms to settings, reads it here."""
+"""Specs of vendors and models, which forms, settings and checks read."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -103,7 +103,7 @@ class ProviderSpec:
 
     def find_model(self, model: str) -> ModelSpec | None:
         """Return what is known about a model, None for one that is not listed."""
-        return next((one for one in self.models if one.id == model), None)
+        return {one.id: one for one in self.models}.get(model)
 
     def asks_key(self, url: str) -> bool:
         """Whether calls to an address need a key; an empty one means the provider's own."""

@@ -1,4 +1,4 @@
-"""What a conversation has said that the model does not see any more: searched, and read whole."""
+"""The hidden part of a conversation, which tools search, and messages, which they read whole."""
 
 import uuid
 
@@ -7,7 +7,7 @@ from chatapp.models import Message, message_index
 from chatapp.models.read_executor import reading
 from chatapp.search.message_texts import visible_text
 from chatapp.search.question_ranking import Question, excerpt
-from chatapp.tools.ports import Found
+from chatapp.tools.search_history import Found
 
 # Messages that the index finds, of which those are ranked that are most about the question.
 LOOKED_AT = 60
@@ -17,7 +17,6 @@ class StoredHistory:
     """The tools' ``History`` of one conversation; nothing of another can be found by it."""
 
     def __init__(self, conversation_id: uuid.UUID) -> None:
-        """Take the conversation."""
         self.conversation_id = conversation_id
 
     async def search(self, words: str, limit: int) -> list[Found]:
@@ -40,12 +39,10 @@ def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     except message_index.IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
     rows = {row.pk: row for row in Message.objects.filter(pk__in=numbers)}
-    texts = [(visible_text(rows[pk].content), rows[pk]) for pk in numbers if pk in rows]
-    best = question.rank([text for text, _row in texts])[:limit]
-    return [
-        Found(row.seq, _who(row), excerpt(text, question))
-        for text, row in (texts[number] for number in best)
-    ]
+    found = [rows[pk] for pk in numbers if pk in rows]
+    texts = [visible_text(row.content) for row in found]
+    best = question.rank(texts)[:limit]
+    return [Found(found[at].seq, _who(found[at]), excerpt(texts[at], question)) for at in best]
 
 
 def read(conversation_id: uuid.UUID, seq: int) -> str | None:

@@ -1,9 +1,9 @@
-"""A user's MCP servers: which of their tools a conversation has, and what they list by now."""
+"""A user's MCP servers: the tools that a conversation has of them, and what they list by now."""
 
 import asyncio
 import logging
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from asgiref.sync import sync_to_async
@@ -12,14 +12,15 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from chatapp.agent.errors import ServerFailed
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.errors import Refused
 from chatapp.models import McpServer
 from chatapp.models.fields import DecryptionFailed
 from chatapp.network.address_guard import Guard
 from chatapp.tools.mcp import pool
-from chatapp.tools.mcp.remote_tools import Listing, Place, RemoteTool, list_tools
-from chatapp.tools.mcp.servers import Server, ServerFailed, Way
+from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools
+from chatapp.tools.mcp.servers import Listing, Server, Way
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +45,6 @@ def specs_of(servers: Iterable[McpServer]) -> dict[str, ToolSpec]:
     }
 
 
-def unseen(servers: Iterable[McpServer]) -> set[str]:
-    """Return the names of tools that changed since their owner looked at them."""
-    return {
-        one.name for server in servers for one in server.definitions if one.tool in server.unseen
-    }
-
-
 def tools_of(
     servers: Iterable[McpServer], folder: Path, outputs: Path, *, commands: bool
 ) -> Mapping[str, RemoteTool]:
@@ -59,19 +53,17 @@ def tools_of(
     Unless ``commands`` may run in the folder, only servers that have an address are there.
     """
     place = Place(folder, outputs, guard(), note_listing)
-    usable = [one for one in servers if commands or one.way == Way.HTTP]
-    return {one.definition.name: one for one in _tools(usable, place)}
-
-
-def _tools(servers: Iterable[McpServer], place: Place) -> Iterator[RemoteTool]:
+    tools: dict[str, RemoteTool] = {}
     for row in servers:
+        if not may_run(row) or not (commands or row.way == Way.HTTP):
+            continue
         try:
             server = row.reached()
         except DecryptionFailed:
             log.warning("the secrets of MCP server %s can't be read", row.pk)
             continue
-        if may_run(row):
-            yield from (RemoteTool(server, definition, place) for definition in row.offered)
+        tools |= {one.name: RemoteTool(server, one, place) for one in row.offered}
+    return tools
 
 
 async def note_listing(server: Server, listing: Listing) -> None:

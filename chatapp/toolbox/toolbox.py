@@ -1,7 +1,7 @@
-"""Which tools a conversation has, whether they may run, and what they work with."""
+"""The tools of a conversation: whether they may run, and what they work with."""
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from chatapp.toolbox import mcp_servers
 from chatapp.toolbox.history_search import StoredHistory
 from chatapp.tools import Foreign, WorkspaceToolbox, tool_specs
 from chatapp.tools.long_outputs import Outputs
-from chatapp.tools.ports import History, Person
+from chatapp.tools.search_history import History
 from chatapp.tools.shell import Shell
 
 # What needs files to be kept as they were, and none but one's own.
@@ -39,25 +39,26 @@ def folder_of(conversation: Conversation) -> Path:
 def policies_of(conversation: Conversation | None, profile: Profile) -> Mapping[str, Policy]:
     """Return by name what was decided about tools: for the conversation, else for the profile.
 
-    Files that several users see are changed by none of their agents.
+    Files that several users see are changed by none of their agents. A tool of an MCP server that
+    changed since its owner looked at it is asked about.
     """
     own = conversation.tool_policies if conversation else {}
-    decided = {**profile.tool_policies, **own}
     specs = specs_for(profile.mcp_servers)
-    policies = {name: Policy(policy) for name, policy in decided.items() if name in specs}
-    for name in mcp_servers.unseen(profile.mcp_servers):
-        if policies.get(name) is Policy.ALLOW:
-            policies[name] = Policy.ASK
-    if conversation and _is_shared(conversation):
-        policies |= {
-            name: Policy.DENY for name, one in specs.items() if one.access in CHANGES_FILES
-        }
+    decided = {**profile.tool_policies, **own}.items()
+    policies = {name: Policy(policy) for name, policy in decided if name in specs}
+    for server in profile.mcp_servers:
+        for one in server.definitions:
+            if one.tool in server.unseen and policies.get(one.name) is Policy.ALLOW:
+                policies[one.name] = Policy.ASK
+    if conversation and conversation.workspace and _is_shared(conversation):
+        changing = [name for name, one in specs.items() if one.access in CHANGES_FILES]
+        policies |= dict.fromkeys(changing, Policy.DENY)
     return policies
 
 
-def specs_for(own: Iterable[McpServer]) -> dict[str, ToolSpec]:
+def specs_for(own: Sequence[McpServer]) -> dict[str, ToolSpec]:
     """Return all tools that there are for whom these servers are, by name."""
-    return {**tool_specs(), **mcp_servers.specs_of(own)}
+    return tool_specs() | mcp_servers.specs_of(own) if own else tool_specs()
 
 
 def _is_shared(conversation: Conversation) -> bool:
@@ -79,49 +80,36 @@ def is_own(conversation: Conversation) -> bool:
 
 def policy_of(name: str, conversation: Conversation, profile: Profile) -> Policy:
     """Return whether a tool may run in a conversation as it is stored now."""
+    if decided := policies_of(conversation, profile).get(name):
+        return decided
     spec = specs_for(profile.mcp_servers).get(name)
-    decided = policies_of(conversation, profile).get(name)
-    return decided or (spec.default_policy if spec else Policy.ALLOW)
+    return spec.default_policy if spec else Policy.ALLOW
 
 
 def toolbox_for(
     folder: Path, conversation: Conversation | None, profile: Profile
 ) -> WorkspaceToolbox:
-    """Return the tools of a conversation for a folder."""
-    foreign = _foreign(folder, conversation, profile)
-    offers = _offers(folder, conversation)
-    if settings.ALLOW_COMMANDS or foreign:
-        offers[Outputs] = lambda _line: Outputs(outputs_of(_pk(conversation)))
-    policies = policies_of(conversation, profile)
-    return WorkspaceToolbox(folder, offers=offers, policies=policies, foreign=foreign)
+    """Return the tools of a conversation for a folder; a blank one's for none.
 
-
-def _foreign(
-    folder: Path, conversation: Conversation | None, profile: Profile
-) -> Mapping[str, Foreign]:
-    """Return the tools of MCP servers; in files that others see, none runs as a command."""
-    commands = not (conversation and _is_shared(conversation))
-    outputs = outputs_of(_pk(conversation))
-    return mcp_servers.tools_of(profile.mcp_servers, folder, outputs, commands=commands)
-
-
-def _pk(conversation: Conversation | None) -> uuid.UUID:
-    return conversation.pk if conversation else uuid.UUID(int=0)
-
-
-def _offers(
-    folder: Path, conversation: Conversation | None
-) -> dict[type[Any], Callable[[Line], Any]]:
-    """Return what tools may ask for besides the folder."""
-    pk = _pk(conversation)
+    In files that others see, no MCP server runs as a command.
+    """
+    pk = conversation.pk if conversation else uuid.UUID(int=0)
+    outputs = outputs_of(pk)
     offers: dict[type[Any], Callable[[Line], Any]] = {
-        Person: lambda line: line,
+        Line: lambda line: line,
         Guard: lambda _line: WEB,
         History: lambda _line: StoredHistory(pk),
     }
+    foreign: Mapping[str, Foreign] = {}
+    if servers := profile.mcp_servers:
+        commands = not (conversation and _is_shared(conversation))
+        foreign = mcp_servers.tools_of(servers, folder, outputs, commands=commands)
     if settings.ALLOW_COMMANDS:
-        offers[Shell] = lambda line: Shell(folder, outputs_of(pk), line)
-    return offers
+        offers[Shell] = lambda line: Shell(folder, outputs, line)
+    if settings.ALLOW_COMMANDS or foreign:
+        offers[Outputs] = lambda _line: Outputs(outputs)
+    policies = policies_of(conversation, profile)
+    return WorkspaceToolbox(folder, offers=offers, policies=policies, foreign=foreign)
 
 
 def outputs_of(conversation_id: uuid.UUID) -> Path:

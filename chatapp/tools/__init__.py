@@ -7,22 +7,19 @@ has a ``preview`` too, which says what would change.
 """
 
 import asyncio
-import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import Any, Protocol, cast, get_type_hints
 
 from chatapp.agent.errors import LeftWaiting, ToolError, TurnEnded
 from chatapp.agent.tool_port import NO_LINE, Access, Line, Policy, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import parse_arguments
-from chatapp.tools.workspace import Workspace, quote
-from chatapp.tools.writable_workspace import WritableWorkspace
-
-__all__ = ["Foreign", "Offers", "WorkspaceToolbox", "tool_specs"]
+from chatapp.tools.workspace import Workspace, WritableWorkspace, quote
 
 _logger = logging.getLogger(__name__)
 
@@ -42,9 +39,7 @@ class Foreign(Protocol):
 
 # What a tool may ask for, by its type, made for one call.
 Offers = Mapping[type[Any], Callable[[Line], Any]]
-_NOTHING: Offers = {}
-_UNTOLD: Mapping[str, Policy] = {}
-_NONE: Mapping[str, Foreign] = {}
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 class _Tool(Protocol):
@@ -60,14 +55,12 @@ class _Tool(Protocol):
     def run(self) -> Callable[[Any, Any], str | ToolOutcome | Awaitable[str | ToolOutcome]]: ...
 
 
-def _find_tools() -> Iterator[_Tool]:
-    for name in sorted(found.name for found in iter_modules(__path__)):
-        module = import_module(f"{__name__}.{name}")
-        if hasattr(module, "SPEC"):
-            yield cast(_Tool, module)
-
-
-_TOOLS = {tool.SPEC.name: tool for tool in _find_tools()}
+_FILES = [
+    import_module(f"{__name__}.{name}") for name in sorted(x.name for x in iter_modules(__path__))
+]
+_TOOLS = {file.SPEC.name: cast(_Tool, file) for file in _FILES if hasattr(file, "SPEC")}
+# What each tool works with: the type of what its ``run`` takes first.
+_WORKS_WITH = {name: next(iter(get_type_hints(tool.run).values())) for name, tool in _TOOLS.items()}
 
 
 def tool_specs() -> dict[str, ToolSpec]:
@@ -75,65 +68,49 @@ def tool_specs() -> dict[str, ToolSpec]:
     return {name: tool.SPEC for name, tool in _TOOLS.items()}
 
 
-@functools.cache
-def _asked_for(name: str) -> type[Any]:
-    """Return what a tool works with."""
-    first = next(iter(inspect.signature(_TOOLS[name].run).parameters))
-    asked: type[Any] = get_type_hints(_TOOLS[name].run)[first]
-    return asked
-
-
 class WorkspaceToolbox:
     """The tools for the folder ``root``; implements the loop's Toolbox.
 
     ``offers`` are the ports besides the folder; ``policies`` say by name which tools may run;
-    ``foreign`` are the tools besides our own, by name.
+    ``foreign`` are the tools besides our own, by name. The folder is looked at when a tool runs.
+    ``specs`` are the tools that the model may call.
     """
 
     def __init__(
         self,
         root: Path,
         *,
-        offers: Offers = _NOTHING,
-        policies: Mapping[str, Policy] = _UNTOLD,
+        offers: Offers = _NONE,
+        policies: Mapping[str, Policy] = _NONE,
         foreign: Mapping[str, Foreign] = _NONE,
     ) -> None:
-        """Open nothing yet: the folder is looked at when a tool runs."""
         self._workspace = WritableWorkspace(root)
-        self._offers: Offers = {
+        self._offers: dict[type[Any], Callable[[Line], Any]] = {
             Workspace: lambda _line: self._workspace,
             WritableWorkspace: lambda _line: self._workspace,
             **offers,
         }
-        self._policies = policies
         self._foreign = foreign
-        self._tools = {name: tool for name, tool in _TOOLS.items() if self._is_offered(name)}
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools the model may call."""
-        foreign = (tool.spec for tool in self._foreign.values())
-        allowed = (spec for spec in foreign if self.policy(spec.name) is not Policy.DENY)
-        return (*(tool.SPEC for tool in self._tools.values()), *allowed)
-
-    def _is_offered(self, name: str) -> bool:
-        return self.policy(name) is not Policy.DENY and _asked_for(name) in self._offers
+        self._known = tool_specs() | {name: tool.spec for name, tool in foreign.items()}
+        self._policies = {name: spec.default_policy for name, spec in self._known.items()}
+        self._policies |= policies
+        self.specs: tuple[ToolSpec, ...] = tuple(
+            [
+                spec
+                for name, spec in self._known.items()
+                if self._policies[name] is not Policy.DENY
+                and (name in foreign or _WORKS_WITH[name] in self._offers)
+            ]
+        )
+        self._names = [spec.name for spec in self.specs]
 
     def policy(self, name: str) -> Policy:
         """Return whether a tool may run, has to be asked for, or may not."""
-        spec = self._spec(name)
-        default = spec.default_policy if spec else Policy.ALLOW
-        return self._policies.get(name, default)
+        return self._policies.get(name, Policy.ALLOW)
 
     def access(self, name: str) -> Access:
         """Return what a tool does to the world."""
-        spec = self._spec(name)
-        return spec.access if spec else Access.READ
-
-    def _spec(self, name: str) -> ToolSpec | None:
-        if name in self._foreign:
-            return self._foreign[name].spec
-        return _TOOLS[name].SPEC if name in _TOOLS else None
+        return self._known[name].access if name in self._known else Access.READ
 
     def holds(self, path: str) -> bool:
         """Whether the tools could read this path now; asks the disk."""
@@ -157,29 +134,26 @@ class WorkspaceToolbox:
             return ToolOutcome("The tool failed unexpectedly; the server's log says more.", True)
 
     async def _run(self, name: str, arguments: Mapping[str, Any], line: Line) -> str | ToolOutcome:
-        if name in self._foreign and self.policy(name) is not Policy.DENY:
+        self._check(name)
+        if name in self._foreign:
             return await self._foreign[name].run(arguments, line)
-        tool = self._find(name)
+        tool = _TOOLS[name]
         parsed = parse_arguments(tool.Arguments, arguments)
-        given = self._offers[_asked_for(name)](line)
+        given = self._offers[_WORKS_WITH[name]](line)
         if inspect.iscoroutinefunction(tool.run):
             return cast("str | ToolOutcome", await tool.run(given, parsed))
         return cast("str | ToolOutcome", await asyncio.to_thread(tool.run, given, parsed))
 
-    def _find(self, name: str) -> _Tool:
-        tool = self._tools.get(name)
-        if tool is None:
-            names = ", ".join(spec.name for spec in self.specs)
+    def _check(self, name: str) -> None:
+        if name not in self._names:
+            names = ", ".join(self._names)
             raise ToolError(f"There is no tool {quote(name)}. Tools: {names}.")
-        return tool
 
     async def preview(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return what a call would change, "" where it can't be told; raise ToolError."""
         if name in self._foreign:
             return ""
-        tool = self._find(name)
-        parsed = parse_arguments(tool.Arguments, arguments)
-        show = getattr(tool, "preview", None)
-        if show is None:
-            return ""
-        return cast(str, await asyncio.to_thread(show, self._workspace, parsed))
+        self._check(name)
+        parsed = parse_arguments(_TOOLS[name].Arguments, arguments)
+        show = getattr(_TOOLS[name], "preview", None)
+        return cast(str, await asyncio.to_thread(show, self._workspace, parsed)) if show else ""

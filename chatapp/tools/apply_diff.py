@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.text_changes import TextFile, read_whole, show_difference
-from chatapp.tools.text_patches import SHAPE, apply_blocks, read_blocks
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.text_edits import (
+    SHAPE,
+    TextFile,
+    apply_blocks,
+    read_blocks,
+    read_whole,
+    show_difference,
+)
+from chatapp.tools.workspace import WritableWorkspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolSpec
+from chatapp.agent.tool_port import Line, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.ports import Person
 
 # Characters of a question, suggested answers, and characters of one.
 MAX_QUESTION = 2_000
@@ -32,10 +31,10 @@ SPEC = ToolSpec(
 )
 
 
-async def run(person: Person, arguments: Arguments) -> str:
+async def run(line: Line, arguments: Arguments) -> str:
     """Return what the person says."""
     question = arguments.question.strip()
     if not question or len(question) > MAX_QUESTION:
         raise ToolError(f"A question has 1 to {MAX_QUESTION:,} characters.")
-    answers = [line.strip()[:MAX_ANSWER] for line in arguments.answers.splitlines()]
-    return await person.ask(question, [*filter(None, answers)][:MAX_ANSWERS])
+    answers = [one.strip()[:MAX_ANSWER] for one in arguments.answers.splitlines()]
+    return await line.ask(question, [*filter(None, answers)][:MAX_ANSWERS])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import condense
-from chatapp.agent.errors import ToolError
+from chatapp.agent.errors import ToolError, UnreadablePdf
 from chatapp.tools.workspace import show_size
 
 # Bytes; what providers take is a third more, in base64.
@@ -106,7 +106,7 @@ def is_pdf(data: bytes) -> bool:
 
 
 def _within_reason(texts: Iterator[str]) -> Iterator[str]:
-    """Yield the texts of pages, as many as are wanted; raise SlowPdf where that takes too long."""
+    """Yield the texts of pages, up to a size; raise UnreadablePdf where it takes too long."""
     began, size = time.thread_time(), 0
     for text in texts:
         yield text
@@ -114,19 +114,7 @@ def _within_reason(texts: Iterator[str]) -> Iterator[str]:
         if size > MAX_TEXT:
             return
         if time.thread_time() - began > PATIENCE:
-            raise SlowPdf("This PDF can't be read: its pages are too complicated.")
-
-
-class SlowPdf(ToolError):
-    """A PDF that takes too long to read."""
-
-
-class LockedPdf(ToolError):
-    """A PDF that opens with a password only."""
-
-
-class EmptyPdf(ToolError):
-    """A PDF in which there is no text."""
+            raise UnreadablePdf("This PDF can't be read: its pages are too complicated.", "slow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +142,14 @@ def read_pdf(data: bytes) -> Pdf:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
         texts = [*_within_reason(page.extract_text() for page in pages[:MAX_PAGES])]
     except pypdf.errors.FileNotDecryptedError as error:
-        raise LockedPdf("This PDF can't be read: it is locked with a password.") from error
+        raise UnreadablePdf(
+            "This PDF can't be read: it is locked with a password.", "locked"
+        ) from error
     except ToolError:
         raise
     except Exception as error:
-        raise ToolError("This PDF can't be read: it is damaged.") from error
+        raise UnreadablePdf("This PDF can't be read: it is damaged.", "damaged") from error
     if not any(text.strip() for text in texts):
-        raise EmptyPdf("This PDF holds no text, only pictures of pages.")
+        raise UnreadablePdf("This PDF holds no text, only pictures of pages.", "empty")
     named = (f"[Page {number}]\n{text}" for number, text in enumerate(texts, start=1))
     return Pdf("\n".join(named)[:MAX_TEXT], len(pages))

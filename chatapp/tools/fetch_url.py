@@ -1,20 +1,34 @@
-"""Fetches a page of the public web as text."""
+"""Fetches a page of the public web as text.
+
+Each address on the way is checked, and connected to as it was. Nothing of this server is reachable
+so: not by a redirect, and not by a name that leads elsewhere when it is looked up again.
+"""
 
 import asyncio
 import re
 from dataclasses import dataclass
 from html import unescape
+from urllib.parse import urljoin
+
+import httpx2
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import Access, Policy, ToolOutcome, ToolSpec
-from chatapp.network.address_guard import AddressRefused, Guard
-from chatapp.network.page_fetch import Fetched, FetchFailed, fetch
+from chatapp.network.address_guard import AddressRefused, Guard, PinnedTransport, why_unreached
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.workspace import WritableWorkspace
 
 # Characters of a page, and of an address.
 MAX_TEXT = 60_000
 MAX_URL = 2_000
+
+# Redirects that are followed, bytes that are read, and seconds for all of it.
+MAX_REDIRECTS = 5
+MAX_BYTES = 5 * 1024 * 1024
+TIMEOUT = 30.0
+
+_AGENT = "Palimpsest (a person's assistant; fetches one page at a time)"
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 _TEXTS = re.compile(r"text/.*|application/(?:.*\+)?(?:json|xml|javascript|x-yaml|yaml|toml)")
 # Not ``html.parser``, which takes quadratic time for tags that never end: what begins here always
@@ -63,8 +77,8 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
     if len(arguments.url) > MAX_URL:
         raise ToolError(f"An address has at most {MAX_URL:,} characters.")
     try:
-        page = await fetch(arguments.url, guard)
-    except (AddressRefused, FetchFailed) as error:
+        page = await _fetch(arguments.url, guard)
+    except AddressRefused as error:
         raise ToolError(str(error)) from error
     except OSError as error:
         raise ToolError("There is no server of this name.") from error
@@ -75,7 +89,60 @@ async def run(guard: Guard, arguments: Arguments) -> ToolOutcome:
     return ToolOutcome(f"{note}\n{text[:MAX_TEXT]}", is_error=page.status >= _FAILED)
 
 
-def _text_of(page: Fetched) -> str:
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What came: from where in the end, of which type, and whether it was cut at ``MAX_BYTES``."""
+
+    url: str
+    status: int
+    type: str
+    body: bytes
+    cut: bool
+
+
+async def _fetch(url: str, guard: Guard) -> _Page:
+    """Return a page; raise ToolError, or AddressRefused, or OSError where a name leads nowhere."""
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            return await _follow(url, guard)
+    except TimeoutError as error:
+        raise ToolError(f"The server took longer than {TIMEOUT:.0f} s.") from error
+    except httpx2.HTTPError as error:
+        raise ToolError(f"The server could not be reached. {why_unreached(error)}") from error
+
+
+async def _follow(url: str, guard: Guard) -> _Page:
+    for _ in range(MAX_REDIRECTS + 1):
+        fetched, next_url = await _fetch_one(url, guard)
+        if fetched:
+            return fetched
+        url = urljoin(url, next_url)
+    raise ToolError(f"The server redirects more than {MAX_REDIRECTS} times.")
+
+
+async def _fetch_one(url: str, guard: Guard) -> tuple[_Page | None, str]:
+    """Return a page, or where it has moved."""
+    addresses = await guard.addresses(url)
+    transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(trust_env=False)
+    if addresses is not None:
+        transport = PinnedTransport(addresses, transport)
+    client = httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False)
+    headers = {"User-Agent": _AGENT, "Accept": "text/*, application/json, */*;q=0.1"}
+    async with client, client.stream("GET", url, headers=headers) as response:
+        location = response.headers.get("location", "")
+        if response.status_code in _REDIRECTS and location:
+            return None, location
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                break
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        cut = len(body) > MAX_BYTES
+        return _Page(url, response.status_code, kind, bytes(body[:MAX_BYTES]), cut), ""
+
+
+def _text_of(page: _Page) -> str:
     if page.type and not _TEXTS.fullmatch(page.type):
         raise ToolError(f"This address is {page.type}, and only text can be read.")
     text = page.body.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What is long: beginning and end for the model, and the whole to be read later."""
+"""Long outputs: beginning and end for the model, and the whole to be read later."""
 
 import re
 from dataclasses import dataclass
@@ -52,14 +52,6 @@ def find_output(outputs: Path, name: str) -> Path:
     if not _NAME.fullmatch(name) or not path.is_file():
         raise ToolError("There is no output of this name. What was cut says what it is called.")
     return path
-
-
-def read_part(outputs: Path, name: str, start: int, most: int) -> tuple[str, int]:
-    """Return a part of an output from a byte on, and how many bytes it has; raise ToolError."""
-    path = find_output(outputs, name)
-    with path.open("rb") as file:
-        file.seek(start)
-        return plain(file.read(most)), path.stat().st_size
 
 
 def plain(data: bytes) -> str:

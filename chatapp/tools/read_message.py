@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.ports import History
+from chatapp.tools.search_history import History
 
 # Characters of one call.
 MAX_TEXT = 30_000

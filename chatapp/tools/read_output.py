@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.long_outputs import Outputs, read_part
+from chatapp.tools.long_outputs import Outputs, find_output, plain
 
 # Bytes of one call.
 MOST = 40_000
@@ -29,7 +29,11 @@ SPEC = ToolSpec(
 
 def run(outputs: Outputs, arguments: Arguments) -> str:
     """Return a part, and how to read on."""
-    text, size = read_part(outputs.folder, arguments.name, arguments.start, MOST)
+    path = find_output(outputs.folder, arguments.name)
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(arguments.start)
+        text = plain(file.read(MOST))
     reached = arguments.start + MOST
     if arguments.start >= size:
         raise ToolError(f"This output has only {size:,} bytes.")

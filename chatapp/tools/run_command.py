@@ -7,7 +7,7 @@ from chatapp.agent.tool_port import Access, ToolOutcome, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
 from chatapp.tools.long_outputs import cut_in_the_middle
 from chatapp.tools.shell import Ran, Shell
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.workspace import WritableWorkspace
 
 MAX_COMMAND = 20_000
 USUAL, LONGEST = 120, 1_800  # seconds

@@ -61,14 +61,18 @@ SPEC = ToolSpec(
 def run(workspace: Workspace, arguments: Arguments) -> str:
     """Return the matching lines under their files' names, with a line of context around each."""
     pattern, notes = _compile(arguments.pattern)
-    budget = _Budget()
-    for path, data in _read_files(workspace, arguments, budget):
-        budget.matches += _search(pattern, path, data, budget)
-        if budget.is_used_up():
+    globs = _expand(arguments.glob or "*")
+    used = _Used()
+    for entry in workspace.walk(arguments.path):
+        if used.stopped:
             break
-    if budget.skipped:
-        notes.append(f"[{budget.skipped:,} files are no text or too large and were not searched.]")
-    return "\n\n".join([*(budget.found or ["No line matches."]), *notes, *budget.notes])
+        if entry.kind == "file" and _is_wanted(entry.path, globs):
+            _search(pattern, entry.path, _read(workspace, entry.path), used)
+    if used.skipped:
+        notes.append(f"[{used.skipped:,} files are no text or too large and were not searched.]")
+    if used.stopped:
+        notes.append(f"[Stopped after {used.stopped}. Narrow the pattern, the path or the glob.]")
+    return "\n\n".join([*(used.found or ["No line matches."]), *notes])
 
 
 def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
@@ -89,11 +93,10 @@ def _compile(pattern: str) -> tuple[_Pattern, list[str]]:
 
 
 @dataclass(slots=True)
-class _Budget:
-    """What was found, and what it has cost so far; the notes say why the search stopped."""
+class _Used:
+    """Blocks of lines that were found, and what it has cost so far."""
 
     found: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     matches: int = 0
     text: int = 0
     files: int = 0
@@ -101,35 +104,14 @@ class _Budget:
     bytes: int = 0
     started: float = field(default_factory=time.monotonic)
 
-    def is_used_up(self) -> bool:
-        """Whether to stop; says why, once."""
+    @property
+    def stopped(self) -> str:
+        """Why the search stops; "" while it goes on."""
         if self.matches >= MAX_MATCHES or self.text >= MAX_TEXT:
-            why = f"{self.matches:,} matching lines were found"
-        elif self.bytes >= MAX_BYTES or time.monotonic() - self.started > MAX_SECONDS:
-            why = f"{self.files:,} files were searched"
-        else:
-            return False
-        self.notes = [f"[Stopped after {why}. Narrow the pattern, the path or the glob.]"]
-        return True
-
-
-def _read_files(
-    workspace: Workspace, arguments: Arguments, budget: _Budget
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the text files that the path and the glob mean; what can't be read is passed over."""
-    globs = _expand(arguments.glob or "*")
-    for entry in workspace.walk(arguments.path):
-        if budget.is_used_up():
-            return
-        if entry.kind != "file" or not _is_wanted(entry.path, globs):
-            continue
-        data = _read(workspace, entry.path)
-        if data is None:
-            budget.skipped += 1
-            continue
-        budget.files += 1
-        budget.bytes += len(data)
-        yield entry.path, data
+            return f"{self.matches:,} matching lines were found"
+        if self.bytes >= MAX_BYTES or time.monotonic() - self.started > MAX_SECONDS:
+            return f"{self.files:,} files were searched"
+        return ""
 
 
 def _read(workspace: Workspace, path: str) -> bytes | None:
@@ -156,15 +138,19 @@ def _is_wanted(path: str, globs: list[str]) -> bool:
     )
 
 
-def _search(pattern: _Pattern, path: str, data: bytes, budget: _Budget) -> int:
-    """Add the file's matching lines to what was found; return how many they are."""
-    numbers = list(itertools.islice(_find_lines(pattern, data), MAX_MATCHES - budget.matches))
+def _search(pattern: _Pattern, path: str, data: bytes | None, used: _Used) -> None:
+    """Add the file's matching lines to what was found."""
+    if data is None:
+        used.skipped += 1
+        return
+    used.files += 1
+    used.bytes += len(data)
+    numbers = list(itertools.islice(_find_lines(pattern, data), MAX_MATCHES - used.matches))
     if numbers:
-        lines = data.decode().split("\n")
-        block = "\n".join([path, *_with_context(lines, numbers)])
-        budget.found.append(block[:MAX_TEXT])
-        budget.text += len(block)
-    return len(numbers)
+        block = "\n".join([path, *_with_context(data.decode().split("\n"), numbers)])
+        used.found.append(block[:MAX_TEXT])
+        used.text += len(block)
+        used.matches += len(numbers)
 
 
 def _find_lines(pattern: _Pattern, data: bytes) -> Iterator[int]:

@@ -1,14 +1,36 @@
 """Finds messages of this conversation that the model does not see any more."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from chatapp.agent.errors import ToolError
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.ports import History
 
 MAX_WORDS = 500
 MAX_FOUND = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message of the conversation in which something was found."""
+
+    seq: int
+    who: str
+    excerpt: str
+
+
+class History(Protocol):
+    """What was said in this conversation and is hidden from the model now."""
+
+    async def search(self, words: str, limit: int) -> Sequence[Found]:
+        """Return the messages that are most about these words, the best first."""
+        ...
+
+    async def read(self, seq: int) -> str | None:
+        """Return all that a message says; None where there is no such message."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,6 @@ class Shell:
     patience = PATIENCE
 
     def __init__(self, root: Path, outputs: Path, line: Line) -> None:
-        """Take the workspace, where output is kept, and who watches."""
         self.root = root
         self.outputs = outputs
         self.line = line
@@ -95,7 +94,13 @@ class Shell:
         except TimeoutError:
             code = shell_supervisor.TIMED_OUT
         finally:
-            await _end(process, clearing)
+            if process.stdin:
+                # The supervisor runs as long as this pipe.
+                process.stdin.close()
+            await asyncio.wait([clearing], timeout=self.patience)
+            if process.returncode is None:
+                process.kill()
+            await clearing
         return Ran(code, time.monotonic() - started, output)
 
     async def _keep(self, process: asyncio.subprocess.Process, output: Path) -> None:
@@ -121,16 +126,6 @@ def make_room(outputs: Path) -> None:
         room -= one.stat().st_size
         if place > MAX_OUTPUTS or room < 0:
             one.unlink(missing_ok=True)
-
-
-async def _end(process: asyncio.subprocess.Process, clearing: asyncio.Task[None]) -> None:
-    """Close the pipe that keeps the supervisor running, and wait until all is gone."""
-    if process.stdin:
-        process.stdin.close()
-    await asyncio.wait([clearing], timeout=PATIENCE)
-    if process.returncode is None:
-        process.kill()
-    await clearing
 
 
 async def clear_up(process: asyncio.subprocess.Process) -> None:

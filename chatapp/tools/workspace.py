@@ -1,4 +1,4 @@
-"""A folder that tools may read, and that no path a model writes can lead out of.
+"""The folder that tools read and write, and that no path a model writes can lead out of.
 
 A path is resolved first, so that links within the folder work, and then opened part by part
 without following links, so that a link put there in between leads nowhere.
@@ -6,6 +6,9 @@ without following links, so that a link put there in between leads nowhere.
 A name may hold any byte but a slash and NUL. Paths that come out of here can be written on one
 line: an odd byte is ``%`` with two hexadecimal digits, and so is a ``%`` that would pass for one.
 Paths that go in are read in the same way.
+
+A file that is written is there whole, or as it was before. Nothing is written into a ``.git``
+folder: what lies there runs with the user's next command.
 """
 
 import contextlib
@@ -14,10 +17,12 @@ import itertools
 import json
 import os
 import re
+import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
 from chatapp.agent.errors import ToolError
@@ -35,6 +40,12 @@ SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_module
 # Characters; resolving a path takes time that grows with the square of its length.
 _MAX_PATH = 4_096
 
+# Names of folders in which nothing is written, whatever case a disk ignores.
+_KEPT = frozenset({".git", ".hg", ".svn"})
+
+# Bytes of one name.
+_MAX_NAME = 255
+
 _SHOWN = 200  # characters of a path that are repeated in an error
 
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -49,7 +60,13 @@ _REASONS = {
     errno.ENODEV: "{} is neither a file nor a folder.",
     errno.ENXIO: "{} is neither a file nor a folder.",
 }
-_NO_OTHERS: Mapping[int, str] = {}
+_WRITE_REASONS = {
+    errno.EACCES: "The server is not allowed to write {}.",
+    errno.EPERM: "The server is not allowed to write {}.",
+    errno.EROFS: "The server is not allowed to write {}.",
+    errno.ENOSPC: "There is no room left on the disk for {}.",
+    errno.EDQUOT: "There is no room left on the disk for {}.",
+}
 
 # Says of a folder's path, with a slash, whether it is not walked into.
 _Without = Callable[[str], bool]
@@ -75,12 +92,11 @@ class Workspace:
     """
 
     def __init__(self, root: Path) -> None:
-        """Remember where the folder is."""
         self.root = root
 
     def read_bytes(self, path: str) -> bytes:
         """Return a whole file of at most ``MAX_FILE`` bytes."""
-        with explained(path), self._opened(path) as found:
+        with explained(path), self._opened(self.locate(path)) as found:
             info = os.fstat(found)
             if stat.S_ISDIR(info.st_mode):
                 raise ToolError(f"{quote(path)} is a folder, not a file.")
@@ -99,7 +115,7 @@ class Workspace:
     def holds(self, path: str) -> bool:
         """Whether something below the root can be opened under this path."""
         try:
-            with explained(path), self._opened(path):
+            with explained(path), self._opened(self.locate(path)):
                 return True
         except ToolError:
             return False
@@ -112,8 +128,9 @@ class Workspace:
         Folders for which ``without`` is true are not walked, as those that are skipped anyway.
         """
         with explained(path):
-            here = "/".join(map(_written, self.locate(path)))
-            with self._opened(path) as found:
+            names = self.locate(path)
+            here = "/".join(map(_written, names))
+            with self._opened(names) as found:
                 info = os.fstat(found)
                 if stat.S_ISDIR(info.st_mode):
                     yield from _walk(found, here, MAX_DEPTH if recursive else 0, without)
@@ -124,25 +141,61 @@ class Workspace:
         """Return the names that lead from the root to what the path means."""
         if len(path) > _MAX_PATH:
             raise ToolError(f"The path {quote(path)} is too long.")
-        root = self.root.resolve()
-        found = _resolve(root, path, _meant_by(path))
-        if not os.path.lexists(found):
-            # Nobody but these tools writes a name in this way.
-            found = _resolve(root, path, path)
+        root = found = self.root.resolve()
+        # If nothing has the name that was written so, it is meant as it stands.
+        for meant in (os.fsdecode(unquote_to_bytes(path)) if "%" in path else path, path):
+            if "\0" in meant:
+                raise ToolError(f"The path {quote(path)} contains a NUL character.")
+            found = (root / meant).resolve()
+            if Path(meant).is_absolute() or not found.is_relative_to(root):
+                raise ToolError(
+                    f"{quote(path)} is outside the workspace; paths are relative to it."
+                )
+            if os.path.lexists(found):
+                break
         return found.relative_to(root).parts
 
     @contextlib.contextmanager
-    def _opened(self, path: str) -> Iterator[int]:
-        """Open a file or folder below the root, following no link on the way."""
+    def _opened(self, names: Iterable[str], *, make: bool = False) -> Iterator[int]:
+        """Open a file or folder below the root, following no link on the way.
+
+        With ``make`` a folder that is missing is made.
+        """
+        if make:
+            self.root.mkdir(parents=True, exist_ok=True)
         found = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            for part in self.locate(path):
-                inner = open_in(found, part)
+            for name in names:
+                if make:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=found)
+                inner = open_in(found, name)
                 os.close(found)
                 found = inner
             yield found
         finally:
             os.close(found)
+
+
+class WritableWorkspace(Workspace):
+    """Writes files below ``root``, too; every failure is a ToolError."""
+
+    def write_bytes(self, path: str, data: bytes) -> bool:
+        """Replace or make a file, and the folders it lies in; return whether it was there."""
+        if len(data) > MAX_FILE:
+            size = show_size(len(data))
+            raise ToolError(f"This is {size}; files over {show_size(MAX_FILE)} are not written.")
+        with explained(path, _WRITE_REASONS):
+            *folders, name = _checked(path, self.locate(path))
+            with self._opened(folders, make=True) as folder:
+                mode = _mode_of(folder, name, path)
+                _replace(folder, name, data, mode)
+        return mode is not None
+
+    def check(self, path: str) -> None:
+        """Raise ToolError where nothing may be written under this path."""
+        with explained(path, _WRITE_REASONS):
+            _checked(path, self.locate(path))
 
 
 def quote(name: str) -> str:
@@ -151,30 +204,16 @@ def quote(name: str) -> str:
     return json.dumps(short, ensure_ascii=not short.isprintable())
 
 
-def _resolve(root: Path, path: str, meant: str) -> Path:
-    """Return where ``path`` leads if ``meant`` is how it is read; raise ToolError if outside."""
-    if "\0" in meant:
-        raise ToolError(f"The path {quote(path)} contains a NUL character.")
-    found = (root / meant).resolve()
-    if Path(meant).is_absolute() or not found.is_relative_to(root):
-        raise ToolError(f"{quote(path)} is outside the workspace; paths are relative to it.")
-    return found
-
-
 def _written(name: str) -> str:
     """Return a name as it can be written: on one line, in UTF-8, every odd byte visible."""
     if name.isprintable() and not _ESCAPE.search(name):
         return name
-    return "".join(one if one.isprintable() and one != "%" else _escape(one) for one in name)
-
-
-def _escape(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in os.fsencode(character))
-
-
-def _meant_by(path: str) -> str:
-    """Return the path that was written as this one."""
-    return os.fsdecode(unquote_to_bytes(path)) if "%" in path else path
+    return "".join(
+        one
+        if one.isprintable() and one != "%"
+        else "".join(f"%{byte:02X}" for byte in os.fsencode(one))
+        for one in name
+    )
 
 
 def show_size(size: int) -> str:
@@ -220,39 +259,32 @@ def open_in(folder: int, name: str) -> int:
 
 def _walk(folder: int, path: str, depth: int, without: _Without) -> Iterator[Entry]:
     with os.scandir(folder) as scan:
-        names = sorted(one.name for one in itertools.islice(scan, MAX_ENTRIES))
+        names = sorted([one.name for one in itertools.islice(scan, MAX_ENTRIES)])
     for name in names:
         inner = f"{path}/{_written(name)}" if path else _written(name)
-        with contextlib.suppress(FileNotFoundError):
+        try:
             info = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISDIR(info.st_mode):
-                yield from _walk_into(folder, name, inner, depth, without)
-            else:
-                yield Entry(inner, _kind_of(info.st_mode), info.st_size)
-
-
-def _walk_into(folder: int, name: str, path: str, depth: int, without: _Without) -> Iterator[Entry]:
-    if depth == 0 or name in SKIPPED or without(f"{path}/"):
-        yield Entry(path, "folder", 0, closed=True)
-        return
-    try:
-        found = open_in(folder, name)
-    except OSError:
-        yield Entry(path, "folder", 0, closed=True)
-        return
-    try:
-        yield Entry(path, "folder", 0)
-        yield from _walk(found, path, depth - 1, without)
-    finally:
-        os.close(found)
-
-
-def _kind_of(mode: int) -> str:
-    return "file" if stat.S_ISREG(mode) else "link" if stat.S_ISLNK(mode) else "other"
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISDIR(info.st_mode):
+            is_link = stat.S_ISLNK(info.st_mode)
+            kind = "file" if stat.S_ISREG(info.st_mode) else "link" if is_link else "other"
+            yield Entry(inner, kind, info.st_size)
+            continue
+        found = -1
+        if depth > 0 and name not in SKIPPED and not without(f"{inner}/"):
+            with contextlib.suppress(OSError):
+                found = open_in(folder, name)
+        yield Entry(inner, "folder", 0, closed=found < 0)
+        if found >= 0:
+            try:
+                yield from _walk(found, inner, depth - 1, without)
+            finally:
+                os.close(found)
 
 
 @contextlib.contextmanager
-def explained(path: str, reasons: Mapping[int, str] = _NO_OTHERS) -> Iterator[None]:
+def explained(path: str, reasons: Mapping[int, str] = MappingProxyType({})) -> Iterator[None]:
     """Turn an error of the operating system into a sentence about the path as it was given.
 
     These ``reasons`` go before those for reading.
@@ -265,3 +297,47 @@ def explained(path: str, reasons: Mapping[int, str] = _NO_OTHERS) -> Iterator[No
         raise ToolError(reason.format(quote(path))) from error
     except (UnicodeError, ValueError, RecursionError) as error:
         raise ToolError(f"{quote(path)} is not a path.") from error
+
+
+def _checked(path: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names that lead to a file to write; raise ToolError where none may be."""
+    if not names:
+        raise ToolError(f"{quote(path)} is a folder, not a file.")
+    for name in names:
+        if not name.isprintable() or name != name.strip():
+            raise ToolError(f"The name {quote(name)} has characters that no file should have.")
+        if len(os.fsencode(name)) > _MAX_NAME:
+            raise ToolError(f"The path {quote(path)} is too long.")
+        if name.casefold() in _KEPT:
+            raise ToolError(f"{quote(name)} belongs to version control; nothing is written.")
+    return names
+
+
+def _mode_of(folder: int, name: str, path: str) -> int | None:
+    """Return the permissions of the file that is there, None where there is none."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise ToolError(f"{quote(path)} is a folder, not a file.")
+    if not stat.S_ISREG(mode):
+        raise ToolError(f"{quote(path)} is not a file that can be written.")
+    return stat.S_IMODE(mode)
+
+
+def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:
+    """Write beside the file and put it in its place, which no reader sees half done."""
+    beside = f".{secrets.token_hex(8)}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    found = os.open(beside, flags, 0o666, dir_fd=folder)
+    try:
+        with os.fdopen(found, "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode & 0o777)
+            file.write(data)
+        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=folder)
+        raise

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from chatapp.agent.tool_port import Access, ToolSpec
 from chatapp.tools.arguments import argument, schema_of
-from chatapp.tools.text_changes import encode_like, read_if_there, show_difference
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.text_edits import TextFile, read_if_there, show_difference
+from chatapp.tools.workspace import WritableWorkspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def preview(workspace: WritableWorkspace, arguments: Arguments) -> str:
 def run(workspace: WritableWorkspace, arguments: Arguments) -> str:
     """Write the file, with the line ends that it had, and say what was done."""
     before = read_if_there(workspace, arguments.path)
-    data = encode_like(before, arguments.content)
+    data = (before or TextFile("")).encode(arguments.content)
     replaced = workspace.write_bytes(arguments.path, data)
     lines = len(arguments.content.splitlines())
     return f"{'Replaced' if replaced else 'Made'} the file; it has {lines:,} lines."

@@ -18,7 +18,7 @@ from chatapp.markdown import render_markdown
 from chatapp.models import Message, Question, ToolRun
 from chatapp.tools import tool_specs
 from chatapp.tools.long_outputs import kept_name
-from chatapp.tools.mcp.remote_tools import SEPARATOR
+from chatapp.tools.mcp.servers import SEPARATOR
 from chatapp.transcript.message_parts import (
     Asked,
     HiddenBy,

@@ -15,7 +15,7 @@ from chatapp.formats import number
 from chatapp.forms.mcp_servers import McpServerForm
 from chatapp.models import McpServer
 from chatapp.toolbox import mcp_servers
-from chatapp.tools.mcp.remote_tools import Listing
+from chatapp.tools.mcp.servers import Listing
 from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
 from chatapp.views.common import Request, signed_in

@@ -1,22 +1,27 @@
 """Claude, through Anthropic's Messages API and whatever speaks it at another address."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, override
 
 import anthropic
+import httpx2
 
 from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
 from chatapp.network.address_guard import AddressRefused, Guard
 from chatapp.providers import request_bytes
-from chatapp.providers.anthropic import compaction
-from chatapp.providers.anthropic.errors import FAILURES, part_refused, refusal
+from chatapp.providers.anthropic.blocks import beta_headers, has_thinking
 from chatapp.providers.anthropic.reply import Reply
-from chatapp.providers.anthropic.request import RequestWriter
+from chatapp.providers.anthropic.request import (
+    RequestWriter,
+    bound_to,
+    compaction_betas,
+    has_compaction,
+)
 from chatapp.providers.anthropic.spec import SPEC
-from chatapp.providers.anthropic.thinking import beta_headers, can_do_without
-from chatapp.providers.call_errors import Refusal
+from chatapp.providers.call_errors import BAD_REQUEST, SERVER_ERROR, Refusal
 from chatapp.providers.sdk_provider import LONGEST_NAME, SdkProvider, as_tokens
 from chatapp.providers.specs import ListedModel
 
@@ -24,6 +29,29 @@ from chatapp.providers.specs import ListedModel
 SILENCE_SECONDS = 120.0
 # … but pings alone must not keep a call alive for ever.
 EVENTLESS_SECONDS = 900.0
+
+
+# What the SDK lets out: its own errors, its transport's, and data that is no JSON.
+FAILURES = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
+
+# Errors in mid-stream come with the stream's status, 200: their type has to tell.
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+# What a refusal says of thinking that a request can do without, or must have and has not.
+_OF_THINKING = ("signature", "modified", "Expected")
+
+# How the vendor and others that speak its API refuse a role.
+_OF_ROLES = re.compile(r"\brole\b.*(\bsystem\b|'user' or 'assistant')")
 
 
 class AnthropicProvider(SdkProvider):
@@ -37,7 +65,6 @@ class AnthropicProvider(SdkProvider):
     models_path = "/v1/models?limit=1000"
     request_id = "request-id"
     headers_variable = "ANTHROPIC_CUSTOM_HEADERS"
-    refusal = staticmethod(refusal)
 
     def __init__(
         self,
@@ -63,7 +90,7 @@ class AnthropicProvider(SdkProvider):
         """Return the type of a body, and the betas that a request needs."""
         if request is None:
             return {}
-        betas = beta_headers(self.model, *compaction.betas(request))
+        betas = beta_headers(self.model, *compaction_betas(request))
         return {"content-type": "application/json", **betas}
 
     async def post(self, client: Any, sent: SentRequest, request: ModelRequest) -> Any:
@@ -79,16 +106,31 @@ class AnthropicProvider(SdkProvider):
         """Yield the events of a response."""
         return request_bytes.read_events(response.aiter_bytes())
 
+    def refusal(self, error: anthropic.APIStatusError) -> Refusal:
+        """Return what the vendor said when it refused a call."""
+        status = error.status_code
+        if status < 300:  # noqa: PLR2004 - an error event in mid-stream
+            status = _STATUS_OF_TYPE.get(str(error.type), SERVER_ERROR)
+        return Refusal(
+            status,
+            said=(error.api_message or f"HTTP {error.status_code}").strip(),
+            type=error.type or "",
+            answered=error.status_code,
+            request_id=error.request_id,
+            headers=error.response.headers,
+            body=error.body,
+        )
+
     def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
         """Whether the next request leaves out what this one was refused for."""
-        writer, part = self.writer, part_refused(refusal)
+        writer, part = self.writer, _part_refused(refusal)
         match part:
             case "thinking":
-                had = part not in left_out and can_do_without(request, self.model)
+                had = part not in left_out and has_thinking(request, self.model)
                 left_out.add(part)
             case "compaction":
-                bound = compaction.bound_to(request)
-                had = bound not in writer.unsigned and compaction.can_do_without(request)
+                bound = bound_to(request)
+                had = bound not in writer.unsigned and has_compaction(request)
                 writer.unsigned.add(bound)
             case "late system":
                 had = writer.late_system
@@ -131,3 +173,22 @@ class AnthropicProvider(SdkProvider):
             for one in listed
             if isinstance(one.get("id"), str) and 0 < len(one["id"]) <= LONGEST_NAME
         )
+
+
+def _part_refused(refusal: Refusal) -> str:
+    """Return which part of a request is refused that it can do without, "" where none is.
+
+    A "compaction" is not made, or not taken back: it was signed for another model, system prompt or
+    set of tools, or other words. "thinking" of the history is not taken back either. A server may
+    take no "late system" message among the others, and no question about its cache: "diagnostics".
+    """
+    said = refusal.said
+    if refusal.status != BAD_REQUEST:
+        return ""
+    if "compaction" in f"{said} {refusal.body}":
+        return "compaction"
+    if "thinking" in said and any(word in said for word in _OF_THINKING):
+        return "thinking"
+    if _OF_ROLES.search(said):
+        return "late system"
+    return "diagnostics" if "diagnostics" in said else ""

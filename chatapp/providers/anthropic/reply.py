@@ -10,6 +10,7 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.provider_port import UNOBSERVED
 from chatapp.providers import request_bytes
+from chatapp.providers.call_errors import Undocumented
 from chatapp.providers.sdk_provider import LONGEST_NAME, LONGEST_REASON, StreamedReply, as_tokens
 
 # Blocks whose text, kept under the same name, grows piece by piece.
@@ -30,10 +31,6 @@ _KINDS = (
 log = logging.getLogger(__name__)
 
 Data = Mapping[Any, Any]
-
-
-class Undocumented(ValueError):
-    """An event is not of the shape that the API's documentation gives it."""
 
 
 class Reply(StreamedReply):

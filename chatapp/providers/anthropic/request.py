@@ -1,4 +1,4 @@
-"""Requests as the Messages API takes them, with marks for the prompt cache.
+"""Requests as the Messages API takes them, with marks for the prompt cache, and compactions.
 
 Rules that people pinned in mid-conversation are system messages where the model takes those: such a
 message stands behind one of the user's, and nothing before it changes. What a rule quotes is not
@@ -15,11 +15,10 @@ from chatapp.agent.annotated_blocks import RULE, is_claimed, stands_for
 from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.providers import request_bytes
-from chatapp.providers.anthropic import compaction
-from chatapp.providers.anthropic import thinking as thoughts
-from chatapp.providers.anthropic.blocks import fit
+from chatapp.providers.anthropic.blocks import OFF, fit, thinking_parameters, without_thinking
 from chatapp.providers.anthropic.spec import LATE_SYSTEM
 
+COMPACTION_BETA = "compact-2026-09-04"
 CACHED_MESSAGES = 2
 GONE_TOOL = "Used earlier in this conversation; it cannot be called any more."
 
@@ -55,7 +54,7 @@ class RequestWriter:
 
     def _fit(self, message: condense.Message) -> condense.Message:
         message, rules = _split_rules(message) if self.late_system else (message, ())
-        fitted = fit(compaction.of_model(message, self.model.name))
+        fitted = fit(_of_model(message, self.model.name))
         return _with_rules(fitted, rules) if rules else fitted
 
     def write(self, request: ModelRequest, *, thinking: bool = True) -> SentRequest:
@@ -64,7 +63,7 @@ class RequestWriter:
         A compaction that was refused is sent as the text that it holds.
         """
         messages = self._messages(request, thinking=thinking)
-        asked = thoughts.parameters(self.model, shown=thinking) | compaction.parameters(request)
+        asked = thinking_parameters(self.model, shown=thinking) | _compaction(request)
         head = {"max_tokens": max(1, self.model.max_output), **asked}
         return self._join(request, head, messages, {"stream": True, **self._diagnosis(request)})
 
@@ -76,17 +75,17 @@ class RequestWriter:
     def write_count(self, request: ModelRequest) -> SentRequest:
         """Return the bytes of the request to count tokens."""
         messages = self._messages(request, thinking=True)
-        return self._join(request, thoughts.parameters(self.model), messages, {})
+        return self._join(request, thinking_parameters(self.model), messages, {})
 
     def _messages(self, request: ModelRequest, *, thinking: bool) -> Sequence[condense.Message]:
         fitted = self._fitted.of(request.messages)
-        if not thinking or self.model.effort == thoughts.OFF:
-            fitted = [thoughts.without(message) for message in fitted]
-        if compaction.bound_to(request) in self.unsigned:
+        if not thinking or self.model.effort == OFF:
+            fitted = [without_thinking(message) for message in fitted]
+        if bound_to(request) in self.unsigned:
             fitted = [condense.without_compaction(message) for message in fitted]
         if all(map(operator.is_, fitted, request.messages)):
-            return compaction.first(request.messages)
-        return compaction.first(condense.shape_request(fitted))
+            return _first(request.messages)
+        return _first(condense.shape_request(fitted))
 
     def _join(
         self,
@@ -101,9 +100,8 @@ class RequestWriter:
         users = [index for index, message in enumerate(messages) if message.role == "user"]
         for index in users[-CACHED_MESSAGES:]:
             fragments[index] = _encode(messages[index], marked=True)
-        return request_bytes.join(
-            request_bytes.opening(head), messages, fragments, request_bytes.ending(after)
-        )
+        before, behind = request_bytes.frame(head, after)
+        return request_bytes.join(before, messages, fragments, behind)
 
 
 def _encode(message: condense.Message, *, marked: bool = False) -> bytes:
@@ -183,3 +181,49 @@ def _written_out(said: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     rest = [one for one in content if one not in late]
     system = [{"type": "text", "text": one["text"]} for one in late]
     return {**said, "content": rest}, {"role": "system", "content": system}
+
+
+def _compaction(request: ModelRequest) -> dict[str, Any]:
+    if not request.compaction:
+        return {}
+    return {"compaction": {"type": "summarize", "instructions": request.compaction}}
+
+
+def compaction_betas(request: ModelRequest) -> tuple[str, ...]:
+    """Return what the header names of it, for a request that asks for one or begins with one."""
+    return (COMPACTION_BETA,) if request.compaction or _any_compaction(request.messages[:1]) else ()
+
+
+def has_compaction(request: ModelRequest) -> bool:
+    """Whether a request that is refused for a compaction can be made with its text instead."""
+    return _any_compaction(request.messages)
+
+
+def bound_to(request: ModelRequest) -> tuple[str, ...]:
+    """Return the names of what a compaction is signed for, and of the messages that bear one."""
+    bearing = (said.id for said in request.messages if _any_compaction([said]))
+    return (request.system, *(spec.name for spec in request.tools), *bearing)
+
+
+def _any_compaction(messages: Sequence[condense.Message]) -> bool:
+    return any(condense.is_compaction(one) for said in messages for one in said.blocks)
+
+
+def _of_model(message: condense.Message, model: str) -> condense.Message:
+    """Return the message; with the readable text of a compaction that another model has signed."""
+    signed = (one.data for one in message.blocks if isinstance(one, condense.OpaqueBlock))
+    is_foreign = any(
+        data.get("type") == "compaction" and data.get("model", model) != model for data in signed
+    )
+    return condense.without_compaction(message) if is_foreign else message
+
+
+def _first(messages: Sequence[condense.Message]) -> Sequence[condense.Message]:
+    """Return the messages with a compaction in a reply of its own, as the vendor gave it."""
+    if not messages or len(messages[0].blocks) < 2:  # noqa: PLR2004 - the block, and what follows
+        return messages
+    block, *rest = messages[0].blocks
+    if not condense.is_compaction(block):
+        return messages
+    given = condense.Message("assistant", (block,), id="compaction")
+    return (given, messages[0].with_content(tuple(rest)), *messages[1:])

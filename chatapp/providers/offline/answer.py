@@ -20,6 +20,7 @@ FOLDED = (
     "know of it now; *Undo condensation* brings it all back."
 )
 LIST, READ = "list_files", "read_file"
+USER, SUMMARY = "You", "Summary"
 MOST_CALLS, MOST_WORDS, DEFAULT_WORDS = 200, 20_000, 1_200
 MOST_SEEN, LONGEST_QUOTE, QUOTED_LINES = 6, 160, 6
 
@@ -44,36 +45,41 @@ Done = Sequence[condense.AnsweredCall]
 
 def answer(messages: Sequence[condense.Message], offered: Collection[str]) -> Answer:
     """Return the next step of the reply to a conversation; ``offered`` names the tools."""
-    asked = [(at, text) for at, message in enumerate(messages) for text in said(message)]
+    told = [(at, *one) for at, message in enumerate(messages) for one in told_in(message)]
+    asked = [(at, text) for at, who, text in told if who == USER]
     if not asked:
         return Answer(ABOUT)
     at, question = asked[-1]
     done = condense.pair_calls(messages[at:]).answered
-    known = dict(_READ_BEFORE.findall("\n".join(summaries(messages[at]))))
-    found = _from_tools(question, done, offered, known)
-    return found or Answer(_filler(question) or _seen(messages))
+    summaries = "\n".join([text for where, who, text in told if (where, who) == (at, SUMMARY)])
+    found = _from_tools(question, done, offered, dict(_READ_BEFORE.findall(summaries)))
+    if found is None and (wish := _WRITE.search(question)):
+        found = Answer(_filler(wish))
+    return found or Answer(_seen(messages))
 
 
-def said(message: condense.Message) -> Iterator[str]:
-    """Yield what the user wrote in a message, also a request that a summary repeats."""
-    for block in message.blocks if message.role == "user" else ():
+def told_in(message: condense.Message) -> Iterator[tuple[str, str]]:
+    """Yield who says what in a message: the model, the user, or an earlier summary.
+
+    A request that a summary repeats is the user's; the words that the engine puts before a summary
+    are left out.
+    """
+    if message.role == "assistant":
+        if message.text.strip():
+            yield "I", message.text
+        return
+    for block in message.blocks:
         if not isinstance(block, condense.TextBlock) or condense.beside_of(block):
             continue
         text = block.text.strip()
         kind = condense.part_kind(text)
         if kind is condense.PartKind.REQUEST:
-            yield text.partition("\n")[2]
-        elif text and kind is None and not (text[0] == "[" and text[-1] == "]"):
-            yield text
-
-
-def summaries(message: condense.Message) -> Iterator[str]:
-    """Yield the earlier summaries in a message, without the words that the engine puts before."""
-    for block in message.blocks if message.role == "user" else ():
-        text = block.text.strip() if isinstance(block, condense.TextBlock) else ""
-        if text and condense.part_kind(text) is condense.PartKind.SUMMARY:
+            yield USER, text.partition("\n")[2]
+        elif text and kind is condense.PartKind.SUMMARY:
             text = text.removeprefix("## Conversation Summary").strip()
-            yield text.removeprefix(condense.summary_preface()).strip()
+            yield SUMMARY, text.removeprefix(condense.summary_preface()).strip()
+        elif text and kind is None and not (text[0] == "[" and text[-1] == "]"):
+            yield USER, text
 
 
 def gist(text: str) -> str:
@@ -125,15 +131,17 @@ def _read_all(done: Done, known: Mapping[str, str]) -> Answer:
         return Answer(AGAIN, _call(LIST)) if known else _step(_call(LIST), done)
     reads = [one for one in done if one.call.name == READ]
     read = known.keys() | {argument(one.call) for one in reads}
-    waiting = [path for path in _entries(result(listing)) if path not in read]
+    lines = [line.rsplit(" (", 1)[0].strip() for line in result(listing).splitlines()]
+    files = [line for line in lines if line and line[0] != "[" and line[-1] not in "/."]
+    waiting = [path for path in files if path not in read]
     if waiting and not listing.result.is_error and len(done) < MOST_CALLS:
         return _step(_call(READ, path=waiting[0]), done)
     new = {argument(one.call): gist(result(one)) for one in reads if not one.result.is_error}
     failed = [argument(one.call) for one in reads if one.result.is_error]
-    lines = "\n".join(f"- `{path}`: {about}" for path, about in {**known, **new}.items())
+    told = "\n".join(f"- `{path}`: {about}" for path, about in {**known, **new}.items())
     parts = [
-        f"I read {_count(len(known) + len(new), 'file')}. In one sentence each:" * bool(lines),
-        lines or _report(listing),
+        f"I read {_count(len(known) + len(new), 'file')}. In one sentence each:" * bool(told),
+        told or _report(listing),
         FOLDED % _count(len(known), "file") if known else "",
         f"I could not read {', '.join(failed)}." if failed else "",
     ]
@@ -150,12 +158,6 @@ def _step(call: condense.ToolUseBlock, done: Done) -> Answer:
     return Answer("" if done else f"I {what}.", call)
 
 
-def _entries(listing: str) -> list[str]:
-    """Return the files in a listing, folders and notes left out."""
-    lines = (line.rsplit(" (", 1)[0].strip() for line in listing.splitlines())
-    return [line for line in lines if line and line[0] != "[" and line[-1] not in "/."]
-
-
 def _report(one: condense.AnsweredCall) -> str:
     """Return what a tool was called for, how much it returned, and how that begins."""
     text, name = result(one), f"`{one.call.name}` {argument(one.call)}".strip()
@@ -167,11 +169,8 @@ def _report(one: condense.AnsweredCall) -> str:
     return "\n".join([f"{name} returned {size}. It begins:\n\n```text", *shown, "```"])
 
 
-def _filler(question: str) -> str:
-    """Return as many words as are asked for, no sentence twice; "" where none are."""
-    wish = _WRITE.search(question)
-    if wish is None:
-        return ""
+def _filler(wish: re.Match[str]) -> str:
+    """Return as many words as are wished for, no sentence twice."""
     count = min(int(wish[1].replace(",", "")) if wish[1] else DEFAULT_WORDS, MOST_WORDS)
     words = ["Filler", "from", "the", "offline", "stand-in:"]
     number = 0
@@ -183,24 +182,16 @@ def _filler(question: str) -> str:
 
 def _seen(messages: Sequence[condense.Message]) -> str:
     """Return who said what, and how often."""
-    told = [*_told(messages)]
-    count = Counter(who for who, _ in told)
-    numbers = ", ".join(f"{who}: {number:,}" for who, number in count.items())
-    lines = "\n".join(f"- {who}: “{clip(text)}”" for who, text in told[-MOST_SEEN:])
-    return f"{ABOUT}\n\nThis is what I see ({numbers}). The newest is:\n\n{lines}"
-
-
-def _told(messages: Sequence[condense.Message]) -> Iterator[tuple[str, str]]:
-    """Yield who said what, in order."""
     results = {id(one.result): one for one in condense.pair_calls(messages).answered}
+    told: list[tuple[str, str]] = []
     for message in messages:
-        for block in message.blocks:
-            if found := results.get(id(block)):
-                yield f"Result of {found.call.name}", result(found)
-        yield from (("Summary", text) for text in summaries(message))
-        if message.role == "assistant" and message.text.strip():
-            yield "I", message.text
-        yield from (("You", text) for text in said(message))
+        found = [results[id(block)] for block in message.blocks if id(block) in results]
+        told += [(f"Result of {one.call.name}", result(one)) for one in found]
+        told += told_in(message)
+    count = Counter([who for who, _ in told])
+    numbers = ", ".join([f"{who}: {number:,}" for who, number in count.items()])
+    lines = "\n".join([f"- {who}: “{clip(text)}”" for who, text in told[-MOST_SEEN:]])
+    return f"{ABOUT}\n\nThis is what I see ({numbers}). The newest is:\n\n{lines}"
 
 
 def _count(number: int, noun: str) -> str:

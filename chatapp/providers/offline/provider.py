@@ -41,7 +41,6 @@ class OfflineProvider:
         self.model = model
         self._delay = delay
         self._sleep = sleep
-        self._fragments = request_bytes.Kept(lambda message: request_bytes.encode(message.to_api()))
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return the prompt's size, which is also what a call reports as used."""
@@ -49,8 +48,8 @@ class OfflineProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[events.StreamEvent]:
         """Yield a reply in groups of words; raise ContextOverflow as a real provider does."""
-        prompt = await asyncio.to_thread(_count_prompt, request)
-        await request.observer.sending(await asyncio.to_thread(self._sent, request))
+        prompt, sent = await asyncio.to_thread(self._read, request)
+        await request.observer.sending(sent)
         window = self.model.context_window
         if prompt > window:
             words = f"prompt is too long: {prompt} tokens > {window} maximum"
@@ -66,28 +65,30 @@ class OfflineProvider:
                         yield events.TextStreamed(group)
                 case condense.ToolUseBlock(id_, name):
                     yield events.ToolUseStarted(id_, name)
-        usage = condense.Usage(input=prompt, output=sum(_counter.count((one,)) for one in content))
+        usage = condense.Usage(
+            input=prompt, output=sum([_counter.count((one,)) for one in content])
+        )
         yield events.UsageReported(usage)
         yield events.ReplyCompleted(content, reason, usage)
 
-    def _sent(self, request: ModelRequest) -> SentRequest:
-        """Return what this was asked, as bytes; they go nowhere."""
-        head = {
+    def _read(self, request: ModelRequest) -> tuple[int, SentRequest]:
+        """Return the size of a prompt, and its bytes for the record; they go nowhere."""
+        before = {
             "model": self.model.name,
             "max_tokens": self.model.max_output,
             "system": request.system,
             "tools": [spec.to_api() for spec in request.tools],
         }
-        fragments = self._fragments.of(request.messages)
-        return request_bytes.join(
-            request_bytes.opening(head), request.messages, fragments, request_bytes.ending({})
-        )
+        head, tail = request_bytes.frame(before, {})
+        fragments = [request_bytes.encode(message.to_api()) for message in request.messages]
+        sent = request_bytes.join(head, request.messages, fragments, tail)
+        return _count_prompt(request), sent
 
 
 def _count_prompt(request: ModelRequest) -> int:
     """Return the tokens of system prompt, tools and messages."""
     tools = json.dumps([spec.to_api() for spec in request.tools]) if request.tools else ""
-    parts = (request.system, tools, *(message.content for message in request.messages))
+    parts = [request.system, tools, *[message.content for message in request.messages]]
     return sum(map(_counter.count, parts))
 
 

@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count as numbers
 
 import condense
-from chatapp.providers.offline.answer import READ, argument, clip, gist, result, said, summaries
+from chatapp.providers.offline.answer import (
+    READ,
+    SUMMARY,
+    USER,
+    argument,
+    clip,
+    gist,
+    result,
+    told_in,
+)
 
 SECTIONS = (
     "Primary Request and Intent",
@@ -104,7 +113,8 @@ def _own(message: condense.Message) -> condense.Message:
     """Return the message without what the engine put into it."""
     if message.role == "assistant":
         return message
-    return message.with_content((*message.tool_results, *map(condense.TextBlock, said(message))))
+    texts = [condense.TextBlock(text) for who, text in told_in(message) if who == USER]
+    return message.with_content((*message.tool_results, *texts))
 
 
 def _replies(message: condense.Message) -> bool:
@@ -120,7 +130,7 @@ def _result(one: condense.AnsweredCall) -> str:
 def _earlier(talk: Sequence[condense.Message]) -> list[list[str]]:
     """Return the items of earlier summaries; what was current and next then is neither now."""
     sections: list[list[str]] = [[] for _ in SECTIONS]
-    for text in (text for message in talk for text in summaries(message)):
+    for text in [text for one in talk for who, text in told_in(one) if who == SUMMARY]:
         before, *found = _SECTION.split(text)
         for number, body in zip(found[::2], found[1::2], strict=True):
             sections[int(number) - 1] += _items(body)
@@ -130,21 +140,18 @@ def _earlier(talk: Sequence[condense.Message]) -> list[list[str]]:
 
 
 def _items(text: str) -> list[str]:
-    lines = (line.strip().removeprefix("- ") for line in text.splitlines())
+    lines = [line.strip().removeprefix("- ") for line in text.splitlines()]
     return [line for line in lines if line and line != NONE and not line.startswith("…")]
 
 
 def _written(sections: Sequence[Sequence[str]], messages: int, items: int, characters: int) -> str:
-    lists = (_list(found, items, characters) for found in sections)
-    named = enumerate(zip(SECTIONS, lists, strict=True), start=1)
-    body = "\n\n".join(f"{number}. {title}:\n{found}" for number, (title, found) in named)
+    """Return the form, with the first and the last of each section's items."""
+    parts = []
+    for number, (title, found) in enumerate(zip(SECTIONS, sections, strict=True), start=1):
+        lines = [f"   - {clip(item, characters)}" for item in found]
+        if len(lines) > items:
+            head, between = (items + 1) // 2, len(lines) - items
+            lines[head : head + between] = [f"   - … {between} more"]
+        parts.append("\n".join([f"{number}. {title}:", *(lines or [f"   {NONE}"])]))
+    body = "\n\n".join(parts)
     return f"<analysis>\n{BY_RULE.format(messages)}\n</analysis>\n\n<summary>\n{body}\n</summary>"
-
-
-def _list(found: Sequence[str], items: int, characters: int) -> str:
-    """Return at most so many lines: the first and the last ones, and how many are between."""
-    lines = [f"   - {clip(item, characters)}" for item in found]
-    if len(lines) > items:
-        head, between = (items + 1) // 2, len(lines) - items
-        lines[head : head + between] = [f"   - … {between} more"]
-    return "\n".join(lines) or f"   {NONE}"

@@ -7,7 +7,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import condense
-from chatapp.providers.openai.errors import FAILURES
 from chatapp.providers.sdk_provider import LONGEST_NAME, as_tokens
 from chatapp.providers.specs import ListedModel
 
@@ -27,30 +26,8 @@ _MILLION = 1_000_000
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 
 
-def read(body: object) -> tuple[ListedModel, ...]:
-    """Return the models of a server's list."""
-    return tuple(_listed(body))
-
-
-async def with_windows(
-    models: Sequence[ListedModel], client: Any, base_url: str, headers: Mapping[str, Any]
-) -> tuple[ListedModel, ...]:
-    """Return the first models with their windows, which some servers tell by another call."""
-    root = base_url.rstrip("/").removesuffix("/v1")
-
-    async def ask(how: str, path: str, **more: Any) -> object:
-        """Return what a server says at an address that it may not have."""
-        try:
-            options = {"headers": headers}
-            call = getattr(client, how)
-            return await call(f"{root}{path}", cast_to=object, options=options, **more)
-        except FAILURES:
-            return None
-
-    return tuple([await _with_window(one, ask) for one in models[:_MOST_SHOWN]])
-
-
-def _listed(body: object) -> Iterator[ListedModel]:
+def read(body: object) -> Iterator[ListedModel]:
+    """Yield the models of a server's list."""
     data = body.get("data") if isinstance(body, Mapping) else None
     for one in data if isinstance(data, list) else ():
         match one:
@@ -63,6 +40,28 @@ def _listed(body: object) -> Iterator[ListedModel]:
                     next(filter(None, outputs), None),
                     _prices(one.get("pricing")),
                 )
+
+
+async def with_windows(
+    models: Sequence[ListedModel],
+    client: Any,
+    base_url: str,
+    headers: Mapping[str, Any],
+    failures: tuple[type[Exception], ...],
+) -> tuple[ListedModel, ...]:
+    """Return the first models with their windows, which some servers tell by another call."""
+    root = base_url.rstrip("/").removesuffix("/v1")
+
+    async def ask(how: str, path: str, **more: Any) -> object:
+        """Return what a server says at an address that it may not have."""
+        try:
+            options = {"headers": headers}
+            call = getattr(client, how)
+            return await call(f"{root}{path}", cast_to=object, options=options, **more)
+        except failures:
+            return None
+
+    return tuple([await _with_window(one, ask) for one in models[:_MOST_SHOWN]])
 
 
 async def _with_window(model: ListedModel, ask: Callable[..., Awaitable[object]]) -> ListedModel:

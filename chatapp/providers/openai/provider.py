@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, override
 
+import httpx2
 import openai
 
 from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
 from chatapp.network.address_guard import Guard
 from chatapp.providers import request_bytes
-from chatapp.providers.call_errors import Refusal
+from chatapp.providers.call_errors import SERVER_ERROR, Refusal
 from chatapp.providers.openai import catalog
-from chatapp.providers.openai.errors import FAILURES, is_about_the_request, refusal
 from chatapp.providers.openai.reply import Reply
 from chatapp.providers.openai.request import RequestWriter
 from chatapp.providers.openai.spec import SPEC
@@ -22,6 +22,31 @@ from chatapp.providers.specs import ListedModel
 SILENCE_SECONDS = 600.0
 # What the SDK would take from the server's environment where nothing is given.
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
+
+
+# What the SDK lets out: its own errors, its transport's, and data that is no JSON.
+FAILURES = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, ValueError)
+
+# Errors in mid-stream come with the stream's status, 200: their code or type has to tell.
+_STATUS_OF_WORD = {
+    "invalid_request_error": 400,
+    "exceed_context_size_error": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "requests": 429,
+    "tokens": 429,
+    "unavailable_error": 503,
+    "overloaded_error": 529,
+}
+# Another request might be taken: it was not the key, a limit or the network.
+_REFUSALS = {400, 404, 422, 500, 501}
 
 
 class OpenAIProvider(SdkProvider):
@@ -35,7 +60,6 @@ class OpenAIProvider(SdkProvider):
     models_path = "/models"
     request_id = "x-request-id"
     headers_variable = "OPENAI_CUSTOM_HEADERS"
-    refusal = staticmethod(refusal)
 
     def __init__(
         self,
@@ -75,17 +99,73 @@ class OpenAIProvider(SdkProvider):
         if response.headers.get("content-type", "").startswith("application/json"):
             yield [request_bytes.decode_chunk(await response.aread())]
             return
-        async for said in request_bytes.read_chunks(response.aiter_bytes()):
+        async for said in request_bytes.read_events(response.aiter_bytes(), request_bytes.chunk):
             yield said
+            if said[-1] == request_bytes.DONE:
+                return
+
+    def refusal(self, error: openai.APIStatusError) -> Refusal:
+        """Return what a server said when it refused a call, in whichever of the usual shapes."""
+        body = error.body
+        kind = next((word for word in (error.code, error.type) if word and not word.isdigit()), "")
+        return Refusal(
+            _status(error, body),
+            said=said_in(body) or f"HTTP {error.status_code}",
+            type=kind,
+            answered=error.status_code,
+            request_id=error.request_id,
+            headers=error.response.headers,
+            body=body,
+        )
 
     @override
     def adapts(self, refusal: Refusal, request: ModelRequest, left_out: set[str]) -> bool:
         """Whether the next request leaves out what this one was refused for."""
-        return is_about_the_request(refusal) and self.writer.adapt(refusal.said)
+        return refusal.status in _REFUSALS and self.writer.adapt(refusal.said)
 
     async def read_models(self, client: Any, body: object) -> tuple[ListedModel, ...]:
         """Return the models of the server's list; one without keys is asked for their windows."""
-        models = catalog.read(body)
+        models = tuple(catalog.read(body))
         if SPEC.asks_key(self.base_url):
             return models
-        return await catalog.with_windows(models, client, self.base_url, self.headers())
+        return await catalog.with_windows(models, client, self.base_url, self.headers(), FAILURES)
+
+
+def said_in(body: object) -> str:
+    """Return the sentence in an error's body."""
+    match body:
+        case str():
+            return body.strip()
+        case {"message": str(text), "metadata": {"raw": str(raw)}}:
+            # What the server behind a gateway said.
+            return f"{text.strip()} {raw}".strip()
+        case {"message": str(text)}:
+            return text.strip()
+        case {"error": inner} | {"detail": inner} | {"message": inner} if inner is not body:
+            return said_in(inner)
+        case [*items]:
+            return "; ".join(filter(None, map(_item, items)))
+    return ""
+
+
+def _item(item: object) -> str:
+    """Return one finding of a validator: where it is, and what is wrong."""
+    match item:
+        case {"loc": [*where], "msg": str(text)}:
+            return f"{'.'.join(map(str, where))}: {text}"
+        case {"error": dict(inner)}:
+            return said_in(inner)
+    return said_in(item) if isinstance(item, str | Mapping) else ""
+
+
+def _status(error: openai.APIStatusError, body: object) -> int:
+    words = {error.code, error.type}
+    if "insufficient_quota" in words:
+        return _STATUS_OF_WORD["insufficient_quota"]
+    if error.status_code >= 300:  # noqa: PLR2004 - no success
+        return error.status_code
+    code = body.get("code") if isinstance(body, Mapping) else None
+    if type(code) is int and 400 <= code < 600:  # noqa: PLR2004 - the statuses of errors
+        return code
+    known = (_STATUS_OF_WORD[word] for word in words if word in _STATUS_OF_WORD)
+    return next(known, SERVER_ERROR)

@@ -242,7 +242,6 @@ class ThinkTags:
     """Tells thinking from text as it is streamed, where it stands at the beginning of a reply."""
 
     def __init__(self) -> None:
-        """Begin before the first character."""
         self._held = ""
         # "" until it is known what the reply begins with.
         self._kind = ""

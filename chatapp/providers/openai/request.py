@@ -1,15 +1,35 @@
-"""Write a request as chat completions take it, without what a server has refused."""
+"""Requests as chat completions take them, and back; a message here may be several there.
 
+Tool results become messages of their own, which hold text only: their images follow in one of
+the user's. Reasoning is not sent back. What the API has no word for is named in brackets.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import condense
 from chatapp.agent.provider_port import Model, ModelRequest, SentRequest
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.providers import request_bytes
-from chatapp.providers.openai.blocks import fit_name, to_chat
+from chatapp.providers.formats import Frame, MessagesFormat, listed
 from chatapp.providers.openai.server_limits import Traits, adapted
 
+Json = dict[str, Any]
+
+LONGEST_NAME = 64
+LONGEST_ID = 40
+SHORT_ID = 9
+ERROR = "Error: "
+NO_IMAGES = "[An image, which this model cannot see]"
+IMAGES_OF_TOOLS = "[Images from the tool results above]"
+
 _EFFORTS = {"off": "none"}
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_THINKING = ("thinking", "redacted_thinking")
 
 
 class RequestWriter:
@@ -40,14 +60,12 @@ class RequestWriter:
             messages = self._plain.of(messages)
         fragments = self._bytes.of(messages)
         system = request.system if request.system.strip() else ""
-        head = request_bytes.opening({"model": self.model.name})
+        head, tail = request_bytes.frame({"model": self.model.name}, self._after(request.tools))
         if system and self.traits.system_role:
             head += request_bytes.encode({"role": "system", "content": system}) + b","
         elif system:
             fragments[0] = self._encode(_with_system(messages[0], system))
-        return request_bytes.join(
-            head, messages, fragments, request_bytes.ending(self._after(request.tools))
-        )
+        return request_bytes.join(head, messages, fragments, tail)
 
     def _encode(self, message: condense.Message) -> bytes:
         return b",".join(map(request_bytes.encode, to_chat(message, self.traits)))
@@ -83,3 +101,173 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 def _with_system(message: condense.Message, system: str) -> condense.Message:
     return message.with_content((condense.TextBlock(system), *message.blocks))
+
+
+def to_chat(message: condense.Message, traits: Traits) -> list[Json]:
+    """Return a message as the API takes it: a reply as one, a user's as results and the rest."""
+    if message.role == "assistant":
+        return [_reply(message, traits)]
+    return [*_of_user(message, traits)]
+
+
+def fit_name(name: str) -> str:
+    """Return a tool's name as the API takes it."""
+    return _NOT_IN_NAMES.sub("_", name)[:LONGEST_NAME] or "_"
+
+
+def _reply(message: condense.Message, traits: Traits) -> Json:
+    texts = [text for block in message.blocks if (text := _said(block))]
+    reply: Json = {"role": "assistant", "content": "\n\n".join(texts)}
+    calls = [_call(block, traits) for block in message.tool_uses]
+    return {**reply, "content": reply["content"] or None, "tool_calls": calls} if calls else reply
+
+
+def _call(block: condense.ToolUseBlock, traits: Traits) -> Json:
+    arguments = json.dumps(block.input, ensure_ascii=False)
+    call = {
+        "id": _fit_id(block.id, traits),
+        "type": "function",
+        "function": {"name": fit_name(block.name), "arguments": arguments},
+    }
+    # Some servers sign their calls there, and want the signature back.
+    extra = block.extra.get("extra_content")
+    return {**call, "extra_content": extra} if extra and traits.call_extras else call
+
+
+def _of_user(message: condense.Message, traits: Traits) -> Iterator[Json]:
+    results = [_result(block, traits) for block in message.tool_results]
+    inside = [image for block in message.tool_results for image in _images(block)]
+    shown = [{"type": "text", "text": IMAGES_OF_TOOLS}, *_parts(inside, traits)] if inside else []
+    rest = (one for one in message.blocks if not isinstance(one, condense.ToolResultBlock))
+    content = _content([*shown, *_parts(rest, traits)])
+    if results and content and not traits.user_after_tool and isinstance(content, str):
+        results[-1]["content"] += f"\n\n{content}"
+        content = ""
+    yield from results
+    if content or not results:
+        yield {"role": "user", "content": content}
+
+
+def _result(block: condense.ToolResultBlock, traits: Traits) -> Json:
+    content = block.content or ""
+    texts = (
+        [content] if isinstance(content, str) else [text for one in content if (text := _said(one))]
+    )
+    text = "\n\n".join(texts)
+    return {
+        "role": "tool",
+        "tool_call_id": _fit_id(block.tool_use_id, traits),
+        "content": f"{ERROR}{text}" if block.is_error else text,
+    }
+
+
+def _images(block: condense.ToolResultBlock) -> list[condense.Block]:
+    if not isinstance(block.content, tuple):
+        return []
+    return [one for one in block.content if isinstance(one, condense.ImageBlock)]
+
+
+def _parts(blocks: Iterable[condense.Block], traits: Traits) -> list[Json]:
+    parts = []
+    for block in blocks:
+        if isinstance(block, condense.ImageBlock):
+            parts.append(_image(block) if traits.images else {"type": "text", "text": NO_IMAGES})
+        elif text := _said(block):
+            parts.append({"type": "text", "text": text})
+    return parts
+
+
+def _image(block: condense.ImageBlock) -> Json:
+    match block.source:
+        case {"type": "base64", "media_type": str(kind), "data": str(data)}:
+            return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+        case {"type": "url", "url": str(url)}:
+            return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "text", "text": NO_IMAGES}
+
+
+def _content(parts: Sequence[Json]) -> str | list[Json]:
+    """Return text as text, which every server takes; a list only where there is an image."""
+    if all(part["type"] == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts)
+    return [*parts]
+
+
+def _said(block: condense.Block) -> str:
+    """Return what a block says in words, "" where it says nothing to this API."""
+    match block:
+        case condense.TextBlock(text):
+            return text
+        case condense.OpaqueBlock(data):
+            return block.said or _named(data)
+    return ""
+
+
+def _named(data: Mapping[str, Any]) -> str:
+    kind = data.get("type")
+    match data.get("source"):
+        case {"type": "text", "data": str(text)}:
+            return text
+        case {"type": "base64", "media_type": "text/plain", "data": str(coded)}:
+            return base64.b64decode(coded).decode(errors="replace")
+    return "" if kind in _THINKING or not isinstance(kind, str) else f"[{kind}]"
+
+
+def _fit_id(id_: str, traits: Traits) -> str:
+    """Return a call's id; the same one always becomes the same."""
+    if traits.any_ids and len(id_) <= LONGEST_ID:
+        return id_
+    return hashlib.sha256(id_.encode()).hexdigest()[: LONGEST_ID if traits.any_ids else SHORT_ID]
+
+
+class ChatFormat(MessagesFormat):
+    """The system prompt is a message, a tool's call a text, and its result a message of its own."""
+
+    def frame(self, body: Mapping[str, Any]) -> Frame:
+        """Return what stands beside the conversation's messages."""
+        known = {"messages", "tools"}
+        first = [one for one in listed(body.get("messages")) if one.get("role") == "system"]
+        functions = [_mapping(tool.get("function")) for tool in listed(body.get("tools"))]
+        return Frame(
+            system="\n\n".join(str(one.get("content") or "") for one in first),
+            tools={str(one.get("name", "")): one for one in functions},
+            parameters={name: value for name, value in body.items() if name not in known},
+        )
+
+    def message(self, said: Mapping[str, Any]) -> condense.Message:
+        """Return a message in the engine's words."""
+        match said:
+            case {"role": "tool", "tool_call_id": str(id_), "content": str(text)}:
+                return condense.Message("user", (condense.ToolResultBlock(id_, text),))
+            case {"role": "assistant"}:
+                calls = map(_call_block, listed(said.get("tool_calls")))
+                return condense.Message("assistant", (*_blocks(said.get("content")), *calls))
+        return condense.Message("user", tuple(_blocks(said.get("content"))))
+
+
+def _call_block(call: Mapping[str, Any]) -> condense.ToolUseBlock:
+    function = _mapping(call.get("function"))
+    arguments = request_bytes.decode_input(str(function.get("arguments") or ""))
+    return condense.ToolUseBlock(str(call.get("id")), str(function.get("name")), arguments)
+
+
+def _blocks(content: object) -> Iterator[condense.Block]:
+    if isinstance(content, str):
+        yield condense.TextBlock(content)
+    for part in listed(content):
+        match part:
+            case {"type": "image_url", "image_url": {"url": str(url)}}:
+                yield condense.ImageBlock(_source(url))
+            case _:
+                yield condense.block_from_api(part)
+
+
+def _source(url: str) -> dict[str, Any]:
+    kind, comma, data = url.removeprefix("data:").partition(";base64,")
+    if comma and url.startswith("data:"):
+        return {"type": "base64", "media_type": kind, "data": data}
+    return {"type": "url", "url": url}
+
+
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, dict) else {}

@@ -25,7 +25,7 @@ SPEC = ProviderSpec(
     caches_prompts=True,
     takes_effort=True,
     takes_temperature=True,
-    format="chatapp.providers.openai.blocks:ChatFormat",
+    format="chatapp.providers.openai.request:ChatFormat",
     models=(
         ModelSpec(
             "gpt-6.1-sol",

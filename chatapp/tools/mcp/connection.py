@@ -14,15 +14,13 @@ import mcp_types as types
 from mcp import Client, MCPError
 from pydantic import TypeAdapter, ValidationError
 
-from chatapp.network.address_guard import Guard
-from chatapp.network.network_errors import why_unreached
+from chatapp.agent.errors import ServerFailed
+from chatapp.agent.tool_port import ToolOutcome
+from chatapp.network.address_guard import Guard, why_unreached
 from chatapp.tools.long_outputs import plain
-from chatapp.tools.mcp.http_transport import WebTransport
-from chatapp.tools.mcp.remote_tools import MAX_TOOLS, Listed, Listing, listing_of
-from chatapp.tools.mcp.servers import Server, ServerFailed, Way
-from chatapp.tools.mcp.stdio_transport import CommandTransport
-
-__all__ = ["Connection", "connect"]
+from chatapp.tools.mcp.results import outcome_of
+from chatapp.tools.mcp.servers import MAX_TOOLS, Listed, Listing, Server, Way, listing_of
+from chatapp.tools.mcp.transports import CommandTransport, WebTransport
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +35,6 @@ MAX_PAGES = 20
 
 _ME = types.Implementation(name="palimpsest", title="Palimpsest", version="1")
 _ANSWER: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
-_ANNOYED = "It asks back, which this server can't answer."
 
 
 class Transport(Protocol):
@@ -70,7 +67,6 @@ class Connection:
     """A connection; it lives in a task of its own, which opens it and closes it again."""
 
     def __init__(self, server: Server, transport: Transport) -> None:
-        """Open nothing yet."""
         self.server = server
         self.listing = Listing(())
         self.users = 0
@@ -109,9 +105,12 @@ class Connection:
             await asyncio.wait([task], timeout=CLOSING)
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], show: Callable[[str], None]
-    ) -> types.CallToolResult:
-        """Return what a tool says; raise ServerFailed. A cancellation tells the server to stop."""
+        self, tool: str, arguments: Mapping[str, Any], show: Callable[[str], None], outputs: Path
+    ) -> ToolOutcome:
+        """Return what a tool says; raise ServerFailed. A cancellation tells the server to stop.
+
+        A long text is kept in ``outputs``.
+        """
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         )
@@ -122,8 +121,8 @@ class Connection:
                 request, _ANSWER, progress_callback=progress.told
             )
         if not isinstance(result, types.CallToolResult):
-            raise self._failed(_ANNOYED)
-        return result
+            raise self._failed("It asks back, which this server can't answer.")
+        return await asyncio.to_thread(outcome_of, result, self.server, outputs)
 
     async def refresh(self) -> None:
         """Read anew what tools there are, unless that was done just now."""

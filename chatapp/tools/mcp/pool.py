@@ -1,15 +1,18 @@
-"""Connections to servers: made when a call needs one, kept for a while, closed when nobody does."""
+"""Remote tools, and connections to their servers, which are kept for a while after a call."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from chatapp.agent.errors import ServerFailed
+from chatapp.agent.tool_port import Line, ToolOutcome, ToolSpec
 from chatapp.network.address_guard import Guard
-from chatapp.tools.mcp.servers import Server, ServerFailed, Way
+from chatapp.tools.mcp.servers import Definition, Listing, Server, Way
 
 if TYPE_CHECKING:
     from chatapp.tools.mcp.connection import Connection
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 IDLE = 600.0
 MAX_OPEN = 32
 
+GONE = "The tool is not there any more, or not as you know it. From the next message on you see it."
 NOT_INSTALLED = "This server can't use MCP servers: the package mcp is not installed."
 FORGOTTEN = "The MCP server {name} was changed or removed just now. Try again in a moment."
 TOO_MANY = "Too many MCP servers are in use at once. Try again in a moment."
@@ -41,10 +45,9 @@ async def load() -> Connect:
 
 
 class Pool:
-    """The connections of one event loop."""
+    """The connections of one event loop; one is closed ``idle`` seconds after its last call."""
 
     def __init__(self, *, idle: float = IDLE) -> None:
-        """Begin without a connection; one is closed ``idle`` seconds after its last call."""
         self._idle = idle
         self._opening: dict[_Key, asyncio.Task[Connection]] = {}
         self._timers: dict[_Key, asyncio.TimerHandle] = {}
@@ -159,11 +162,57 @@ def pool() -> Pool:
 
 def forget(server: int) -> None:
     """Close all connections to a server; callable from any thread, returns at once."""
-    for loop, own in _open_pools():
-        loop.call_soon_threadsafe(own.forget, server)
-
-
-def _open_pools() -> "Iterator[tuple[asyncio.AbstractEventLoop, Pool]]":
     for loop, own in [*_pools.items()]:
         if not loop.is_closed():
-            yield loop, own
+            loop.call_soon_threadsafe(own.forget, server)
+
+
+# Told what a server lists now.
+Listener = Callable[[Server, Listing], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where tools of servers are used: in which workspace, where long results are kept, by whom."""
+
+    root: Path
+    outputs: Path
+    guard: Guard
+    listener: Listener
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTool:
+    """A tool that a server has; nothing is connected before it is called."""
+
+    server: Server
+    definition: Definition
+    place: Place
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model is told about it."""
+        return self.definition.spec(self.server)
+
+    async def run(self, arguments: Mapping[str, Any], line: Line) -> ToolOutcome:
+        """Return what the server says; raise ServerFailed.
+
+        A tool that is not any more what the model, and whoever allowed it, were told is not called.
+        """
+        place, tool = self.place, self.definition.tool
+        async with pool().use(self.server, place.root, place.guard) as connection:
+            await connection.refresh()
+            if connection.listing.find(tool) != self.definition:
+                await place.listener(self.server, connection.listing)
+                raise ServerFailed(GONE)
+            return await connection.call(tool, arguments, line.show, place.outputs)
+
+
+async def list_tools(server: Server, root: Path, guard: Guard) -> Listing:
+    """Return what a server lists, through a connection of its own; raise ServerFailed."""
+    connection = (await load())(server, root, guard)
+    try:
+        await connection.open()
+        return connection.listing
+    finally:
+        await connection.close()

@@ -1,16 +1,41 @@
-"""An MCP server as its owner describes it, and why it can't be used."""
+"""An MCP server as its owner describes it, and its tools as a model may be told of them.
+
+All that a server says of its tools is a stranger's words.
+"""
 
 import enum
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, Self
 
-from chatapp.agent.errors import ToolError
+import condense
+from chatapp.agent.tool_port import Access, Policy, ToolSpec
+from chatapp.tools.long_outputs import plain
 
 # Bytes of one message of a server, which is parsed while nothing else runs and may be the largest
 # image; and of all that it sends before it is asked again.
 MAX_MESSAGE = 5 * 1024 * 1024
 MAX_ANSWER = 16 * 1024 * 1024
 TOO_MUCH = "It sends more than this server takes. Ask it for less at once."
+
+# Tools of one server, and characters of what one says of itself.
+MAX_TOOLS = 100
+MAX_DESCRIPTION = 2_000
+MAX_SCHEMA = 20_000
+MAX_DEPTH = 20
+
+# What providers take as a tool's name. None of our own tools has the separator in its name.
+MAX_NAME = 64
+SEPARATOR = "__"
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_DIGEST = 8
+
+# What providers take as an argument's name, and refuse at the top of a schema.
+_ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_NOT_AT_THE_TOP = frozenset({"$schema", "$id", "oneOf", "anyOf", "allOf", "not", "if"})
 
 HIDDEN = "[hidden]"
 # Characters; what is shorter is no secret, and would be found in other words.
@@ -22,10 +47,6 @@ class Way(enum.StrEnum):
 
     HTTP = "http"
     COMMAND = "command"
-
-
-class ServerFailed(ToolError):
-    """A server could not do what was asked; the text is a sentence, for people and the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +64,156 @@ class Server:
 
     def hide(self, text: str) -> str:
         """Return what the server said without its own secrets."""
-        for secret in self._secret_words():
-            text = text.replace(secret, HIDDEN)
+        for _name, value in self.secrets:
+            # Of "Bearer abc" a server may repeat the second part.
+            for part in (value.strip(), *value.split()):
+                if len(part) > _LEAST_SECRET:
+                    text = text.replace(part, HIDDEN)
         return text
 
-    def _secret_words(self) -> Iterator[str]:
-        """Yield the values, and their parts: of "Bearer abc" a server may repeat the second."""
-        for _name, value in self.secrets:
-            parts = [value.strip(), *value.split()]
-            yield from (part for part in parts if len(part) > _LEAST_SECRET)
+
+class Listed(Protocol):
+    """A tool as the SDK lists it."""
+
+    name: str
+    description: str | None
+    input_schema: dict[str, Any]
+    annotations: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool: ``tool`` is what its server calls it, ``name`` what the model does."""
+
+    tool: str
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    read_only: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it is stored."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what was stored."""
+        return cls(**stored)
+
+    def spec(self, server: Server) -> ToolSpec:
+        """Return the tool as the model is told about it; a person is asked unless they said else.
+
+        A command whose tool says that it only reads is believed in so far as no files are kept
+        before it is called.
+        """
+        reads = Access.READ if self.read_only else Access.EXECUTE
+        return ToolSpec(
+            name=self.name,
+            description=f"A tool of the MCP server {server.name}. {self.description}".strip(),
+            input_schema=self.schema,
+            access=Access.NETWORK if server.way is Way.HTTP else reads,
+            policy=Policy.ASK,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The tools that can be offered, and the names of those that can't."""
+
+    definitions: tuple[Definition, ...]
+    left_out: tuple[str, ...] = ()
+
+    def find(self, tool: str) -> Definition | None:
+        """Return a tool by the name that its server gives it."""
+        return next((one for one in self.definitions if one.tool == tool), None)
+
+
+def listing_of(server: Server, tools: Iterable[Listed]) -> Listing:
+    """Return what a server lists, its secrets taken out.
+
+    A tool is left out whose name holds a secret, or a character that can't be seen.
+    """
+    found: dict[str, Definition] = {}
+    left_out: list[str] = []
+    for tool in tools:
+        schema = _fit(tool.input_schema, server)
+        shown = server.hide(_line(tool.name))
+        unfit = server.hide(tool.name) != tool.name or not tool.name.isprintable()
+        if schema is None or unfit or tool.name in found or len(found) >= MAX_TOOLS:
+            left_out.append("".join(filter(str.isprintable, shown))[:MAX_NAME])
+            continue
+        said = _line(tool.description or "")
+        found[tool.name] = Definition(
+            tool=tool.name,
+            name=name_for(server.name, tool.name, {one.name for one in found.values()}),
+            description=server.hide(said)[:MAX_DESCRIPTION],
+            schema=schema,
+            read_only=bool(getattr(tool.annotations, "read_only_hint", False)),
+        )
+    return Listing(tuple(found.values()), tuple(left_out))
+
+
+def name_for(server: str, tool: str, taken: Iterable[str] = ()) -> str:
+    """Return a name that every provider takes, and that no other tool has."""
+    fit = _UNFIT.sub("_", tool)
+    name = f"{server}{SEPARATOR}{fit}"
+    if fit == tool and len(name) <= MAX_NAME and name not in taken:
+        return name
+    digest = hashlib.sha256(tool.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{name[: MAX_NAME - _DIGEST - 1]}_{digest}"
+
+
+def _line(text: str) -> str:
+    return plain(text.encode(errors="replace")).strip()
+
+
+def _fit(schema: Any, server: Server) -> dict[str, Any] | None:
+    """Return a schema as providers take it, without secrets, None where it can't be made so.
+
+    What is taken away the server checks by itself.
+    """
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        return None
+    if not _is_simple(schema):
+        return None
+    kept = {name: one for name, one in schema.items() if name not in _NOT_AT_THE_TOP}
+    fit: dict[str, Any] = {"type": "object", "properties": {}, **_hidden(kept, server)}
+    arguments = fit["properties"]
+    if not isinstance(arguments, dict) or not all(map(_ARGUMENT.fullmatch, arguments)):
+        return None
+    return condense.well_formed_json(fit) if _is_valid(fit) else None
+
+
+def _hidden(part: Any, server: Server) -> Any:
+    """Return a part of a schema without the server's secrets, wherever they stand."""
+    if isinstance(part, str):
+        return server.hide(part)
+    if isinstance(part, dict):
+        return {_hidden(name, server): _hidden(one, server) for name, one in part.items()}
+    return [_hidden(one, server) for one in part] if isinstance(part, list) else part
+
+
+def _is_simple(part: Any, depth: int = 0) -> bool:
+    """Whether it is not nested without end, and refers to nothing outside."""
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(part, dict):
+        target = part.get("$ref", "#")
+        inside = not isinstance(target, str) or target.startswith("#")
+        return inside and all(_is_simple(one, depth + 1) for one in part.values())
+    return not isinstance(part, list) or all(_is_simple(one, depth + 1) for one in part)
+
+
+def _is_valid(schema: Mapping[str, Any]) -> bool:
+    """Whether it is a JSON Schema of some length, which providers check before all else."""
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - it comes with the SDK
+
+    try:
+        # The size first: validating takes milliseconds for each part of a schema.
+        if len(json.dumps(schema, allow_nan=False)) > MAX_SCHEMA:
+            return False
+        Draft202012Validator.check_schema(schema)
+    except (SchemaError, ValueError, RecursionError, OverflowError):
+        # Compiling a pattern raises the last two: brackets nested too deep, or a count too high.
+        return False
+    return True

@@ -10,7 +10,8 @@ from chatapp.accounts.profiles import provider_for
 from chatapp.agent.errors import ProviderError, UnknownProvider
 from chatapp.context.turn_context import budget_for
 from chatapp.models import Preferences, Profile
-from chatapp.providers import ModelSpec, provider_specs
+from chatapp.providers import provider_specs
+from chatapp.providers.specs import ModelSpec
 from tests.chatapp.providers.requests import listen, request
 from tests.standin.server import Standin
 

@@ -14,8 +14,8 @@ from chatapp.agent.errors import ProviderError
 from chatapp.agent.provider_port import Model
 from chatapp.agent.summarizer import ProviderSummarizer
 from chatapp.providers.anthropic.blocks import COMPACTION
-from chatapp.providers.anthropic.compaction import BETA
 from chatapp.providers.anthropic.provider import AnthropicProvider
+from chatapp.providers.anthropic.request import COMPACTION_BETA
 from chatapp.providers.openai.provider import OpenAIProvider
 from tests.chatapp.agent.fakes import ListJournal, RecordingAudience
 from tests.chatapp.providers.requests import SECRET_KEY, TOOLS, assistant, reply, request, user
@@ -62,7 +62,7 @@ async def test_it_is_asked_for_by_a_parameter_and_a_header(anthropic_standin: St
     (asked,) = anthropic_standin.requests
     told = {"type": "summarize", "instructions": "Say what was baked."}
     assert asked.body["compaction"] == told
-    assert BETA in asked.headers["anthropic-beta"]
+    assert COMPACTION_BETA in asked.headers["anthropic-beta"]
     assert len(asked.body["tools"]) == len(TOOLS)
     assert len(asked.body["messages"]) == len(HISTORY)
     assert not anthropic_standin.problems
@@ -78,7 +78,7 @@ async def test_it_is_sent_first_and_unchanged(anthropic_standin: Standin) -> Non
     assert sent(anthropic_standin)[:2] == [("assistant", "compaction"), ("user", "text")]
     given = anthropic_standin.requests[-1].body["messages"][0]["content"][0]
     assert given == {key: value for key, value in block.data.items() if key != "model"}
-    assert BETA in anthropic_standin.requests[-1].headers["anthropic-beta"]
+    assert COMPACTION_BETA in anthropic_standin.requests[-1].headers["anthropic-beta"]
     assert await provider.count_tokens(asked)
     assert not anthropic_standin.counts[-1].problems
 

@@ -1,6 +1,5 @@
 """What is kept of a call besides its reply: the bytes that were sent, and what was said of them."""
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,33 +38,6 @@ def recorder() -> Recorder:
     return Recorder()
 
 
-async def test_what_is_recorded_is_what_is_sent(
-    claude: AnthropicProvider, anthropic_standin: Standin, recorder: Recorder
-) -> None:
-    """Byte for byte, in its parts and as a digest."""
-    await reply(
-        claude, replace(request("Hi", assistant("You"), "there", tools=TOOLS), observer=recorder)
-    )
-    (sent,) = recorder.requests
-    assert sent.body == anthropic_standin.requests[0].raw
-    assert sent.body == sent.head + b",".join(sent.fragments) + sent.tail
-    assert sent.digest == hashlib.sha256(sent.body).digest()
-
-
-async def test_a_request_is_recorded_before_it_is_sent(
-    claude: AnthropicProvider, anthropic_standin: Standin
-) -> None:
-    """Where that fails, nothing goes out."""
-
-    class Full(Recorder):
-        async def sending(self, request: SentRequest) -> None:
-            raise ProviderError("The disk is full.")
-
-    with pytest.raises(ProviderError, match="disk"):
-        await listen(claude, replace(request("Hi"), observer=Full()))
-    assert anthropic_standin.requests == []
-
-
 async def test_each_request_of_one_call_is_recorded(
     anthropic_standin: Standin, recorder: Recorder
 ) -> None:
@@ -98,12 +70,6 @@ def test_a_message_that_comes_twice_is_sent_twice() -> None:
     same = user("Again")
     written = RequestWriter(MODEL).write(request(same, assistant("Yes"), same, assistant("No")))
     assert len(written.fragments) == 4
-
-
-async def test_the_vendor_s_names_are_kept(claude: AnthropicProvider, recorder: Recorder) -> None:
-    """For a question to its support, and for the next call."""
-    await reply(claude, replace(request("Hi"), observer=recorder))
-    assert recorder.facts == {"request_id": "req_000001", "reply_id": "msg_000001"}
 
 
 async def test_a_refused_request_has_a_name_too(

@@ -6,7 +6,7 @@ import condense
 from chatapp.agent import events
 from chatapp.providers.anthropic.provider import AnthropicProvider
 from chatapp.providers.anthropic.reply import Reply
-from tests.chatapp.providers.requests import TOOLS, listen, reply, request, text_of
+from tests.chatapp.providers.requests import TOOLS, listen, request, text_of
 from tests.standin.behaviours import Raw, ToolCall
 from tests.standin.server import Standin
 
@@ -32,23 +32,6 @@ async def test_text_and_usage_are_told_as_they_come(
     assert whole.usage.output > 0
 
 
-async def test_tool_calls_are_announced_and_then_whole(
-    claude: AnthropicProvider, anthropic_standin: Standin
-) -> None:
-    """The input arrives in pieces; the block has it as an object."""
-    calls = (ToolCall("read_file", {"path": "ä b.md"}, "one"), ToolCall("list_files", id="two"))
-    anthropic_standin.reply("I look.", tools=calls)
-    told = await listen(claude, request("Read", tools=TOOLS))
-    assert events.ToolUseStarted("one", "read_file") in told
-    whole = told[-1]
-    assert isinstance(whole, events.ReplyCompleted)
-    assert whole.stop_reason == "tool_use"
-    assert whole.content[1:] == (
-        condense.ToolUseBlock("one", "read_file", {"path": "ä b.md"}),
-        condense.ToolUseBlock("two", "list_files", {}),
-    )
-
-
 async def test_what_is_written_unseen_is_told_too(
     claude: AnthropicProvider, anthropic_standin: Standin
 ) -> None:
@@ -58,16 +41,6 @@ async def test_what_is_written_unseen_is_told_too(
     told = await listen(claude, request("Read", tools=TOOLS))
     unseen = [event.text for event in told if isinstance(event, events.OutputStreamed)]
     assert "".join(unseen) == 'Hm. Well.{"path": "a.md"}'
-
-
-@pytest.mark.parametrize("raw", ['{"path": "RE', "[1]", '"text"', "{oops}"])
-async def test_a_malformed_input_is_kept_as_text(
-    claude: AnthropicProvider, anthropic_standin: Standin, raw: str
-) -> None:
-    """The call stays valid for the API, and the tool can say what is wrong with it."""
-    anthropic_standin.reply(tools=(ToolCall("read_file", id="x", raw=raw),))
-    whole = await reply(claude, request("Read", tools=TOOLS))
-    assert whole.content == (condense.ToolUseBlock("x", "read_file", {"_unparsed": raw}),)
 
 
 def test_unknown_events_blocks_and_deltas_do_no_harm() -> None:

@@ -8,11 +8,11 @@ import pytest
 import condense
 from chatapp.agent.errors import ProviderError
 from chatapp.agent.provider_port import Model
-from chatapp.providers import create_sealed, model_servers
+from chatapp.providers import create_provider, model_servers
 from chatapp.providers.model_servers import Report, probe
 from chatapp.providers.openai.provider import OpenAIProvider
+from chatapp.providers.resilient_provider import ResilientProvider
 from chatapp.providers.specs import ListedModel, Preset, ProviderSpec
-from chatapp.providers.wrappers import Sealed
 from tests.chatapp.providers.doors import DOORS, Door
 from tests.chatapp.providers.requests import SECRET_KEY
 from tests.standin.behaviours import PATIENCE, UNAUTHORIZED, Failure
@@ -97,10 +97,12 @@ async def test_the_other_vendor_tells_limits_too(anthropic_standin: Standin, cla
     assert await claude.list_models() == (ListedModel("claude-x", 200_000, 64_000),)
 
 
-def sealed(door: Door, standin: Standin) -> Sealed:
+def sealed(door: Door, standin: Standin) -> ResilientProvider:
     """Return a provider whose calls are made once."""
     model = Model(door.model, 200_000, 256)
-    return create_sealed(door.name, model=model, api_key=SECRET_KEY, base_url=door.url(standin))
+    return create_provider(
+        door.name, model=model, api_key=SECRET_KEY, base_url=door.url(standin), attempts=1
+    )
 
 
 async def test_a_probe_says_what_works(door: Door, anthropic_standin: Standin) -> None:
@@ -150,8 +152,8 @@ async def test_a_wrong_key_is_told_from_a_wrong_address(
     anthropic_standin.key = "another"
     report = await probe(sealed(door, anthropic_standin))
     assert (report.address, report.key) == (True, False)
-    nowhere = create_sealed(
-        door.name, model=Model("m", 1, 1), api_key="k", base_url="http://127.0.0.1:9"
+    nowhere = create_provider(
+        door.name, model=Model("m", 1, 1), api_key="k", base_url="http://127.0.0.1:9", attempts=1
     )
     report = await probe(nowhere)
     assert (report.address, report.key) == (False, None)

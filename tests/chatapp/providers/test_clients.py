@@ -88,24 +88,17 @@ async def test_a_client_is_shared_by_what_it_is_made_of() -> None:
     await kept.close()
 
 
-async def test_a_client_is_closed_a_moment_after_its_last_call() -> None:
-    """And the next call gets a new one."""
-    kept = Clients(seconds=0)
-    one = await use(kept)
-    await one.closed.wait()
-    assert await use(kept) is not one
-    await kept.close()
-
-
 async def test_a_client_in_use_is_kept() -> None:
-    """However many calls began and ended meanwhile."""
-    kept = Clients(seconds=0)
+    """However many calls began and ended meanwhile, and until then when all are closed."""
+    kept = Clients(most=1)
     async with kept.use("key", Line) as one:
         assert await use(kept) is one
         other = await use(kept, "another")
-        await other.closed.wait()
+        await use(kept, "a third")
+        assert other.closed.is_set()
+        await kept.close()
         assert not one.closed.is_set()
-    await one.closed.wait()
+    assert one.closed.is_set()
 
 
 async def test_a_client_that_failed_is_closed_after_the_other_calls_that_use_it() -> None:
@@ -141,11 +134,11 @@ async def test_a_call_that_is_stopped_closes_its_client() -> None:
 
 async def test_few_are_kept_that_nobody_uses() -> None:
     """The one that was not used for longest is closed first."""
-    kept = Clients(most_idle=2)
+    kept = Clients(most=2)
     one, two = await use(kept, "one"), await use(kept, "two")
     await use(kept, "one")
     await use(kept, "three")
-    await two.closed.wait()
+    assert two.closed.is_set()
     assert await use(kept, "one") is one
     await kept.close()
 

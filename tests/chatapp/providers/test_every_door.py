@@ -24,6 +24,7 @@ from tests.chatapp.providers.requests import (
     user,
 )
 from tests.standin.behaviours import (
+    OVERLOADED,
     UNAUTHORIZED,
     Failure,
     Gate,
@@ -135,6 +136,7 @@ async def test_a_reply_that_was_cut_says_so(
     ("behaviour", "status", "retryable", "words"),
     [
         (UNAUTHORIZED, 401, False, "did not accept the API key. Check it in Profiles"),
+        (OVERLOADED, 529, True, "overloaded"),
         (Failure(404, "not_found_error", "model: x"), 404, False, "does not know the model"),
         (Failure(403, "permission_error", "No"), 403, False, "may not use"),
         (Failure(402, "billing_error", "Pay"), 402, False, "cannot pay"),
@@ -182,7 +184,8 @@ async def test_a_reply_that_breaks_off_is_retried_only_where_nothing_was_shown(
     """What was seen would otherwise come twice."""
     read = Gate()
     anthropic_standin.then(Reply(text, broken=broken, gate=read if text else None))
-    with pytest.raises(ProviderError) as caught:
+    words = "broke off|could not be reached" if broken == "cut" else "overloaded"
+    with pytest.raises(ProviderError, match=words) as caught:
         await read_on(provider, request("Hi"), read)
     assert caught.value.retryable is retryable
     assert caught.value.status == (None if broken == "cut" else 529)
@@ -269,13 +272,16 @@ async def test_a_second_call_reads_the_first_one_s_prompt_from_the_cache(
     assert second.cache_read > 0.9 * second.prompt
 
 
-async def test_no_key_and_no_prompt_is_told_to_a_server_it_is_redirected_to(
-    door: Door, anthropic_standin: Standin
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(
+    provider: Provider, anthropic_standin: Standin, status: int
 ) -> None:
-    """The error names the other address."""
-    elsewhere = Failure(307, "moved", "Moved", {"location": "https://elsewhere.example/v1"})
-    anthropic_standin.then(elsewhere)
-    with pytest.raises(ProviderError, match="another address") as caught:
-        await listen(door.provider(anthropic_standin), request("Hi"))
-    assert "elsewhere.example" in caught.value.details
-    assert not caught.value.retryable
+    """Neither key nor prompt goes to an address that nobody chose; the error names it."""
+    with Standin() as other:
+        away = Failure(status, "redirect", "Elsewhere", {"location": f"{other.url}/v1/messages"})
+        anthropic_standin.then(away)
+        with pytest.raises(ProviderError, match="sends calls on to another address") as caught:
+            await listen(provider, request("Hi"))
+        assert other.requests == []
+    assert f"redirects to: 127.0.0.1:{other.port}" in caught.value.details
+    assert (caught.value.status, caught.value.retryable) == (status, False)

@@ -321,7 +321,11 @@ async def read(*pieces: bytes) -> list[object]:
         for piece in pieces:
             yield piece
 
-    return [chunk async for said in request_bytes.read_chunks(body()) for chunk in said]
+    return [
+        chunk
+        async for said in request_bytes.read_events(body(), request_bytes.chunk)
+        for chunk in said
+    ]
 
 
 @given(st.lists(st.integers(0, 60), max_size=8))

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 import condense
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import Model
-from chatapp.providers.openai.blocks import ERROR, to_chat
 from chatapp.providers.openai.provider import OpenAIProvider
 from chatapp.providers.openai.reply import Reply
-from chatapp.providers.openai.request import RequestWriter
+from chatapp.providers.openai.request import ERROR, RequestWriter, to_chat
 from chatapp.providers.openai.server_limits import Traits
 from tests.chatapp.providers.requests import (
     TOOLS,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chatapp.providers import request_bytes
+from chatapp.providers.call_errors import ErrorEvent
 
 
 async def stream(reads: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -63,7 +64,7 @@ async def test_an_error_event_ends_the_stream_with_what_it_says(data: str) -> No
     reads = stream([sent("one", "1") + sent("error", data) + sent("late", "2")])
     told = request_bytes.read_events(reads)
     assert await anext(told) == [1]
-    with pytest.raises(request_bytes.ErrorEvent) as caught:
+    with pytest.raises(ErrorEvent) as caught:
         await anext(told)
     assert caught.value.body == ({"a": 1} if data.startswith("{") else data)
 

@@ -7,7 +7,7 @@ from chatapp.conversations import conversations
 from chatapp.files import samples
 from chatapp.models import Conversation
 from chatapp.toolbox import mcp_servers, toolbox
-from chatapp.tools.mcp.remote_tools import Definition, Listing
+from chatapp.tools.mcp.servers import Definition, Listing
 
 READING = {
     "ask_user", "list_files", "read_file", "read_message", "search_files", "search_history",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from chatapp.agent.errors import ToolError
 from chatapp.tools import apply_diff
-from chatapp.tools.text_patches import Block, apply_blocks, read_blocks
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.text_edits import Block, apply_blocks, read_blocks
+from chatapp.tools.workspace import WritableWorkspace
 from tests.growth import assert_linear
 
 CODE = """\

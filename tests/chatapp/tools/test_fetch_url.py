@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.tool_port import Policy, ToolOutcome
-from chatapp.network import address_guard, page_fetch
+from chatapp.network import address_guard
 from chatapp.network.address_guard import Guard
-from chatapp.tools import WorkspaceToolbox, tool_specs
+from chatapp.tools import WorkspaceToolbox, fetch_url, tool_specs
 from chatapp.tools.fetch_url import _plain
 from tests.growth import assert_linear
 from tests.hostile import Hostile, hostile_texts
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         pages = {
             "/page": ("text/html; charset=utf-8", HTML),
             "/json": ("application/json", b'{"a": 1}'),
-            "/large": ("text/plain", b"x" * (page_fetch.MAX_BYTES + 1_000)),
+            "/large": ("text/plain", b"x" * (fetch_url.MAX_BYTES + 1_000)),
             "/zip": ("application/zip", b"PK"),
             "/nul": ("text/plain", b"a\0b"),
             "/number": ("text/html", b"a &#" + b"9" * 9_000 + b"; b"),

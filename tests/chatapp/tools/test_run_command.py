@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from chatapp.agent.errors import ToolError
-from chatapp.agent.tool_port import ToolOutcome
+from chatapp.agent.tool_port import Line, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, shell
-from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, read_part
-from chatapp.tools.ports import Person
+from chatapp.tools.long_outputs import HEAD, TAIL, Outputs, find_output
 from chatapp.tools.shell import MAX_ALL, MAX_KEPT, MAX_OUTPUTS, Shell, make_room
 
 PATIENCE = 120  # seconds
@@ -61,7 +60,7 @@ def toolbox(folder: Path, outputs: Path) -> WorkspaceToolbox:
         folder,
         offers={
             Outputs: lambda _line: Outputs(outputs),
-            Person: lambda line: line,
+            Line: lambda line: line,
             Shell: lambda line: Shell(folder, outputs, line),
         },
     )
@@ -98,15 +97,7 @@ async def test_nothing_of_the_servers_environment_is_there(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     outcome = await run(toolbox, "env | cut -d= -f1 | sort")
     names = {
-        "HOME",
-        "LANG",
-        "OLDPWD",
-        "PATH",
-        "PWD",
-        "PYTHONDONTWRITEBYTECODE",
-        "SHLVL",
-        "TERM",
-        "_",
+        *["HOME", "LANG", "OLDPWD", "PATH", "PWD", "PYTHONDONTWRITEBYTECODE", "SHLVL", "TERM", "_"]
     }
     assert {*outcome.text.split("[")[0].split()} <= names
 
@@ -122,9 +113,9 @@ async def test_a_command_is_ended_when_its_time_is_up(
 ) -> None:
     """With all that it has started, and what it said by then is there."""
     # As long as a busy machine may take to start a shell.
-    outcome = await run(toolbox, f"echo begun; sleep 1000.{OWN} & sleep 1000.{OWN}", timeout=5)
+    outcome = await run(toolbox, f"echo begun; sleep 1000.{OWN} & sleep 1000.{OWN}", timeout=3)
     assert outcome.is_error
-    assert outcome.text.startswith("begun\n[Ended after 5 s, with all that it had started.")
+    assert outcome.text.startswith("begun\n[Ended after 3 s, with all that it had started.")
     assert not running(f"sleep 1000.{OWN}")
 
 
@@ -206,7 +197,7 @@ def test_no_name_of_an_output_leads_elsewhere(outputs: Path, name: str) -> None:
     outputs.mkdir()
     (outputs.parent / "secret-key.txt").write_text("secret")
     with pytest.raises(ToolError, match="There is no output of this name"):
-        read_part(outputs, name, 0, 100)
+        find_output(outputs, name)
 
 
 async def test_bytes_that_are_no_text_and_signs_to_a_terminal_do_no_harm(
@@ -288,7 +279,7 @@ async def test_the_time_limit_holds_where_a_command_halts_its_supervisor(
     lasting = f"sleep 7000.{OWN}"
     hasty = HastyShell(folder, outputs, Watching())
     async with asyncio.timeout(PATIENCE):
-        ran = await hasty.run(f"echo on; kill -STOP $PPID; {lasting}", 5)
+        ran = await hasty.run(f"echo on; kill -STOP $PPID; {lasting}", 3)
     assert (ran.timed_out, ran.output.read_text()) == (True, "on\n")
     assert not running(lasting)
 

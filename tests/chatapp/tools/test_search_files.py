@@ -1,6 +1,5 @@
 """Searching files."""
 
-import os
 import re
 from pathlib import Path
 
@@ -28,18 +27,24 @@ def root(folder: Path) -> Path:
     return folder
 
 
-def test_matches_come_with_their_place_and_context(root: Path) -> None:
-    """File by file, the matching line marked by a colon."""
-    assert run(root, "alpha") == (
-        "src/a.py\n3- \n4: def alpha():\n5-     return 1\n\nsrc/deep/b.ts\n1: const alpha = 1;"
-    )
-
-
-def test_gaps_are_shown(root: Path) -> None:
-    """Lines that do not follow each other are told apart."""
-    assert run(root, "^import|^#", "src/a.py") == (
-        "src/a.py\n1: import os\n2- \n--\n5-     return 1\n6: # end"
-    )
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        (
+            "alpha",
+            ".",
+            "src/a.py\n3- \n4: def alpha():\n5-     return 1\n\nsrc/deep/b.ts\n1: const alpha = 1;",
+        ),
+        ("^import|^#", "src/a.py", "src/a.py\n1: import os\n2- \n--\n5-     return 1\n6: # end"),
+        (";$", "src/deep/b.ts", "src/deep/b.ts\n1: const alpha = 1;"),
+        ("omega", ".", "No line matches."),
+    ],
+)
+def test_matches_come_with_their_place_and_context(
+    root: Path, pattern: str, path: str, found: str
+) -> None:
+    """File by file, the matching line marked by a colon; gaps are shown."""
+    assert run(root, pattern, path) == found
 
 
 @pytest.mark.parametrize(
@@ -61,11 +66,6 @@ def test_a_pattern_is_matched_line_by_line(root: Path, pattern: str, lines: list
     """Anchors mean the line, and no match crosses its end."""
     found = re.findall(r"^(\d+):", run(root, pattern, "src/a.py"), re.MULTILINE)
     assert [int(number) for number in found] == lines
-
-
-def test_windows_line_ends_do_not_hide_the_end_of_a_line(root: Path) -> None:
-    """`;$` matches before them."""
-    assert "1: const" in run(root, ";$", "src/deep/b.ts")
 
 
 @pytest.mark.parametrize("pattern", ["alpha(", "[", "*", "(?=alpha)", r"(a)\1", "a)|(b", "a{2000}"])
@@ -94,11 +94,6 @@ def test_a_glob_chooses_the_files(root: Path, glob: str, files: list[str]) -> No
     """By name or by path."""
     found = run(root, "(?i)alpha", glob=glob)
     assert re.findall(r"^[\w/]+\.\w+$", found, re.MULTILINE) == files
-
-
-def test_nothing_found_is_said(root: Path) -> None:
-    """An empty answer would look like a failure."""
-    assert run(root, "omega") == "No line matches."
 
 
 def test_files_that_are_no_text_are_counted(root: Path) -> None:
@@ -190,18 +185,6 @@ def test_a_search_stops_when_it_has_read_enough(
         (folder / name).write_text("x" * 100)
     monkeypatch.setattr(search_files, "MAX_BYTES", 150)
     assert "[Stopped after 2 files were searched." in run(folder, "y")
-
-
-def test_names_that_would_break_the_lines_are_written_on_one(folder: Path) -> None:
-    """No name can pass for a match."""
-    (folder / "a\n9: x").write_text("x\n")
-    assert run(folder, "x") == "a%0A9: x\n1: x"
-
-
-def test_files_whose_names_are_no_utf_8_are_searched(folder: Path) -> None:
-    """They are named so that they can be read."""
-    Path(os.fsdecode(os.fsencode(folder) + b"/r\xe9sum\xe9.txt")).write_text("found\n")
-    assert run(folder, "found") == "r%E9sum%E9.txt\n1: found"
 
 
 def test_files_are_searched_in_linear_time(folder: Path) -> None:

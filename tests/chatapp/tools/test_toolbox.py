@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatapp.agent.tool_port import Policy, Toolbox, ToolOutcome
+from chatapp.agent.tool_port import Line, Policy, Toolbox, ToolOutcome
 from chatapp.tools import WorkspaceToolbox, list_files, tool_specs
-from chatapp.tools.ports import Person
 from chatapp.tools.workspace import Workspace
 
 PATIENCE = 60  # seconds
@@ -39,7 +38,7 @@ def test_it_is_the_toolbox_that_the_loop_asks_for(toolbox: WorkspaceToolbox) -> 
 def test_a_tool_is_there_where_it_may_run_and_has_what_it_asks_for(folder: Path) -> None:
     """What is denied is not offered, and no port means no tool."""
     denied = {"write_file": Policy.DENY, "apply_diff": Policy.DENY}
-    box = WorkspaceToolbox(folder, policies=denied, offers={Person: lambda line: line})
+    box = WorkspaceToolbox(folder, policies=denied, offers={Line: lambda line: line})
     assert [spec.name for spec in box.specs] == [
         "ask_user",
         "list_files",

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from chatapp.agent.errors import ToolError
 from chatapp.tools import write_file
-from chatapp.tools.workspace import MAX_FILE
-from chatapp.tools.writable_workspace import WritableWorkspace
+from chatapp.tools.workspace import MAX_FILE, WritableWorkspace
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from chatapp.models import Conversation, McpServer
 from chatapp.toolbox import mcp_servers as own_servers
 from chatapp.toolbox import toolbox
-from chatapp.tools.mcp.remote_tools import Definition, Listing
+from chatapp.tools.mcp.servers import Definition, Listing
 from tests.chatapp.tools.mcp import offering
 
 SECRET = "sesame-open-wide"

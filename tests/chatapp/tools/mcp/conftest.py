@@ -10,9 +10,8 @@ from chatapp.agent.tool_port import NO_LINE, Line, ToolOutcome
 from chatapp.network.address_guard import Guard
 from chatapp.tools import WorkspaceToolbox
 from chatapp.tools.long_outputs import Outputs
-from chatapp.tools.mcp.pool import pool
-from chatapp.tools.mcp.remote_tools import Listing, Place, RemoteTool, list_tools
-from chatapp.tools.mcp.servers import Server, Way
+from chatapp.tools.mcp.pool import Place, RemoteTool, list_tools, pool
+from chatapp.tools.mcp.servers import Listing, Server, Way
 from tests.chatapp.tools.mcp import offering
 
 SECRET = "correct-horse"

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from chatapp.agent.errors import ServerFailed
 from chatapp.tools.long_outputs import HEAD, TAIL
 from chatapp.tools.mcp import connection
-from chatapp.tools.mcp.servers import HIDDEN, MAX_ANSWER, ServerFailed
+from chatapp.tools.mcp.servers import HIDDEN, MAX_ANSWER
 from tests.chatapp.sockets import PATIENCE
 from tests.chatapp.tools.mcp.conftest import SECRET, User, command
 from tests.chatapp.tools.mcp.offering import CANCELLED, FLOOD, AtAddress

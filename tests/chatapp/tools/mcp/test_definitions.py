@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from chatapp.agent.tool_port import Access, Policy
 from chatapp.tools import tool_specs
-from chatapp.tools.mcp.remote_tools import (
+from chatapp.tools.mcp.servers import (
+    HIDDEN,
     MAX_DESCRIPTION,
     MAX_NAME,
     MAX_TOOLS,
     Definition,
+    Server,
+    Way,
     listing_of,
     name_for,
 )
-from chatapp.tools.mcp.servers import HIDDEN, Server, Way
 from tests.growth import assert_cheap
 
 WEB = Server(1, "web", Way.HTTP, "https://example.org/mcp", (("Authorization", "Bearer sesame-1"),))

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
+from chatapp.agent.errors import ServerFailed
 from chatapp.network.address_guard import PRIVATE, Guard
 from chatapp.tools.mcp import pool as pools
 from chatapp.tools.mcp.pool import Pool, forget, pool
-from chatapp.tools.mcp.servers import Server, ServerFailed, Way
+from chatapp.tools.mcp.servers import Server, Way
 from tests.chatapp.tools.mcp.conftest import User
 from tests.chatapp.tools.mcp.offering import AtAddress
 

@@ -1,5 +1,7 @@
+"""What comes out of any provider: words, retries, and errors that give no key away."""
+
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 import pytest
 
@@ -7,8 +9,12 @@ import condense
 from chatapp.agent import events
 from chatapp.agent.errors import ContextOverflow, ProviderError
 from chatapp.agent.provider_port import Model, ModelRequest
-from chatapp.providers.wrappers import Retrying
-from tests.chatapp.providers.requests import listen, request
+from chatapp.providers import create_provider
+from chatapp.providers.resilient_provider import ResilientProvider, scrub
+from tests.chatapp.agent.fakes import MODEL
+from tests.chatapp.providers.requests import SECRET_KEY, listen, request
+from tests.standin.behaviours import Failure, Raw, Reply
+from tests.standin.server import Standin
 
 DONE = events.ReplyCompleted((condense.TextBlock("Hi"),), "end_turn", condense.Usage(1, 1))
 TEXT, TOOL = events.TextStreamed("Hi"), events.ToolUseStarted("c", "read_file")
@@ -20,17 +26,17 @@ Script = list[list[events.StreamEvent | BaseException]]
 class Scripted:
     """A provider whose calls go as written; it remembers which were closed."""
 
-    def __init__(self, script: Script) -> None:
-        self.model = Model("m", 1_000, 100)
+    def __init__(self, script: Script, counted: int | Exception = 7) -> None:
         self.script: Iterator[list[events.StreamEvent | BaseException]] = iter(script)
+        self.counted = counted
         self.calls = self.closed = 0
 
     async def count_tokens(self, _asked: ModelRequest) -> int | None:
-        """Count every prompt alike."""
-        return 7
+        if isinstance(self.counted, Exception):
+            raise self.counted
+        return self.counted
 
-    async def stream(self, _asked: ModelRequest) -> AsyncIterator[events.StreamEvent]:
-        """Do what the script says for this call."""
+    async def stream(self, _asked: ModelRequest) -> AsyncGenerator[events.StreamEvent]:
         self.calls += 1
         try:
             for one in next(self.script):
@@ -53,7 +59,6 @@ class Clock:
         self.slept: list[float] = []
 
     async def __call__(self, seconds: float) -> None:
-        """Remember a wait."""
         self.slept.append(seconds)
 
 
@@ -63,9 +68,14 @@ def clock() -> Clock:
     return Clock()
 
 
-def retrying(clock: Clock, *script: list[events.StreamEvent | BaseException]) -> Retrying:
+def retrying(
+    clock: Clock, *script: list[events.StreamEvent | BaseException], attempts: int = 5
+) -> ResilientProvider:
     """Wrap a provider that is scripted call by call."""
-    return Retrying(Scripted(list(script)), sleep=clock, random=lambda: 1.0)
+    made = Scripted(list(script))
+    return ResilientProvider(
+        MODEL, lambda: made, attempts=attempts, sleep=clock, random=lambda: 1.0
+    )
 
 
 async def test_a_passing_failure_is_announced_waited_for_and_overcome(clock: Clock) -> None:
@@ -83,8 +93,8 @@ async def test_a_passing_failure_is_announced_waited_for_and_overcome(clock: Clo
 
 async def test_waits_double_up_to_a_limit_and_are_spread(clock: Clock) -> None:
     """Jitter takes off at most half, so that many clients do not come back at once."""
-    failures = [[passing()] for _ in range(8)]
-    provider = Retrying(Scripted([*failures, [DONE]]), attempts=9, sleep=clock, random=lambda: 0.0)
+    provider = retrying(clock, *([passing()] for _ in range(8)), [DONE], attempts=9)
+    provider._random = lambda: 0.0
     await listen(provider, request("hi"))
     assert clock.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0]
 
@@ -145,7 +155,8 @@ async def test_stop_ends_a_wait_at_once() -> None:
         await asyncio.Event().wait()
 
     scripted = Scripted([[passing()], [DONE]])
-    task = asyncio.create_task(listen(Retrying(scripted, sleep=sleep), request("hi")))
+    provider = ResilientProvider(MODEL, lambda: scripted, sleep=sleep)
+    task = asyncio.create_task(listen(provider, request("hi")))
     await waiting.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -156,14 +167,94 @@ async def test_stop_ends_a_wait_at_once() -> None:
 async def test_a_listener_that_leaves_closes_the_call(clock: Clock) -> None:
     """Closing the wrapped stream closes the provider's, and with it the connection."""
     scripted = Scripted([[TEXT, DONE]])
-    stream = Retrying(scripted, sleep=clock).stream(request("hi"))
+    stream = ResilientProvider(MODEL, lambda: scripted, sleep=clock).stream(request("hi"))
     assert await anext(stream) == TEXT
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
     assert scripted.closed == 1
 
 
 async def test_model_and_count_are_the_provider_s(clock: Clock) -> None:
     """Wrapping changes nothing but the retries."""
     provider = retrying(clock)
-    assert provider.model.name == "m"
+    assert provider.model is MODEL
     assert await provider.count_tokens(request("hi")) == 7
+
+
+async def raised(error: Exception) -> ProviderError:
+    """Return what becomes of an error."""
+    made = Scripted([[TEXT, error]])
+    with pytest.raises(ProviderError) as caught:
+        await listen(ResilientProvider(MODEL, lambda: made, key=SECRET_KEY), request("Hi"))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "error",
+    [AttributeError("no 'x'"), KeyError("x"), RecursionError(), OSError(5, "x"), SystemError()],
+)
+async def test_any_failure_is_an_error_of_the_provider(error: Exception) -> None:
+    """So the loop keeps what was streamed, whatever a vendor's code does."""
+    found = await raised(error)
+    assert "could not be understood" in str(found)
+    assert type(error).__name__ in found.details
+    assert not found.retryable
+    made = Scripted([], counted=error)
+    assert await ResilientProvider(MODEL, lambda: made).count_tokens(request("Hi")) is None
+
+
+async def test_an_error_keeps_its_kind_and_facts() -> None:
+    """Only its texts change."""
+    error = ContextOverflow(f"Too long for {SECRET_KEY}", status=400, details=SECRET_KEY * 2)
+    found = await raised(error)
+    assert found is error
+    assert (str(found), found.details, found.status) == ("Too long for [key]", "[key][key]", 400)
+
+
+@pytest.mark.parametrize(
+    "said", [SECRET_KEY, f"({SECRET_KEY})", SECRET_KEY[:12] + "…", "…" + SECRET_KEY[-10:]]
+)
+def test_a_key_or_a_long_part_of_it_is_blotted_out(said: str) -> None:
+    """Wherever it stands in a sentence."""
+    scrubbed = scrub(f"The key {said} is wrong.", SECRET_KEY)
+    assert scrubbed.startswith("The key ")
+    assert scrubbed.endswith(" is wrong.")
+    assert "[key]" in scrubbed
+    assert not any(SECRET_KEY[at : at + 8] in scrubbed for at in range(len(SECRET_KEY) - 7))
+
+
+@pytest.mark.parametrize("key", ["", "k", "sk"])
+def test_what_is_hardly_a_key_leaves_sentences_alone(key: str) -> None:
+    """A server without keys is often given one letter."""
+    assert scrub("Ask the desk.", key) == "Ask the desk."
+
+
+ECHOES = [
+    Failure(401, "authentication_error", f"Incorrect API key provided: {SECRET_KEY}."),
+    Failure(400, "invalid_request_error", f"x-api-key {SECRET_KEY[:14]}… is malformed"),
+    Failure(400, "invalid_request_error", f"prompt is too long: {SECRET_KEY}"),
+    Failure(418, "teapot", f"{SECRET_KEY}"),
+    Failure(307, "redirect", "Away", {"location": f"http://{SECRET_KEY}.example.org/"}),
+    Failure(429, SECRET_KEY, "Slow down", {"request-id": SECRET_KEY}),
+    Reply("One two", extra=(Raw.event({"error": {"message": SECRET_KEY}}, "error"),)),
+    Reply("One two", extra=(Raw(f"event: message_delta\ndata: {SECRET_KEY}\n\n"),)),
+    Reply("", stop_reason="refusal"),
+]
+
+
+@pytest.mark.parametrize("behaviour", ECHOES)
+async def test_a_key_that_a_server_echoes_comes_no_further(
+    anthropic_standin: Standin, behaviour: Failure | Reply, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither sentence, details nor log have it, whatever kind of failure it was."""
+    provider = create_provider(
+        "anthropic",
+        model=Model("claude-opus-5-5", 200_000, 1_000),
+        api_key=SECRET_KEY,
+        base_url=anthropic_standin.url,
+    )
+    anthropic_standin.then(*[behaviour] * 5)
+    provider._sleep = Clock()
+    with pytest.raises(ProviderError) as caught:
+        await listen(provider, request("Hi"))
+    said = f"{caught.value} {caught.value.details} {caplog.text}"
+    assert not any(SECRET_KEY[at : at + 8] in said for at in range(len(SECRET_KEY) - 7))

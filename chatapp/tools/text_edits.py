@@ -1,16 +1,18 @@
-"""Search and replace by lines: where a block stands in a text, or what of it does not.
+"""Text files as tools change them: patches of blocks that replace lines, and differences.
 
 A block is looked for as it is written first. Where it stands nowhere, trailing space is left out
 of account, then the indentation, then any white space; the replacement takes on the indentation
 that the text has. All of a patch is applied, or nothing.
 """
 
+import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from itertools import islice
 
 from chatapp.agent.errors import ToolError
+from chatapp.tools.workspace import Workspace, is_text, quote
 
 _SEARCH, _MIDDLE, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _START = re.compile(r":start_line:\s*(\d{1,9})\s*")
@@ -20,11 +22,20 @@ _SPACE = re.compile(r"\s+")
 MAX_BLOCKS = 200
 # Comparisons made to find what is most like a block that was not found.
 MAX_COMPARED = 2_000_000
+# Pairs of an old and a new line that are compared; beyond, the first goes with the first.
+MAX_ALIGNED = 500_000
+# Lines, and characters of one; what is longer is said in numbers.
+MAX_SHOWN = 2_000
+MAX_LINE = 1_000
+# Lines that are compared; beyond, the work grows with their square.
+MAX_LINES = 10_000
 
 SHAPE = (
     f"{_SEARCH}\n:start_line:N (optional)\n-------\nlines as they are\n{_MIDDLE}\n"
     f"lines as they shall be\n{_REPLACE}"
 )
+
+_BOM = b"\xef\xbb\xbf"
 
 Lines = Sequence[str]
 
@@ -100,8 +111,7 @@ def _place(
     if not block.search:
         return _insertion(lines, block, near, name)
     for plain, fit in _WAYS:
-        found = list(_find(lines, block.search, plain))
-        if found:
+        if found := _find(lines, block.search, plain):
             at = _choose(found, near, name)
             fitted = fit(lines[at : at + len(block.search)], block)
             return at, len(block.search), fitted
@@ -121,17 +131,19 @@ def _insertion(
     return near - 1, 0, block.replace
 
 
-def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> Iterator[int]:
-    """Yield the places, from 0, where the wanted lines stand."""
-    sought, here = [plain(line) for line in wanted], [plain(line) for line in lines]
-    at = -1
-    for _ in here:
-        try:
-            at = here.index(sought[0], at + 1)
-        except ValueError:
-            return
-        if here[at : at + len(sought)] == sought:
-            yield at
+def _find(lines: Lines, wanted: Lines, plain: Callable[[str], str]) -> list[int]:
+    """Return the places, from 0, where the wanted lines stand, in linear time (the Z algorithm)."""
+    size, both = len(wanted), [*map(plain, wanted), None, *map(plain, lines)]
+    same = [0] * len(both)
+    start = end = 0
+    for at in range(1, len(both)):
+        alike = min(same[at - start], end - at) if at < end else 0
+        while at + alike < len(both) and both[alike] == both[at + alike]:
+            alike += 1
+        same[at] = alike
+        if at + alike > end:
+            start, end = at, at + alike
+    return [at - size - 1 for at in range(size + 1, len(both)) if same[at] == size]
 
 
 def _choose(found: list[int], near: int | None, name: str) -> int:
@@ -170,7 +182,10 @@ def _indented(there: Lines, block: Block) -> Lines:
 def _aligned(sought: Lines, written: Lines) -> Iterator[int]:
     """Yield for each new line the old one that it is, takes the place of, or comes after."""
     old, new = [_squeezed(line) for line in sought], [_squeezed(line) for line in written]
-    for _, start, end, first, last in SequenceMatcher(None, old, new, False).get_opcodes():
+    spans = [("", 0, len(old), 0, len(new))]
+    if len(old) * len(new) <= MAX_ALIGNED:
+        spans = [*difflib.SequenceMatcher(None, old, new, False).get_opcodes()]
+    for _, start, end, first, last in spans:
         for number in range(first, last):
             yield max(0, min(start + number - first, end - 1))
 
@@ -224,3 +239,61 @@ def _closest(lines: list[str], block: Block) -> str:
         f"({score} of {size} lines are the same). Line {at + differs + 1:,} differs: "
         f"expected {block.search[differs][:200]!r}, found {there!r}."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file's text; with ``crlf`` all its lines ended so, and have plain newlines here.
+
+    ``marked`` says that it began with a byte order mark.
+    """
+
+    text: str
+    crlf: bool = False
+    marked: bool = False
+
+    def encode(self, text: str) -> bytes:
+        """Return another text in the same form."""
+        if self.crlf:
+            text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise ToolError("The text holds half a character, which no file can.") from error
+        return _BOM + data if self.marked else data
+
+
+def read_whole(workspace: Workspace, path: str) -> TextFile:
+    """Return a text file; raise ToolError where there is none."""
+    data = workspace.read_bytes(path)
+    if not is_text(data):
+        raise ToolError(f"{quote(path)} is not a UTF-8 text file.")
+    ends = data.count(b"\r\n")
+    crlf = ends > 0 and ends == data.count(b"\n")
+    text = data.removeprefix(_BOM).decode()
+    # In a file of both kinds each line keeps its own.
+    return TextFile(text.replace("\r\n", "\n") if crlf else text, crlf, data.startswith(_BOM))
+
+
+def read_if_there(workspace: Workspace, path: str) -> TextFile | None:
+    """Return a text file, None where there is none, or another kind of file."""
+    if not workspace.holds(path):
+        return None
+    try:
+        return read_whole(workspace, path)
+    except ToolError:
+        return None
+
+
+def show_difference(path: str, before: str | None, after: str) -> str:
+    """Return the diff from one text to another, None being no file; "" where they are the same."""
+    old, new = (before or "").splitlines(), after.splitlines()
+    if before is not None and before == after:
+        return ""
+    if len(old) + len(new) > MAX_LINES:
+        return f"--- {path}\n+++ {path}\n[{len(old):,} lines become {len(new):,}.]"
+    was = path if before is not None else "/dev/null"
+    lines = list(islice(difflib.unified_diff(old, new, was, path, lineterm=""), MAX_SHOWN + 1))
+    if len(lines) > MAX_SHOWN:
+        lines[MAX_SHOWN:] = [f"[Only the first {MAX_SHOWN:,} lines of the difference.]"]
+    return "\n".join(line[:MAX_LINE] for line in lines) or f"--- {was}\n+++ {path}"

@@ -1,0 +1,164 @@
+"""Providers made safe to use: imported with a first call, retried, no key in their errors."""
+
+import asyncio
+import logging
+import random as randomness
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from chatapp.agent import events
+from chatapp.agent.errors import ProviderError
+from chatapp.agent.provider_port import CallObserver, Model, ModelRequest, SentRequest
+from chatapp.providers.specs import ListedModel
+
+UNREADABLE = "The provider's answer could not be understood. What came of it is kept."
+BLOTTED = "[key]"
+# Fewer characters of a key in a row give nothing away.
+PIECE = 8
+SHORTEST_KEY = 4
+LONGEST_SENTENCE, LONGEST_DETAILS = 1_000, 10_000
+
+ATTEMPTS = 5
+# Seconds.
+FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
+# A provider that asks for more has not merely hiccuped: people should decide.
+LONGEST_WISH = 120.0
+
+log = logging.getLogger(__name__)
+
+
+class ResilientProvider:
+    """Calls a vendor's provider up to ``attempts`` times; raises nothing but ProviderError.
+
+    ``make`` makes that provider with the first call, in a thread: to import an SDK takes a second.
+    It sends ``key`` with its calls. ``random`` gives numbers from 0 to 1 that spread the waits.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        make: Callable[[], Any],
+        *,
+        key: str = "",
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        random: Callable[[], float] = randomness.random,
+    ) -> None:
+        self.model = model
+        self.attempts = attempts
+        self._make = make
+        self._made: Any = None
+        self._key = key
+        self._sleep = sleep
+        self._random = random
+
+    async def provider(self) -> Any:
+        """Return the vendor's provider."""
+        if self._made is None:
+            self._made = await asyncio.to_thread(self._make)
+        return self._made
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Return what the provider counts, None where it fails."""
+        try:
+            counted: int | None = await (await self.provider()).count_tokens(request)
+        except Exception:
+            log.exception("tokens could not be counted")
+            return None
+        return counted
+
+    async def list_models(self) -> tuple[ListedModel, ...]:
+        """Return the models that the server lists, none where its API has no list."""
+        try:
+            listing = getattr(await self.provider(), "list_models", None)
+            return await listing() if listing else ()
+        except ProviderError as error:
+            raise self._scrubbed(error) from None
+        except Exception as error:
+            log.exception("models could not be listed")
+            raise self._scrubbed(_unreadable(error)) from None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[events.StreamEvent]:
+        """Yield the first reply that gets anywhere, and RetryScheduled before each wait."""
+        observer = _Observer(request.observer)
+        request = replace(request, observer=observer)
+        for attempt in range(1, self.attempts + 1):
+            shown = False
+            try:
+                async with aclosing((await self.provider()).stream(request)) as stream:
+                    async for event in stream:
+                        shown |= isinstance(event, events.TextStreamed | events.ToolUseStarted)
+                        yield event
+                return
+            except ProviderError as error:
+                failure = error
+            except Exception as error:
+                if error is observer.failure:
+                    raise
+                log.exception("a provider failed in a way it should not")
+                failure = _unreadable(error)
+            failure = self._scrubbed(failure)
+            if shown or not failure.retryable or attempt == self.attempts:
+                raise failure from None
+            seconds = self._wait(failure, attempt)
+            yield events.RetryScheduled(str(failure), seconds, attempt + 1, self.attempts)
+            await self._sleep(seconds)
+
+    def _wait(self, error: ProviderError, attempt: int) -> float:
+        """Return the seconds to wait: growing, or as many as the vendor asks for."""
+        wish = error.retry_after
+        if wish is None:
+            longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1))
+            return longest * (1 + self._random()) / 2
+        if wish > LONGEST_WISH:
+            # From 90 minutes on, hours are easier to read.
+            minutes = round(wish / 60)
+            time = f"{minutes} minutes" if minutes < 90 else f"{round(minutes / 60)} hours"  # noqa: PLR2004
+            error.args = (f"{error} It asks to try again in about {time}.",)
+            error.retryable = False
+            raise error from None
+        return max(wish, 0.0)
+
+    def _scrubbed(self, error: ProviderError) -> ProviderError:
+        error.args = (scrub(str(error)[:LONGEST_SENTENCE], self._key),)
+        error.details = scrub(error.details[:LONGEST_DETAILS], self._key)
+        return error
+
+
+class _Observer:
+    """An observer whose own failures are told from the provider's."""
+
+    def __init__(self, observer: CallObserver) -> None:
+        self.failure: Exception | None = None
+        self.learned = observer.learned
+        self._observer = observer
+
+    async def sending(self, request: SentRequest) -> None:
+        try:
+            await self._observer.sending(request)
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+def _unreadable(error: Exception) -> ProviderError:
+    return ProviderError(UNREADABLE, details=f"{type(error).__name__}: {error}")
+
+
+def scrub(text: str, key: str) -> str:
+    """Return the text with the key, and every longer piece of it, blotted out."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    size = min(len(key), PIECE)
+    pieces = {re.escape(key[start : start + size]) for start in range(len(key) - size + 1)}
+    parts, end = [], 0
+    # Pieces overlap: one is looked for from every character on.
+    for found in re.finditer(f"(?={'|'.join(pieces)})", text):
+        at = found.start()
+        if at >= end:
+            parts += [text[end:at], BLOTTED]
+        end = at + size
+    return "".join([*parts, text[end:]])
