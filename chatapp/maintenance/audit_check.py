@@ -9,7 +9,6 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from chatapp.models import AuditEntry, Conversation, Message, audit
-from chatapp.models import audit as chain
 from chatapp.models.audit import Recorded, RecordedQuerySet
 
 
@@ -48,7 +47,7 @@ class _Digest:
             said = _(
                 "%(what)s can't be compared with entry %(number)s: what opens its digest is gone."
             )
-        elif chain.commit(self.salt, content) != self.digest:
+        elif audit.commit(self.salt, content) != self.digest:
             said = _("%(what)s is not what entry %(number)s has on record.")
         else:
             return ""
@@ -113,7 +112,7 @@ def _verify(conversation: Conversation) -> Verdict:
 
 def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterator[str]:
     """Yield where the chain breaks first."""
-    number, head = 0, chain.beginning(str(conversation.pk))
+    number, head = 0, audit.beginning(str(conversation.pk))
     for entry in entries:
         if entry.number != number + 1:
             yield _missing(number + 1, entry.number - 1)
@@ -200,10 +199,10 @@ def _changed_facts(row: Recorded, known: _Record) -> Iterator[str]:
             said = _("%(what)s has %(now)s as its %(fact)s, where entry %(number)s has %(then)s.")
             yield said % {
                 "what": row.audited_as.capitalize(),
-                "now": chain.written(now[fact]),
+                "now": audit.written(now[fact]),
                 "fact": fact,
                 "number": known.number,
-                "then": chain.written(then),
+                "then": audit.written(then),
             }
 
 
@@ -235,7 +234,7 @@ def chain_of(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, without what its digests stand for."""
     entries = conversation.audit_entries.in_order()
     return {
-        "format": chain.FORMAT,
+        "format": audit.FORMAT,
         "conversation": str(conversation.pk),
         "entries": [_exported(entry) for entry in entries],
     }
@@ -243,4 +242,4 @@ def chain_of(conversation: Conversation) -> dict[str, Any]:
 
 def _exported(entry: AuditEntry) -> dict[str, Any]:
     names = ("number", "kind", "payload", "previous", "hash", "openings")
-    return {"at": chain.moment(entry.at), **{name: getattr(entry, name) for name in names}}
+    return {"at": audit.moment(entry.at), **{name: getattr(entry, name) for name in names}}

@@ -17,10 +17,17 @@ import sqlite3
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from chatapp.errors import BadArchive
 
 # The newest form of archive that can be read.
 FORMAT = 1
@@ -29,10 +36,6 @@ SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
 # How the names of files begin that a backup needs while it is made.
 _DRAFT = ".palimpsest-backup-"
-
-
-class BadArchive(Exception):
-    """A file is no backup, or is damaged; the text is one sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,24 @@ class Source:
     workspaces: Path
     key: Path | None = None
     seal_key: Path | None = None
+
+
+def stored(*, with_key: bool) -> Source:
+    """Return where this server keeps them; raise CommandError where its database is no file."""
+    if connection.vendor != "sqlite":
+        raise CommandError(f"This server keeps its data in {connection.vendor}: use its own tools.")
+    folder = Path(settings.DATA_DIR)
+    return Source(
+        database=Path(str(connection.settings_dict["NAME"])),
+        workspaces=Path(settings.WORKSPACES_ROOT),
+        key=folder / KEY if with_key else None,
+        seal_key=folder / SEAL_KEY if with_key else None,
+    )
+
+
+def holds_key(path: Path) -> bool:
+    """Whether the secret key in use is the one in this file, and none that SECRET_KEY sets."""
+    return path.exists() and path.read_text("utf-8", "replace").strip() == settings.SECRET_KEY
 
 
 @dataclass(slots=True)
@@ -222,6 +243,27 @@ def _check_files(backup: Backup, path: Path, folder: Path) -> None:
             raise BadArchive(f"{path} is damaged: {name} is not what was put in.")
     if DATABASE not in backup.files:
         raise BadArchive(f"{path} holds no database.")
+
+
+def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
+    """Return which of these migrations only a newer version of this software has."""
+    known = MigrationLoader(None).disk_migrations
+    replaced = {key for migration in known.values() for key in migration.replaces}
+    return sorted(name for app, name in {*applied} - {*known} - replaced if app == "chatapp")
+
+
+def check_database(path: Path) -> None:
+    """Raise BadArchive where the file is damaged, or made by a newer version of this software."""
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+            applied = database.execute("SELECT app, name FROM django_migrations").fetchall()
+    except sqlite3.Error as error:
+        raise BadArchive(f"The database in it can't be read: {error}.") from error
+    if said != "ok":
+        raise BadArchive(f"The database in it is damaged: {said}.")
+    if newer := newer_migrations(applied):
+        raise BadArchive(f"It was made by a newer version, which has {newer[0]}.")
 
 
 def put_in_place(folder: Path, target: Source, aside: Path) -> None:

@@ -8,6 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 import condense
 from chatapp.maintenance import audit_check
+from chatapp.maintenance.backups import newer_migrations
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -60,10 +61,8 @@ def _damage() -> Iterator[str]:
 
 def _migrations() -> Iterator[str]:
     executor = MigrationExecutor(connection)
-    known = executor.loader.disk_migrations
-    for app, name in executor.loader.applied_migrations:
-        if app == "chatapp" and (app, name) not in known:
-            yield f"The database is from a newer version: it has {name}."
+    for name in newer_migrations(executor.loader.applied_migrations):
+        yield f"The database is from a newer version: it has {name}."
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         yield "The database is from an older version: `manage.py migrate` brings it up to date."
 

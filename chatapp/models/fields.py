@@ -21,6 +21,7 @@ from django.db.models.functions import Cast, Round
 from django.utils.encoding import force_bytes
 
 import condense
+from chatapp.models.errors import DecryptionFailed
 
 USD_PLACES = 10
 
@@ -141,14 +142,6 @@ def budget(
 
 
 _PURPOSE = b"palimpsest stored keys"
-
-
-class DecryptionFailed(Exception):
-    """What is stored was encrypted with another secret key, or is damaged."""
-
-    def __init__(self) -> None:
-        """Say what to do about it."""
-        super().__init__("The stored key can't be read with this secret key. Enter it again.")
 
 
 def encrypt(text: str) -> str:

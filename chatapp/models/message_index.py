@@ -15,9 +15,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.db.backends.utils import CursorWrapper
 from django.dispatch import receiver
-from django.utils.translation import gettext as _
 
 from chatapp.models.conversations import Conversation
+from chatapp.models.errors import IndexDamaged
 from chatapp.search.message_texts import searchable_text
 from chatapp.search.queries import Query
 from chatapp.search.question_ranking import SHORTEST_STEM, Question
@@ -92,14 +92,6 @@ _FILL = f"""
     INSERT INTO chatapp_message_index (rowid, text)
     SELECT m.id, searchable_text(m.content) FROM chatapp_message m WHERE {_IS_FOUND}
 """  # noqa: S608 - likewise
-
-
-class IndexDamaged(Exception):
-    """The index can't be read; the text says so to whoever searches, and what to do."""
-
-    def __init__(self) -> None:
-        text = _("Search in messages is out of order: “manage.py rebuild_search” mends it.")
-        super().__init__(text)
 
 
 @receiver(connection_created)

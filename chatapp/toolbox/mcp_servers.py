@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from chatapp.agent.tool_port import ToolSpec
 from chatapp.errors import Refused
 from chatapp.models import McpServer
-from chatapp.models.fields import DecryptionFailed
+from chatapp.models.errors import DecryptionFailed
 from chatapp.network.address_guard import Guard
 from chatapp.tools.mcp import pool
 from chatapp.tools.mcp.remote_tools import Listing, Place, RemoteTool, list_tools

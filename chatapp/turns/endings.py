@@ -14,8 +14,7 @@ from chatapp.condensation.controller import CondensingCancelled
 from chatapp.errors import Refused
 from chatapp.live.status_panel import Notice
 from chatapp.models import Turn
-from chatapp.models.fields import DecryptionFailed
-from chatapp.models.write_errors import explain_write_error
+from chatapp.models.errors import DecryptionFailed, explain_write_error
 
 log = logging.getLogger(__name__)
 

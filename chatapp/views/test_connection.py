@@ -17,7 +17,7 @@ from chatapp.accounts import accounts
 from chatapp.formats import number
 from chatapp.forms.profiles import ProfileForm, plain
 from chatapp.models import Profile
-from chatapp.models.fields import DecryptionFailed
+from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import Report, find_local_servers
 from chatapp.providers.specs import ListedModel
 from chatapp.turns.assembly import probe_profile

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chatapp.maintenance import backups, data_folder
+from chatapp.maintenance import backups
 
 
 class Command(BaseCommand):
@@ -31,8 +31,8 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *, file: Path | None, with_key: bool, **_options: Any) -> None:
-        source = data_folder.stored(with_key=with_key)
-        if source.key and not data_folder.holds_key(source.key):
+        source = backups.stored(with_key=with_key)
+        if source.key and not backups.holds_key(source.key):
             raise CommandError(
                 "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
                 "that, and leave --with-key out."

@@ -137,6 +137,9 @@ def migrate_if_needed() -> None:
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)
+    else:
+        # A squashed migration is recorded where all that it replaces are.
+        executor.check_replacements()
 
 
 def address(host: str, port: int) -> str:

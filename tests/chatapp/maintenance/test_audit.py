@@ -17,6 +17,7 @@ from django.utils import timezone
 
 import condense
 from chatapp.conversations import conversations, forks, pins, rewind
+from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_check as check
 from chatapp.maintenance import audit_seals
 from chatapp.maintenance.integrity import find_problems
@@ -443,12 +444,12 @@ def test_a_seal_that_was_changed_is_refused(record: Conversation) -> None:
     text, key = audit_seals.make_seal(), audit_seals.public_key()
     assert [head.number for head in audit_seals.read_seal(text, key)] == [12]
     for wrong in (text.replace(": 12", ": 10"), text.replace("seal 1", "seal 2"), "{}", "x", "[]"):
-        with pytest.raises(audit_seals.BadSeal):
+        with pytest.raises(BadSeal):
             audit_seals.read_seal(wrong, key)
     (Path(audit_seals.settings.DATA_DIR) / audit_seals.SEAL_KEY).unlink()
-    with pytest.raises(audit_seals.BadSeal, match="another key"):
+    with pytest.raises(BadSeal, match="another key"):
         audit_seals.read_seal(text, audit_seals.public_key())
-    with pytest.raises(audit_seals.BadSeal):
+    with pytest.raises(BadSeal):
         audit_seals.read_seal(text, "no key")
     assert len(audit_seals.read_seal(text, key)) == 1
 

@@ -6,7 +6,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from chatapp.models.fields import DecryptionFailed, decrypt, encrypt
+from chatapp.models.errors import DecryptionFailed
+from chatapp.models.fields import decrypt, encrypt
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

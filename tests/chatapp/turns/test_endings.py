@@ -12,7 +12,7 @@ import condense
 from chatapp.agent.errors import ProviderError, StepLimitReached
 from chatapp.condensation.controller import CondensingCancelled
 from chatapp.models import Turn
-from chatapp.models.fields import DecryptionFailed
+from chatapp.models.errors import DecryptionFailed
 from chatapp.turns.endings import Ending, ending_of
 
 
