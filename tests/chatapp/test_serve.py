@@ -119,7 +119,7 @@ def test_a_second_server_on_the_same_folder_is_refused(
         f"Another server is running with DATA_DIR {tmp_path}. Stop it first, or set DATA_DIR to "
         "another folder."
     )
-    assert b"[X] 0001_initial" in done.stdout
+    assert b"[X] 0001_squashed" in done.stdout
     with serving(tmp_path) as (_, url):
         assert SIGN_IN.match(url), url
 
