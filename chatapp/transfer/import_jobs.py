@@ -19,7 +19,7 @@ import condense
 from chatapp import errors
 from chatapp.context import sizes
 from chatapp.models import Source
-from chatapp.transfer.pieces import Beside, Piece, Problem, Unusable
+from chatapp.transfer import Beside, Piece, Problem, Unusable
 from chatapp.transfer.record_import import Imported, load_conversation, remove_parts
 
 log = logging.getLogger(__name__)

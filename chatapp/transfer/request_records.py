@@ -8,10 +8,10 @@ from typing import Any
 from chatapp.models import Conversation, Fragment, Manifest
 from chatapp.storage.request_fragments import Item, in_runs, out_of_runs, pack, plain, unpack
 from chatapp.storage.request_reader import RequestReader, fragment_of
+from chatapp.transfer import Unusable
 from chatapp.transfer.import_spool import Spool, piece
-from chatapp.transfer.pieces import Unusable
+from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.record_tables import with_names
-from chatapp.transfer.row_values import WRONG
 
 # Messages of a request, and bytes of all of a file's that are put together to be checked.
 MOST_ITEMS = 200_000

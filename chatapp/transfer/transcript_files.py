@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 import ijson
 
-from chatapp.transfer.pieces import Problem, Unusable
+from chatapp.transfer import Problem, Unusable
 
 # Bytes, unpacked, of a file that is read as a whole.
 LARGEST = 256 * 1024 * 1024

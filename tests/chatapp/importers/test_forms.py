@@ -16,7 +16,7 @@ from chatapp import errors, importers
 from chatapp.condensation import undo
 from chatapp.context.condense_requests import Scope, find_chosen
 from chatapp.models import Conversation, Source, message_store
-from chatapp.transfer import Imported, load_conversation
+from chatapp.transfer.record_import import Imported, load_conversation
 
 AT = "2026-01-02T03:04:05.678Z"
 TOOL_CALL = {

@@ -1,4 +1,4 @@
-"""A conversation as a file, with all that is on record of it."""
+"""Exports: a conversation as a file, with all that is on record of it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +9,9 @@ from chatapp.maintenance import audit_check
 from chatapp.models import Conversation, Source
 from chatapp.models.audit import column_to_json
 from chatapp.providers import request_bytes
-from chatapp.transfer import row_values
-from chatapp.transfer.record_tables import FORMAT, MESSAGES, TABLES, Table, renamed
+from chatapp.transfer import FORMAT
+from chatapp.transfer.record_rows import empty
+from chatapp.transfer.record_tables import MESSAGES, TABLES, Table, renamed
 from chatapp.transfer.request_records import write_requests
 
 BATCH = 200
@@ -70,7 +71,7 @@ def _item(table: Table, row: Mapping[str, Any], numbers: Numbers) -> dict[str, A
     told = {} if table.section == MESSAGES else {"number": numbers[table.section][row["pk"]]}
     for name, column in table.columns.items():
         value = column_to_json(row[name])
-        if value != row_values.empty(column):
+        if value != empty(column):
             told[name] = value
     for name, section in table.references.items():
         if (number := numbers[section].get(row[name])) is not None:
