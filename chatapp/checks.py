@@ -47,13 +47,10 @@ def check_base_urls(**_: Any) -> list[checks.CheckMessage]:
             id="palimpsest.E003",
         )
         for spec in provider_specs().values()
-        if spec.url_variable and not _is_callable(getattr(settings, spec.url_variable))
+        if spec.url_variable
+        and (url := getattr(settings, spec.url_variable))
+        and not (urlsplit(url).scheme in {"http", "https"} and urlsplit(url).hostname)
     ]
-
-
-def _is_callable(url: str) -> bool:
-    parts = urlsplit(url)
-    return not url or (parts.scheme in {"http", "https"} and bool(parts.hostname))
 
 
 @checks.register("palimpsest")

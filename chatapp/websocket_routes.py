@@ -29,7 +29,6 @@ class OwnOrigin:
     """
 
     def __init__(self, application: Any) -> None:
-        """Guard an ASGI application."""
         self.application = application
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -57,7 +56,6 @@ class SessionUser:
     """
 
     def __init__(self, application: Any) -> None:
-        """Take an ASGI application."""
         self.application = application
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

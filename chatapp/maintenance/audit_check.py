@@ -1,4 +1,4 @@
-"""Whether the audit chain of a conversation holds, and where it breaks."""
+"""Audit checks: a conversation's chain holds, or a sentence says where it breaks."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 
 from chatapp.models import AuditEntry, Conversation, Message, audit
 from chatapp.models.audit import Recorded, RecordedQuerySet
+
+_EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
 
 @dataclass(slots=True)
@@ -105,7 +107,11 @@ def _verify(conversation: Conversation) -> Verdict:
     verdict.problems = list(_breaks(conversation, entries))
     if verdict.holds:
         told = _Told()
-        verdict.problems = list(_unreadable(entries, told))
+        for entry in entries:
+            try:
+                told.learn(entry)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                verdict.problems.append(_("Entry %s can't be read.") % entry.number)
         verdict.problems += [*_changed_messages(verdict, told), *_changed_records(verdict, told)]
     return verdict
 
@@ -138,14 +144,6 @@ def _missing(first: int, last: int) -> str:
     return _("Entries %(first)s to %(last)s are missing.") % {"first": first, "last": last}
 
 
-def _unreadable(entries: Iterable[AuditEntry], told: _Told) -> Iterator[str]:
-    for entry in entries:
-        try:
-            told.learn(entry)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            yield _("Entry %s can't be read.") % entry.number
-
-
 def _changed_messages(verdict: Verdict, told: _Told) -> Iterator[str]:
     """Yield each message that is not as it was on record, and those that are gone."""
     conversation = verdict.conversation
@@ -161,9 +159,8 @@ def _changed_messages(verdict: Verdict, told: _Told) -> Iterator[str]:
             verdict.erased += 1
         elif wrong := known.differs(_("Message %s") % seq, audit.said(role, content)):
             yield wrong
-    names = (name for name in told.digests if name.startswith("message "))
-    for name in names:
-        if name not in there:
+    for name in told.digests:
+        if name.startswith("message ") and name not in there:
             yield _gone(name, told.digests[name].number)
 
 
@@ -236,10 +233,8 @@ def chain_of(conversation: Conversation) -> dict[str, Any]:
     return {
         "format": audit.FORMAT,
         "conversation": str(conversation.pk),
-        "entries": [_exported(entry) for entry in entries],
+        "entries": [
+            {"at": audit.moment(one.at), **{name: getattr(one, name) for name in _EXPORTED}}
+            for one in entries
+        ],
     }
-
-
-def _exported(entry: AuditEntry) -> dict[str, Any]:
-    names = ("number", "kind", "payload", "previous", "hash", "openings")
-    return {"at": audit.moment(entry.at), **{name: getattr(entry, name) for name in names}}

@@ -1,4 +1,4 @@
-"""Integrity: whether the file, its links, and what the tags promise are sound."""
+"""Integrity: a sentence for each thing that is wrong in the database, its tags and its records."""
 
 from collections.abc import Callable, Iterable, Iterator
 

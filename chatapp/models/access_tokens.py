@@ -52,7 +52,6 @@ class SignInToken(AccessToken):
     objects = SignInTokenQuerySet.as_manager()
 
     def __str__(self) -> str:
-        """Name the user; the token itself is not known."""
         return f"Sign-in link for {self.user}"
 
 
@@ -92,7 +91,6 @@ class ApiToken(AccessToken):
         ordering = ("-created_at", "-pk")
 
     def __str__(self) -> str:
-        """Name the token; it itself is not known."""
         return str(self.name)
 
 
@@ -122,5 +120,4 @@ class Share(AccessToken):
     objects = ShareQuerySet.as_manager()
 
     def __str__(self) -> str:
-        """Name the link by its conversation; the token itself is not known."""
         return f"Link to {self.conversation_id}"

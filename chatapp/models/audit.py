@@ -125,7 +125,6 @@ class AuditEntry(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the entry."""
         return f"Entry {self.number}"
 
     @override

@@ -54,7 +54,6 @@ class McpServer(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the server."""
         return self.name
 
     @property

@@ -166,7 +166,6 @@ class Preferences(models.Model):
         verbose_name_plural = "preferences"
 
     def __str__(self) -> str:
-        """Name the owner."""
         return f"Preferences of {self.owner}"
 
 
@@ -195,5 +194,4 @@ class SavedCommand(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the command as it is typed."""
         return f"/{self.name}"

@@ -118,7 +118,6 @@ class Profile(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the profile."""
         return self.name
 
     @property

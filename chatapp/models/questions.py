@@ -33,7 +33,6 @@ class Checkpoint(models.Model):
         constraints = (models.UniqueConstraint(fields=("turn", "seq"), name="checkpoint_of_reply"),)
 
     def __str__(self) -> str:
-        """Name the message before which it was taken."""
         return f"Checkpoint before {self.seq}"
 
 
@@ -98,5 +97,4 @@ class Question(Recorded):
         )
 
     def __str__(self) -> str:
-        """Name the question by its tool."""
         return f"{self.kind} of {self.tool}"

@@ -45,7 +45,10 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
         yield b"]"
     for section, items in write_requests(conversation, numbers["calls"], names).items():
         yield f',\n"{section}":'.encode() + request_bytes.encode(items)
-    yield b',\n"chains":' + request_bytes.encode(_chains(conversation)) + b"}\n"
+    # Those that the conversation came with, and its own.
+    source = Source.objects.filter(conversation=conversation).first()
+    chains = [*(source.chains if source else ()), audit_check.chain_of(conversation)]
+    yield b',\n"chains":' + request_bytes.encode(chains) + b"}\n"
 
 
 def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
@@ -77,9 +80,3 @@ def _item(table: Table, row: Mapping[str, Any], numbers: Numbers) -> dict[str, A
         if (number := numbers[section].get(row[name])) is not None:
             told[name] = number
     return told
-
-
-def _chains(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the audit chains: those that the conversation came with, and its own."""
-    source = Source.objects.filter(conversation=conversation).first()
-    return [*(source.chains if source else ()), audit_check.chain_of(conversation)]

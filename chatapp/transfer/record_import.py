@@ -143,7 +143,8 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
             conversation.messages.filter(pk__range=(keys[0], keys[-1])).refresh_hidden()
     store_requests(conversation, spool)
     conversation.refresh_from_db()
-    _check_versions(conversation)
+    if not all(one.is_sound for one in read_versions(conversation.pk).values()):
+        raise Unusable(_("The file's versions of a message contradict each other."))
     _check_pins(conversation, spool, wishes)
     _describe(conversation, spool, source.name.split(".")[0])
     if title:
@@ -152,7 +153,12 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
     _close_unfinished(conversation, unfinished)
     profile = _choose_profile(conversation)
     _pin_wishes(conversation, () if spool.counts["pins"] else wishes, source)
-    _publish(conversation, source, len(rows.messages))
+    source.messages, source.importer = len(rows.messages), ""
+    conversation.deleted_at = None
+    with transaction.atomic():
+        # From now on it is there for its owner.
+        source.save(update_fields=["messages", "importer", "problems", "unused"])
+        conversation.save(update_fields=["deleted_at"])
     return Imported(conversation, len(rows.messages), profile, source)
 
 
@@ -212,12 +218,6 @@ def _without_own_names(batch: Iterable[dict[str, Any]]) -> Iterator[list[dict[st
             part = []
         part.append(item)
     yield part
-
-
-def _check_versions(conversation: Conversation) -> None:
-    """Raise Unusable where edits and other answers do not say which version is shown."""
-    if not all(one.is_sound for one in read_versions(conversation.pk).values()):
-        raise Unusable(_("The file's versions of a message contradict each other."))
 
 
 def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int]) -> None:
@@ -316,15 +316,6 @@ def _pin_wishes(conversation: Conversation, wishes: Iterable[int], source: Sourc
                 pin_message(conversation=conversation, seq=seq)
         except errors.Refused as refusal:
             _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
-
-
-def _publish(conversation: Conversation, source: Source, messages: int) -> None:
-    """Have the conversation be there for its owner."""
-    source.messages, source.importer = messages, ""
-    conversation.deleted_at = None
-    with transaction.atomic():
-        source.save(update_fields=["messages", "importer", "problems", "unused"])
-        conversation.save(update_fields=["deleted_at"])
 
 
 def remove_parts() -> None:

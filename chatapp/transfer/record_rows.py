@@ -198,7 +198,6 @@ class Rows:
     """
 
     def __init__(self, conversation: Conversation, counts: Mapping[str, int]) -> None:
-        """Begin with nothing made of a file with so many items in each section."""
         self.conversation = conversation
         # By their numbers the keys of the messages that are stored, and by what the file calls
         # them in texts what they are called here.

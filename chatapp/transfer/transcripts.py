@@ -25,7 +25,6 @@ class Transcript:
     strategy = ""
 
     def __init__(self) -> None:
-        """Begin with nothing said."""
         self.messages: list[dict[str, Any]] = []
         self.besides: list[Beside] = []
         self.problems: list[Problem] = []
