@@ -1,4 +1,4 @@
-"""How Django knows the application."""
+"""The application, as Django knows it."""
 
 from django.apps import AppConfig
 

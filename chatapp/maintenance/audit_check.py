@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -35,50 +35,20 @@ class Verdict:
         return not self.problems
 
 
-@dataclass(frozen=True, slots=True)
-class _Digest:
+class _Digest(NamedTuple):
     """What an entry has on record of one content; without a ``salt`` that was erased."""
 
     number: int
     digest: str
     salt: str | None
 
-    def differs(self, what: str, content: Any) -> str:
-        """Return what is wrong with a content, which is named, and "" where it is the same."""
-        if self.salt is None:
-            said = _(
-                "%(what)s can't be compared with entry %(number)s: what opens its digest is gone."
-            )
-        elif audit.commit(self.salt, content) != self.digest:
-            said = _("%(what)s is not what entry %(number)s has on record.")
-        else:
-            return ""
-        return said % {"what": what, "number": self.number}
 
-
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     """What an entry tells of a record: its facts, and which texts its digest stands for."""
 
     number: int
     facts: Mapping[str, Any]
     texts: Collection[str]
-
-
-@dataclass(slots=True)
-class _Told:
-    """What a whole chain tells: the newest of each record, and of each message."""
-
-    records: dict[str, _Record] = field(default_factory=dict)
-    digests: dict[str, _Digest] = field(default_factory=dict)
-
-    def learn(self, entry: AuditEntry) -> None:
-        """Take in one more entry; raise an error where it can't be read."""
-        payload = json.loads(entry.payload)
-        if about := payload.get("about"):
-            self.records[about] = _Record(entry.number, payload["facts"], payload["texts"])
-        for name, digest in payload["digests"].items():
-            self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
 
 
 def verify_all() -> Iterator[Verdict]:
@@ -106,13 +76,11 @@ def _verify(conversation: Conversation) -> Verdict:
     verdict.waiting = conversation.last_seq - conversation.audit_seq
     verdict.problems = list(_breaks(conversation, entries))
     if verdict.holds:
-        told = _Told()
+        comparison = _Comparison(verdict)
         for entry in entries:
-            try:
-                told.learn(entry)
-            except (ValueError, KeyError, TypeError, AttributeError):
-                verdict.problems.append(_("Entry %s can't be read.") % entry.number)
-        verdict.problems += [*_changed_messages(verdict, told), *_changed_records(verdict, told)]
+            comparison.learn(entry)
+        comparison.compare_messages()
+        comparison.compare_records()
     return verdict
 
 
@@ -144,41 +112,87 @@ def _missing(first: int, last: int) -> str:
     return _("Entries %(first)s to %(last)s are missing.") % {"first": first, "last": last}
 
 
-def _changed_messages(verdict: Verdict, told: _Told) -> Iterator[str]:
-    """Yield each message that is not as it was on record, and those that are gone."""
-    conversation = verdict.conversation
-    rows = Message.objects.filter(conversation=conversation, seq__lte=conversation.audit_seq)
-    there = set()
-    for seq, role, content in rows.order_by("seq").values_list("seq", "role", "content").iterator():
-        name = audit.message_name(seq)
-        there.add(name)
-        known = told.digests.get(name)
-        if known is None:
-            yield _("Message %s is on no entry.") % seq
-        elif known.salt is None and not content:
-            verdict.erased += 1
-        elif wrong := known.differs(_("Message %s") % seq, audit.said(role, content)):
-            yield wrong
-    for name in told.digests:
-        if name.startswith("message ") and name not in there:
-            yield _gone(name, told.digests[name].number)
+class _Comparison:
+    """The newest that a chain tells of each record and message, compared with what is stored."""
 
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.records: dict[str, _Record] = {}
+        self.digests: dict[str, _Digest] = {}
 
-def _gone(name: str, number: int) -> str:
-    words = {"what": name.capitalize(), "number": number}
-    return _("%(what)s, on record in entry %(number)s, is gone.") % words
+    def learn(self, entry: AuditEntry) -> None:
+        """Take in one more entry."""
+        try:
+            payload = json.loads(entry.payload)
+            if about := payload.get("about"):
+                self.records[about] = _Record(entry.number, payload["facts"], payload["texts"])
+            for name, digest in payload["digests"].items():
+                self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self._note(_("Entry %(number)s can't be read."), number=entry.number)
 
+    def compare_messages(self) -> None:
+        """Note each message that is not as it was on record, and those that are gone."""
+        conversation = self.verdict.conversation
+        rows = Message.objects.filter(conversation=conversation, seq__lte=conversation.audit_seq)
+        stored = rows.order_by("seq").values_list("seq", "role", "content")
+        there = set()
+        for seq, role, content in stored.iterator():
+            name = audit.message_name(seq)
+            there.add(name)
+            if known := self.digests.get(name):
+                said = audit.said(role, content)
+                self._compare(_("Message %s") % seq, known, said, is_erased=not content)
+            else:
+                self._note(_("Message %(seq)s is on no entry."), seq=seq)
+        for name, known in self.digests.items():
+            if name.startswith("message ") and name not in there:
+                self._note_gone(name, known.number)
 
-def _changed_records(verdict: Verdict, told: _Told) -> Iterator[str]:
-    """Yield each record that does not say what its newest entry tells."""
-    rows = _records(verdict.conversation)
-    for name, known in told.records.items():
-        row = rows.get(name)
-        if row is None:
-            yield _gone(name, known.number)
-        else:
-            yield from _changed_facts(row, known)
-            yield from _changed_texts(verdict, row, known, told.digests.get(name))
+    def compare_records(self) -> None:
+        """Note each record that does not say what its newest entry tells."""
+        rows = _records(self.verdict.conversation)
+        for name, known in self.records.items():
+            if (row := rows.get(name)) is None:
+                self._note_gone(name, known.number)
+                continue
+            now, contents = row.facts(), row.contents()
+            for fact, then in known.facts.items():
+                if fact in now and now[fact] != then:
+                    self._note(
+                        _(
+                            "%(what)s has %(now)s as its %(fact)s, where entry %(number)s has "
+                            "%(then)s."
+                        ),
+                        what=name.capitalize(),
+                        now=audit.written(now[fact]),
+                        fact=fact,
+                        number=known.number,
+                        then=audit.written(then),
+                    )
+            if digest := self.digests.get(name):
+                texts = {one: contents[one] for one in known.texts if one in contents}
+                is_erased = not any(texts.values())
+                self._compare(_("What %s says") % name, digest, texts, is_erased=is_erased)
+
+    def _compare(self, what: str, known: _Digest, content: Any, *, is_erased: bool) -> None:
+        if known.salt is None and is_erased:
+            self.verdict.erased += 1
+        elif known.salt is None:
+            said = _(
+                "%(what)s can't be compared with entry %(number)s: what opens its digest is gone."
+            )
+            self._note(said, what=what, number=known.number)
+        elif audit.commit(known.salt, content) != known.digest:
+            said = _("%(what)s is not what entry %(number)s has on record.")
+            self._note(said, what=what, number=known.number)
+
+    def _note_gone(self, name: str, number: int) -> None:
+        said = _("%(what)s, on record in entry %(number)s, is gone.")
+        self._note(said, what=name.capitalize(), number=number)
+
+    def _note(self, sentence: str, **words: object) -> None:
+        self.verdict.problems.append(sentence % words)
 
 
 def _records(conversation: Conversation) -> dict[str, Recorded]:
@@ -187,33 +201,6 @@ def _records(conversation: Conversation) -> dict[str, Recorded]:
         found: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
         rows |= {row.audited_as: row for row in found}
     return rows
-
-
-def _changed_facts(row: Recorded, known: _Record) -> Iterator[str]:
-    now = row.facts()
-    for fact, then in known.facts.items():
-        if fact in now and now[fact] != then:
-            said = _("%(what)s has %(now)s as its %(fact)s, where entry %(number)s has %(then)s.")
-            yield said % {
-                "what": row.audited_as.capitalize(),
-                "now": audit.written(now[fact]),
-                "fact": fact,
-                "number": known.number,
-                "then": audit.written(then),
-            }
-
-
-def _changed_texts(
-    verdict: Verdict, row: Recorded, known: _Record, digest: _Digest | None
-) -> Iterator[str]:
-    if digest is None:
-        return
-    now = row.contents()
-    texts = {name: now[name] for name in known.texts if name in now}
-    if digest.salt is None and not any(texts.values()):
-        verdict.erased += 1
-    elif wrong := digest.differs(_("What %s says") % row.audited_as, texts):
-        yield wrong
 
 
 def export(conversation: Conversation) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from chatapp.models import (
     message_index,
     message_store,
 )
-from chatapp.models.fields import DecryptionFailed, UsdSum
+from chatapp.models.errors import DecryptionFailed
+from chatapp.models.fields import UsdSum
 
 # Of one kind of problem, so many places are named.
 NAMED = 5

@@ -1,4 +1,4 @@
-"""What tools leave on record before they run: what a person is asked, and files as they were.
+"""Records of tools before they run: questions to a person, and checkpoints of files.
 
 A person is asked whether a tool may run, or what the model wants to know.
 
