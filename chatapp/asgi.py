@@ -56,7 +56,6 @@ class OnlyServer:
     """
 
     def __init__(self, application: Any) -> None:
-        """Guard an ASGI application."""
         self.application = application
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

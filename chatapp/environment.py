@@ -15,7 +15,6 @@ from django.core.exceptions import ImproperlyConfigured
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
-HIGHEST_PORT = 65535
 
 # Names of this machine that no other machine can reach it by.
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
@@ -39,46 +38,20 @@ def read_text(name: str, default: str) -> str:
 def read_flag(name: str, *, default: bool) -> bool:
     """Return whether the variable says yes or no, in any of the usual spellings."""
     text = read_text(name, "true" if default else "false").lower()
-    if text in TRUE:
-        return True
-    if text in FALSE:
-        return False
-    raise BadEnvironment(f"{name} must be true or false, not {text!r}.")
+    if text not in TRUE | FALSE:
+        raise BadEnvironment(f"{name} must be true or false, not {text!r}.")
+    return text in TRUE
 
 
-def read_port(name: str, default: int) -> int:
-    """Return a TCP port; 0 lets the system choose a free one."""
+def read_number(name: str, default: int, *, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number from ``least`` on, up to ``most`` where there is one."""
     text = read_text(name, str(default))
-    # isdecimal alone accepts digits of other scripts, which nobody means in a port.
-    if not (text.isascii() and text.isdecimal()) or int(text) > HIGHEST_PORT:
-        raise BadEnvironment(
-            f"{name} must be a whole number from 0 to {HIGHEST_PORT}, not {text!r}."
-        )
-    return int(text)
-
-
-def read_seconds(name: str, default: int) -> int:
-    """Return a number of seconds."""
-    text = read_text(name, str(default))
-    if not (text.isascii() and text.isdecimal()):
-        raise BadEnvironment(f"{name} must be a whole number of seconds, not {text!r}.")
-    return int(text)
-
-
-def read_number(name: str, default: int) -> int:
-    """Return a whole number above zero."""
-    text = read_text(name, str(default))
-    if not (text.isascii() and text.isdecimal()) or not int(text):
-        raise BadEnvironment(f"{name} must be a whole number above 0, not {text!r}.")
-    return int(text)
-
-
-def read_percent(name: str, default: int, *, most: int) -> int:
-    """Return a percentage, a whole number."""
-    text = read_text(name, str(default))
-    if not (text.isascii() and text.isdecimal()) or int(text) > most:
-        raise BadEnvironment(f"{name} must be a whole number from 0 to {most}, not {text!r}.")
-    return int(text)
+    # isdecimal alone accepts digits of other scripts, which nobody means in a setting.
+    number = int(text) if text.isascii() and text.isdecimal() else -1
+    if number < least or (most is not None and number > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise BadEnvironment(f"{name} must be a whole number {bounds}, not {text!r}.")
+    return number
 
 
 def read_list(name: str, default: list[str]) -> list[str]:
@@ -217,13 +190,9 @@ def read_or_create_secret(path: Path) -> str:
 
 def create_secret(path: Path) -> None:
     """Write a new random secret, unless another process was faster."""
-    # mkstemp makes the file 0600, and link never replaces: no reader sees half a key.
-    descriptor, draft = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(64))
-        path.hardlink_to(draft)
-    except FileExistsError:
-        pass
-    finally:
-        Path(draft).unlink()
+    # The file is 0600 from the start, and link never replaces: no reader sees half a key.
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="ascii") as draft:
+        draft.write(secrets.token_urlsafe(64))
+        draft.flush()
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft.name)

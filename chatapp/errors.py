@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from django.db import DatabaseError, OperationalError
 from django.utils.translation import gettext as _
 
-from chatapp.models.write_errors import explain_write_error
+from chatapp.models.errors import explain_write_error
 
 log = logging.getLogger(__name__)
 
@@ -45,3 +45,11 @@ def saving() -> Iterator[None]:
 
 class BadFrame(Exception):
     """The browser sent something that is not part of the protocol."""
+
+
+class BadArchive(Exception):
+    """A file is no backup, or is damaged; the text is one sentence for a person."""
+
+
+class BadSeal(Exception):
+    """A file is no seal, or not one of this key; the text is one sentence for a person."""

@@ -15,9 +15,6 @@ from chatapp.environment import (
     read_number,
     read_or_create_secret,
     read_origins,
-    read_percent,
-    read_port,
-    read_seconds,
     read_text,
 )
 from chatapp.providers import provider_specs
@@ -40,19 +37,19 @@ LONGEST_MESSAGE = 500_000
 
 # Files that go with one message, megabytes of each, and pixels along an image's longer side:
 # vendors refuse larger ones.
-ATTACHMENTS_PER_MESSAGE = read_number("ATTACHMENTS_PER_MESSAGE", 10)
-LARGEST_ATTACHMENT = read_number("LARGEST_ATTACHMENT", 20)
-LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000)
+ATTACHMENTS_PER_MESSAGE = read_number("ATTACHMENTS_PER_MESSAGE", 10, least=1)
+LARGEST_ATTACHMENT = read_number("LARGEST_ATTACHMENT", 20, least=1)
+LARGEST_IMAGE_EDGE = read_number("LARGEST_IMAGE_EDGE", 8_000, least=1)
 
 # Where the server listens; PORT 0 takes any free port.
 HOST = read_text("HOST", "127.0.0.1")
-PORT = read_port("PORT", 8000)
+PORT = read_number("PORT", 8000, most=65_535)
 
 # Seconds of rest after which a conversation may be condensed; providers forget it after 300.
-CONDENSE_IDLE_AFTER = read_seconds("CONDENSE_IDLE_AFTER", 270)
+CONDENSE_IDLE_AFTER = read_number("CONDENSE_IDLE_AFTER", 270)
 
 # Seconds that an orderly stop gives a turn to come to a safe point, before it is interrupted.
-SAFE_POINT = read_seconds("SAFE_POINT", 20)
+SAFE_POINT = read_number("SAFE_POINT", 20)
 
 # Keys and addresses for the providers, as their specs name the variables; a profile in the
 # database may name its own.
@@ -69,7 +66,7 @@ globals().update(
 CONDENSE_STRATEGY = read_text("CONDENSE_STRATEGY", "fresh_start")
 
 # The share of a window, in percent, that no request is meant to fill: sizes are estimates.
-CONDENSE_BUFFER = read_percent("CONDENSE_BUFFER", 10, most=50)
+CONDENSE_BUFFER = read_number("CONDENSE_BUFFER", 10, most=50)
 
 # The dotted path of a function from a condense.Configuration, with what user and server want, to
 # another one: an application's own thresholds, strategies, prompts, hooks and numbers.

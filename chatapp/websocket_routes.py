@@ -28,7 +28,6 @@ class OwnOrigin:
     """
 
     def __init__(self, application: Any) -> None:
-        """Guard an ASGI application."""
         self.application = application
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -56,7 +55,6 @@ class SessionUser:
     """
 
     def __init__(self, application: Any) -> None:
-        """Take an ASGI application."""
         self.application = application
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

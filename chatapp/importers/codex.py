@@ -19,19 +19,10 @@ _SILENT = {"session_meta", "event_msg", "turn_context", "ghost_snapshot", "other
 
 def recognise(sample: Sample) -> bool:
     """Whether its lines are those of a rollout, of today or of before they had envelopes."""
-    return sample.in_lines and (
-        (_has_line(sample) and any("payload" in item for item in sample.items))
-        or any(map(_is_item, sample.items))
-    )
-
-
-def _has_line(sample: Sample) -> bool:
-    return any(str(item.get("type")) in _LINES for item in sample.items)
-
-
-def _is_item(item: Mapping[str, Any]) -> bool:
-    kind = str(item.get("type"))
-    return kind == "message" or (kind in _ITEMS and "role" not in item)
+    kinds = {str(item.get("type")) for item in sample.items}
+    bare = {str(item.get("type")) for item in sample.items if "role" not in item}
+    has_envelope = bool(kinds & _LINES) and any("payload" in item for item in sample.items)
+    return sample.in_lines and (has_envelope or "message" in kinds or bool(bare & _ITEMS))
 
 
 def read_transcript(path: Path) -> Iterator[Piece]:

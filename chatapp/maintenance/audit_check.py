@@ -1,16 +1,17 @@
-"""Whether the audit chain of a conversation holds, and where it breaks."""
+"""Audit checks: a conversation's chain holds, or a sentence says where it breaks."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
 from chatapp.models import AuditEntry, Conversation, Message, audit
-from chatapp.models import audit as chain
 from chatapp.models.audit import Recorded, RecordedQuerySet
+
+_EXPORTED = ("number", "kind", "payload", "previous", "hash", "openings")
 
 
 @dataclass(slots=True)
@@ -34,50 +35,20 @@ class Verdict:
         return not self.problems
 
 
-@dataclass(frozen=True, slots=True)
-class _Digest:
+class _Digest(NamedTuple):
     """What an entry has on record of one content; without a ``salt`` that was erased."""
 
     number: int
     digest: str
     salt: str | None
 
-    def differs(self, what: str, content: Any) -> str:
-        """Return what is wrong with a content, which is named, and "" where it is the same."""
-        if self.salt is None:
-            said = _(
-                "%(what)s can't be compared with entry %(number)s: what opens its digest is gone."
-            )
-        elif chain.commit(self.salt, content) != self.digest:
-            said = _("%(what)s is not what entry %(number)s has on record.")
-        else:
-            return ""
-        return said % {"what": what, "number": self.number}
 
-
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     """What an entry tells of a record: its facts, and which texts its digest stands for."""
 
     number: int
     facts: Mapping[str, Any]
     texts: Collection[str]
-
-
-@dataclass(slots=True)
-class _Told:
-    """What a whole chain tells: the newest of each record, and of each message."""
-
-    records: dict[str, _Record] = field(default_factory=dict)
-    digests: dict[str, _Digest] = field(default_factory=dict)
-
-    def learn(self, entry: AuditEntry) -> None:
-        """Take in one more entry; raise an error where it can't be read."""
-        payload = json.loads(entry.payload)
-        if about := payload.get("about"):
-            self.records[about] = _Record(entry.number, payload["facts"], payload["texts"])
-        for name, digest in payload["digests"].items():
-            self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
 
 
 def verify_all() -> Iterator[Verdict]:
@@ -105,15 +76,17 @@ def _verify(conversation: Conversation) -> Verdict:
     verdict.waiting = conversation.last_seq - conversation.audit_seq
     verdict.problems = list(_breaks(conversation, entries))
     if verdict.holds:
-        told = _Told()
-        verdict.problems = list(_unreadable(entries, told))
-        verdict.problems += [*_changed_messages(verdict, told), *_changed_records(verdict, told)]
+        comparison = _Comparison(verdict)
+        for entry in entries:
+            comparison.learn(entry)
+        comparison.compare_messages()
+        comparison.compare_records()
     return verdict
 
 
 def _breaks(conversation: Conversation, entries: Iterable[AuditEntry]) -> Iterator[str]:
     """Yield where the chain breaks first."""
-    number, head = 0, chain.beginning(str(conversation.pk))
+    number, head = 0, audit.beginning(str(conversation.pk))
     for entry in entries:
         if entry.number != number + 1:
             yield _missing(number + 1, entry.number - 1)
@@ -139,50 +112,87 @@ def _missing(first: int, last: int) -> str:
     return _("Entries %(first)s to %(last)s are missing.") % {"first": first, "last": last}
 
 
-def _unreadable(entries: Iterable[AuditEntry], told: _Told) -> Iterator[str]:
-    for entry in entries:
+class _Comparison:
+    """The newest that a chain tells of each record and message, compared with what is stored."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.records: dict[str, _Record] = {}
+        self.digests: dict[str, _Digest] = {}
+
+    def learn(self, entry: AuditEntry) -> None:
+        """Take in one more entry."""
         try:
-            told.learn(entry)
+            payload = json.loads(entry.payload)
+            if about := payload.get("about"):
+                self.records[about] = _Record(entry.number, payload["facts"], payload["texts"])
+            for name, digest in payload["digests"].items():
+                self.digests[name] = _Digest(entry.number, digest, entry.openings.get(name))
         except (ValueError, KeyError, TypeError, AttributeError):
-            yield _("Entry %s can't be read.") % entry.number
+            self._note(_("Entry %(number)s can't be read."), number=entry.number)
 
+    def compare_messages(self) -> None:
+        """Note each message that is not as it was on record, and those that are gone."""
+        conversation = self.verdict.conversation
+        rows = Message.objects.filter(conversation=conversation, seq__lte=conversation.audit_seq)
+        stored = rows.order_by("seq").values_list("seq", "role", "content")
+        there = set()
+        for seq, role, content in stored.iterator():
+            name = audit.message_name(seq)
+            there.add(name)
+            if known := self.digests.get(name):
+                said = audit.said(role, content)
+                self._compare(_("Message %s") % seq, known, said, is_erased=not content)
+            else:
+                self._note(_("Message %(seq)s is on no entry."), seq=seq)
+        for name, known in self.digests.items():
+            if name.startswith("message ") and name not in there:
+                self._note_gone(name, known.number)
 
-def _changed_messages(verdict: Verdict, told: _Told) -> Iterator[str]:
-    """Yield each message that is not as it was on record, and those that are gone."""
-    conversation = verdict.conversation
-    rows = Message.objects.filter(conversation=conversation, seq__lte=conversation.audit_seq)
-    there = set()
-    for seq, role, content in rows.order_by("seq").values_list("seq", "role", "content").iterator():
-        name = audit.message_name(seq)
-        there.add(name)
-        known = told.digests.get(name)
-        if known is None:
-            yield _("Message %s is on no entry.") % seq
-        elif known.salt is None and not content:
-            verdict.erased += 1
-        elif wrong := known.differs(_("Message %s") % seq, audit.said(role, content)):
-            yield wrong
-    names = (name for name in told.digests if name.startswith("message "))
-    for name in names:
-        if name not in there:
-            yield _gone(name, told.digests[name].number)
+    def compare_records(self) -> None:
+        """Note each record that does not say what its newest entry tells."""
+        rows = _records(self.verdict.conversation)
+        for name, known in self.records.items():
+            if (row := rows.get(name)) is None:
+                self._note_gone(name, known.number)
+                continue
+            now, contents = row.facts(), row.contents()
+            for fact, then in known.facts.items():
+                if fact in now and now[fact] != then:
+                    self._note(
+                        _(
+                            "%(what)s has %(now)s as its %(fact)s, where entry %(number)s has "
+                            "%(then)s."
+                        ),
+                        what=name.capitalize(),
+                        now=audit.written(now[fact]),
+                        fact=fact,
+                        number=known.number,
+                        then=audit.written(then),
+                    )
+            if digest := self.digests.get(name):
+                texts = {one: contents[one] for one in known.texts if one in contents}
+                is_erased = not any(texts.values())
+                self._compare(_("What %s says") % name, digest, texts, is_erased=is_erased)
 
+    def _compare(self, what: str, known: _Digest, content: Any, *, is_erased: bool) -> None:
+        if known.salt is None and is_erased:
+            self.verdict.erased += 1
+        elif known.salt is None:
+            said = _(
+                "%(what)s can't be compared with entry %(number)s: what opens its digest is gone."
+            )
+            self._note(said, what=what, number=known.number)
+        elif audit.commit(known.salt, content) != known.digest:
+            said = _("%(what)s is not what entry %(number)s has on record.")
+            self._note(said, what=what, number=known.number)
 
-def _gone(name: str, number: int) -> str:
-    words = {"what": name.capitalize(), "number": number}
-    return _("%(what)s, on record in entry %(number)s, is gone.") % words
+    def _note_gone(self, name: str, number: int) -> None:
+        said = _("%(what)s, on record in entry %(number)s, is gone.")
+        self._note(said, what=name.capitalize(), number=number)
 
-
-def _changed_records(verdict: Verdict, told: _Told) -> Iterator[str]:
-    """Yield each record that does not say what its newest entry tells."""
-    rows = _records(verdict.conversation)
-    for name, known in told.records.items():
-        row = rows.get(name)
-        if row is None:
-            yield _gone(name, known.number)
-        else:
-            yield from _changed_facts(row, known)
-            yield from _changed_texts(verdict, row, known, told.digests.get(name))
+    def _note(self, sentence: str, **words: object) -> None:
+        self.verdict.problems.append(sentence % words)
 
 
 def _records(conversation: Conversation) -> dict[str, Recorded]:
@@ -191,33 +201,6 @@ def _records(conversation: Conversation) -> dict[str, Recorded]:
         found: RecordedQuerySet[Any] = RecordedQuerySet(model).told_in(conversation)
         rows |= {row.audited_as: row for row in found}
     return rows
-
-
-def _changed_facts(row: Recorded, known: _Record) -> Iterator[str]:
-    now = row.facts()
-    for fact, then in known.facts.items():
-        if fact in now and now[fact] != then:
-            said = _("%(what)s has %(now)s as its %(fact)s, where entry %(number)s has %(then)s.")
-            yield said % {
-                "what": row.audited_as.capitalize(),
-                "now": chain.written(now[fact]),
-                "fact": fact,
-                "number": known.number,
-                "then": chain.written(then),
-            }
-
-
-def _changed_texts(
-    verdict: Verdict, row: Recorded, known: _Record, digest: _Digest | None
-) -> Iterator[str]:
-    if digest is None:
-        return
-    now = row.contents()
-    texts = {name: now[name] for name in known.texts if name in now}
-    if digest.salt is None and not any(texts.values()):
-        verdict.erased += 1
-    elif wrong := digest.differs(_("What %s says") % row.audited_as, texts):
-        yield wrong
 
 
 def export(conversation: Conversation) -> dict[str, Any]:
@@ -235,12 +218,10 @@ def chain_of(conversation: Conversation) -> dict[str, Any]:
     """Return a chain as JSON, without what its digests stand for."""
     entries = conversation.audit_entries.in_order()
     return {
-        "format": chain.FORMAT,
+        "format": audit.FORMAT,
         "conversation": str(conversation.pk),
-        "entries": [_exported(entry) for entry in entries],
+        "entries": [
+            {"at": audit.moment(one.at), **{name: getattr(one, name) for name in _EXPORTED}}
+            for one in entries
+        ],
     }
-
-
-def _exported(entry: AuditEntry) -> dict[str, Any]:
-    names = ("number", "kind", "payload", "previous", "hash", "openings")
-    return {"at": chain.moment(entry.at), **{name: getattr(entry, name) for name in names}}

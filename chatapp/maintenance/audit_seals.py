@@ -18,15 +18,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatapp.environment import read_or_create_secret
+from chatapp.errors import BadSeal
 from chatapp.maintenance.backups import SEAL_KEY
 from chatapp.models import AuditEntry, Conversation, audit
-from chatapp.models import audit as chain
 
 FORMAT = "palimpsest seal 1"
-
-
-class BadSeal(Exception):
-    """A file is no seal, or not one of this key; the text is one sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +57,13 @@ def make_seal() -> str:
     """Return a seal of every chain, as JSON; what was said since the last entry gets one first."""
     seal = {
         "format": FORMAT,
-        "sealed_at": chain.moment(timezone.now()),
+        "sealed_at": audit.moment(timezone.now()),
         "public_key": public_key(),
         "heads": {
             str(head.conversation): {"number": head.number, "hash": head.hash} for head in _heads()
         },
     }
-    signature = _key().sign(chain.written(seal).encode()).hex()
+    signature = _key().sign(audit.written(seal).encode()).hex()
     return json.dumps({**seal, "signature": signature}, indent=1)
 
 
@@ -93,7 +89,7 @@ def read_seal(text: str, key: str) -> list[Head]:
         if seal["format"] != FORMAT:
             raise BadSeal("The seal was made by another version.")
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(
-            signature, chain.written(seal).encode()
+            signature, audit.written(seal).encode()
         )
         heads: Mapping[str, Any] = seal["heads"]
         return [Head(uuid.UUID(pk), one["number"], one["hash"]) for pk, one in heads.items()]

@@ -17,10 +17,18 @@ import sqlite3
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+
+from chatapp.errors import BadArchive
 
 # The newest form of archive that can be read.
 FORMAT = 1
@@ -29,10 +37,6 @@ SEAL_KEY = "seal-key"
 _CONTENTS = "backup.json"
 # How the names of files begin that a backup needs while it is made.
 _DRAFT = ".palimpsest-backup-"
-
-
-class BadArchive(Exception):
-    """A file is no backup, or is damaged; the text is one sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,24 @@ class Source:
     workspaces: Path
     key: Path | None = None
     seal_key: Path | None = None
+
+
+def stored(*, with_key: bool) -> Source:
+    """Return where this server keeps them; raise CommandError where its database is no file."""
+    if connection.vendor != "sqlite":
+        raise CommandError(f"This server keeps its data in {connection.vendor}: use its own tools.")
+    folder = Path(settings.DATA_DIR)
+    return Source(
+        database=Path(str(connection.settings_dict["NAME"])),
+        workspaces=Path(settings.WORKSPACES_ROOT),
+        key=folder / KEY if with_key else None,
+        seal_key=folder / SEAL_KEY if with_key else None,
+    )
+
+
+def holds_key(path: Path) -> bool:
+    """Whether the secret key in use is the one in this file, and none that SECRET_KEY sets."""
+    return path.exists() and path.read_text("utf-8", "replace").strip() == settings.SECRET_KEY
 
 
 @dataclass(slots=True)
@@ -74,7 +96,9 @@ def write_backup(source: Source, path: Path) -> Backup:
             tarfile.open(fileobj=zipped, mode="w|") as archive,
         ):
             _fill(_Writer(archive, backup), source, Path(draft))
-        _flush(Path(draft))
+        with Path(draft).open("rb") as written:
+            # The disk has to have it: its name must not stand for half of it.
+            os.fsync(written.fileno())
         Path(draft).replace(path)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
@@ -82,12 +106,6 @@ def write_backup(source: Source, path: Path) -> Backup:
     finally:
         os.close(held)
     return backup
-
-
-def _flush(path: Path) -> None:
-    """Return when the disk has the file: its name must not stand for half of it."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _remove_left(folder: Path) -> None:
@@ -106,7 +124,13 @@ def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
     try:
         # SQLite would make it readable by others.
         snapshot.touch(mode=0o600, exist_ok=False)
-        _copy_database(source.database, snapshot)
+        original = f"{source.database.absolute().as_uri()}?mode=ro"
+        with (
+            closing(sqlite3.connect(original, uri=True)) as database,
+            closing(sqlite3.connect(snapshot)) as copy,
+        ):
+            # As it is at one moment; writers go on meanwhile.
+            database.backup(copy)
         writer.add(snapshot, DATABASE)
     finally:
         for one in draft.parent.glob(f"{snapshot.name}*"):
@@ -118,15 +142,6 @@ def _fill(writer: "_Writer", source: Source, draft: Path) -> None:
     for file in _files_below(source.workspaces):
         writer.add(file, f"{WORKSPACES}/{file.relative_to(source.workspaces)}")
     writer.close()
-
-
-def _copy_database(database: Path, to: Path) -> None:
-    """Copy the database as it is at one moment; writers go on meanwhile."""
-    with (
-        closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as original,
-        closing(sqlite3.connect(to)) as copy,
-    ):
-        original.backup(copy)
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
@@ -187,7 +202,10 @@ def unpack(path: Path, folder: Path) -> Backup:
     try:
         with tarfile.open(path, mode="r:gz") as archive:
             for member in archive:
-                _unpack_member(archive, member, folder, backup)
+                try:
+                    archive.extract(member, folder, filter="data")
+                except tarfile.FilterError as error:
+                    backup.left_out.append(str(error))
         contents = json.loads((folder / _CONTENTS).read_bytes())
         backup.files = dict(contents["files"])
         newer = contents["format"] > FORMAT
@@ -199,15 +217,6 @@ def unpack(path: Path, folder: Path) -> Backup:
         raise BadArchive(f"{path} was made by a newer version. Update this one first.")
     _check_files(backup, path, folder)
     return backup
-
-
-def _unpack_member(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, backup: Backup
-) -> None:
-    try:
-        archive.extract(member, folder, filter="data")
-    except tarfile.FilterError as error:
-        backup.left_out.append(str(error))
 
 
 def _check_files(backup: Backup, path: Path, folder: Path) -> None:
@@ -222,6 +231,34 @@ def _check_files(backup: Backup, path: Path, folder: Path) -> None:
             raise BadArchive(f"{path} is damaged: {name} is not what was put in.")
     if DATABASE not in backup.files:
         raise BadArchive(f"{path} holds no database.")
+
+
+def dated_file(folder: str, suffix: str) -> Path:
+    """Return where a new file goes in a folder of ``DATA_DIR``, which is made if it is missing."""
+    there = Path(settings.DATA_DIR) / folder
+    there.mkdir(mode=0o700, exist_ok=True)
+    return there / f"{timezone.now():%Y-%m-%d-%H%M%S}{suffix}"
+
+
+def newer_migrations(applied: Iterable[tuple[str, str]]) -> list[str]:
+    """Return which of these migrations only a newer version of this software has."""
+    known = MigrationLoader(None).disk_migrations
+    replaced = {key for migration in known.values() for key in migration.replaces}
+    return sorted(name for app, name in {*applied} - {*known} - replaced if app == "chatapp")
+
+
+def check_database(path: Path) -> None:
+    """Raise BadArchive where the file is damaged, or made by a newer version of this software."""
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+            applied = database.execute("SELECT app, name FROM django_migrations").fetchall()
+    except sqlite3.Error as error:
+        raise BadArchive(f"The database in it can't be read: {error}.") from error
+    if said != "ok":
+        raise BadArchive(f"The database in it is damaged: {said}.")
+    if newer := newer_migrations(applied):
+        raise BadArchive(f"It was made by a newer version, which has {newer[0]}.")
 
 
 def put_in_place(folder: Path, target: Source, aside: Path) -> None:

@@ -1,4 +1,4 @@
-"""Integrity: whether the file, its links, and what the tags promise are sound."""
+"""Integrity: a sentence for each thing that is wrong in the database, its tags and its records."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -8,6 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 import condense
 from chatapp.maintenance import audit_check
+from chatapp.maintenance.backups import newer_migrations
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -22,7 +23,8 @@ from chatapp.models import (
     message_index,
     message_store,
 )
-from chatapp.models.fields import DecryptionFailed, UsdSum
+from chatapp.models.errors import DecryptionFailed
+from chatapp.models.fields import UsdSum
 
 # Of one kind of problem, so many places are named.
 NAMED = 5
@@ -60,10 +62,8 @@ def _damage() -> Iterator[str]:
 
 def _migrations() -> Iterator[str]:
     executor = MigrationExecutor(connection)
-    known = executor.loader.disk_migrations
-    for app, name in executor.loader.applied_migrations:
-        if app == "chatapp" and (app, name) not in known:
-            yield f"The database is from a newer version: it has {name}."
+    for name in newer_migrations(executor.loader.applied_migrations):
+        yield f"The database is from a newer version: it has {name}."
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         yield "The database is from an older version: `manage.py migrate` brings it up to date."
 

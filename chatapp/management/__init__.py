@@ -1,1 +1,1 @@
-"""What the command line can do beside Django's own commands."""
+"""Commands of the command line, beside Django's own."""

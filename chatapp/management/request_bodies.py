@@ -51,7 +51,6 @@ class BodyReader:
     """An ASGI application that has another one read a request's body from the file of ``take``."""
 
     def __init__(self, application: Any) -> None:
-        """Stand before an application."""
         self.application = application
 
     @staticmethod

@@ -25,6 +25,7 @@ from django.utils.translation import gettext_lazy as _
 import condense
 from chatapp.models import fields
 from chatapp.models.conversations import Conversation
+from chatapp.models.errors import AppendOnly
 from chatapp.models.prepared_queries import Change, insert, prepared, prepared_update
 
 # Stands in all that is hashed; another way to hash gets another name.
@@ -64,10 +65,6 @@ def _hashed(text: str) -> str:
 
 
 SALT_BYTES = 16
-
-
-class AppendOnly(TypeError):
-    """Something would change what is on record, and leave no trace of it."""
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
@@ -128,7 +125,6 @@ class AuditEntry(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the entry."""
         return f"Entry {self.number}"
 
     @override

@@ -1,4 +1,4 @@
-"""What may be spent on models, and what was: in a conversation, and by its owner in a month."""
+"""Budgets: what may be spent on models, and what was, in a conversation and by its owner."""
 
 import uuid
 from collections.abc import Iterator

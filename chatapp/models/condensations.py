@@ -321,7 +321,6 @@ class Condensation(Recorded, Hiding):
         )
 
     def __str__(self) -> str:
-        """Name the attempt by its outcome."""
         return f"{self.kind} ({self.status})"
 
     @property

@@ -40,7 +40,6 @@ class Folder(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the folder."""
         return str(self.name)
 
 
@@ -134,5 +133,4 @@ class Conversation(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the conversation."""
         return self.title or str(_("New conversation"))

@@ -21,6 +21,7 @@ from django.db.models.functions import Cast, Round
 from django.utils.encoding import force_bytes
 
 import condense
+from chatapp.models.errors import DecryptionFailed
 
 USD_PLACES = 10
 
@@ -76,7 +77,6 @@ class ReceiptField(JSONField):
     """A receipt, as the engine gave it; it is empty where nothing was hidden."""
 
     def __init__(self, **options: Any) -> None:
-        """Begin with an empty receipt."""
         super().__init__(**{**options, "default": condense.Receipt})
 
     @override
@@ -115,7 +115,6 @@ class UsdSum(models.Sum):
     """The sum of a column of USD, zero of nothing, and exact where a database adds up floats."""
 
     def __init__(self, column: str, *, where: Q | None = None) -> None:
-        """Sum a column, of some rows only ``where`` that is given; null counts as nothing."""
         units: Any = Cast(Round(F(column) * 10**USD_PLACES), models.BigIntegerField())
         super().__init__(Case(When(where, then=units), default=0) if where else units)
 
@@ -143,14 +142,6 @@ def budget(
 _PURPOSE = b"palimpsest stored keys"
 
 
-class DecryptionFailed(Exception):
-    """What is stored was encrypted with another secret key, or is damaged."""
-
-    def __init__(self) -> None:
-        """Say what to do about it."""
-        super().__init__("The stored key can't be read with this secret key. Enter it again.")
-
-
 def encrypt(text: str) -> str:
     """Return ``text`` encrypted, as ASCII."""
     return _box().encrypt(text.encode()).decode()
@@ -165,10 +156,8 @@ def decrypt(token: str) -> str:
 
 
 def _box() -> MultiFernet:
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return MultiFernet([Fernet(_derive(secret)) for secret in secrets])
-
-
-def _derive(secret: str | bytes) -> bytes:
-    kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE)
-    return base64.urlsafe_b64encode(kdf.derive(force_bytes(secret)))
+    keys = []
+    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE)
+        keys.append(base64.urlsafe_b64encode(kdf.derive(force_bytes(secret))))
+    return MultiFernet([Fernet(key) for key in keys])

@@ -1,4 +1,4 @@
-"""What hides messages from the model and brings them back: tags are set and cleared, rows stay."""
+"""Hidden messages: tags hide them from the model and bring them back; rows stay."""
 
 import uuid
 from collections.abc import Iterable, Sequence

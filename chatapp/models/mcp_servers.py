@@ -7,7 +7,6 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
-from chatapp.models import fields as crypto
 from chatapp.models.prepared_queries import prepared
 from chatapp.tools.mcp.servers import Definition, Server, Way
 
@@ -54,7 +53,6 @@ class McpServer(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the server."""
         return self.name
 
     @property
@@ -74,11 +72,11 @@ class McpServer(models.Model):
 
     def set_secrets(self, lines: str) -> None:
         """Encrypt and keep headers or variables, "NAME=value" each line; none removes them."""
-        self.encrypted_secrets = crypto.encrypt(lines) if lines else ""
+        self.encrypted_secrets = fields.encrypt(lines) if lines else ""
 
     def reached(self) -> Server:
-        """Return the server as it is called; raise crypto.DecryptionFailed."""
-        stored = crypto.decrypt(self.encrypted_secrets) if self.encrypted_secrets else ""
+        """Return the server as it is called; raise DecryptionFailed."""
+        stored = fields.decrypt(self.encrypted_secrets) if self.encrypted_secrets else ""
         pairs = (line.partition("=") for line in stored.splitlines())
         return Server(
             self.pk or 0,

@@ -15,9 +15,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.db.backends.utils import CursorWrapper
 from django.dispatch import receiver
-from django.utils.translation import gettext as _
 
 from chatapp.models.conversations import Conversation
+from chatapp.models.errors import IndexDamaged
 from chatapp.search.message_texts import searchable_text
 from chatapp.search.queries import Query
 from chatapp.search.question_ranking import SHORTEST_STEM, Question
@@ -94,14 +94,6 @@ _FILL = f"""
 """  # noqa: S608 - likewise
 
 
-class IndexDamaged(Exception):
-    """The index can't be read; the text says so to whoever searches, and what to do."""
-
-    def __init__(self) -> None:
-        text = _("Search in messages is out of order: “manage.py rebuild_search” mends it.")
-        super().__init__(text)
-
-
 @receiver(connection_created)
 def teach(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     """Give a new connection the function that the triggers call."""
@@ -140,15 +132,18 @@ def find_hidden(conversation_id: uuid.UUID, question: Question, *, limit: int) -
         first, last = cursor.fetchone()
         if first is None:
             return []
-        asked = [_expression(stem) for stem in question.stems]
         counts = {}
-        for one in asked:
+        for stem in question.stems:
+            one = f'"{stem}"*' if len(stem) >= SHORTEST_STEM else f'"{stem}"'
             cursor.execute(_COUNT, [one, first, last, COMPARED + 1])
             counts[one] = cursor.fetchone()[0]
-        chosen = _rarest(counts)
-        if not chosen:
+        found = sorted((count, one) for one, count in counts.items() if count)
+        if not found:
             return []
-        parameters = [" OR ".join(chosen), first, last, conversation_id.hex, 2 * COMPARED, limit]
+        # The rare words, or else the two rarest together.
+        rare = [one for count, one in found if count <= COMPARED]
+        wanted = " OR ".join(rare) or " AND ".join(one for _count, one in found[:2])
+        parameters = [wanted, first, last, conversation_id.hex, 2 * COMPARED, limit]
         cursor.execute(_FIND_HIDDEN, parameters)
         return [number for (number,) in cursor.fetchall()]
 
@@ -181,17 +176,6 @@ def rebuild() -> None:
     with connection.cursor() as cursor:
         for statement in (_LAY_OUT, _EMPTY, _FILL):
             cursor.execute(statement)
-
-
-def _expression(stem: str) -> str:
-    return f'"{stem}"*' if len(stem) >= SHORTEST_STEM else f'"{stem}"'
-
-
-def _rarest(counts: dict[str, int]) -> list[str]:
-    """Return the words to look for: the rare ones, or else the two rarest together."""
-    found = sorted((count, one) for one, count in counts.items() if count)
-    rare = [one for count, one in found if count <= COMPARED]
-    return rare or [" AND ".join(one for _count, one in found[:2])] * bool(found)
 
 
 def _select(statement: str, query: Query, *parameters: int | str) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""What was said, and which of it the model still sees.
+"""Messages: all that was said, and which of it the model still sees.
 
 A message is never edited or deleted. Its tags say what hides it; ``hidden`` is derived from them
 (see ``MessageQuerySet.refresh_hidden``), so that reading what the model sees costs the same
@@ -207,7 +207,6 @@ class Message(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the message by role and number."""
         return f"{self.role} message {self.seq}"
 
     @property

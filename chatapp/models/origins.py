@@ -1,4 +1,4 @@
-"""Where one conversation became two."""
+"""Origins of conversations: forks, and files that were imported."""
 
 import uuid
 from typing import Self
@@ -42,7 +42,6 @@ class Fork(Recorded):
     objects = ForkQuerySet.as_manager()
 
     def __str__(self) -> str:
-        """Name the fork by its place."""
         return f"Fork at message {self.seq}"
 
 
@@ -64,7 +63,7 @@ class Source(models.Model):
     ``chains`` are the audit chains that came with it, kept as evidence: the conversation has one of
     its own since. ``problems`` say in sentences what could not be used, ``unused`` of how much.
     ``messages`` were in it, where that was counted. Until all of it is stored, ``importer`` is the
-    process that does so (see ``owners``), and the conversation counts as deleted.
+    process that does so (see ``turns.this_process``), and the conversation counts as deleted.
     """
 
     conversation = models.OneToOneField(
@@ -81,7 +80,6 @@ class Source(models.Model):
     imported_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
-        """Name the file."""
         return self.name or self.form
 
     @property

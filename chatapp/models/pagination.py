@@ -1,4 +1,4 @@
-"""Where the next page of a list begins: the moment and the key of the last row on this one."""
+"""Cursors of pages: the moment and the key of the last row on the page before."""
 
 import uuid
 from datetime import MAXYEAR, MINYEAR, datetime

@@ -38,7 +38,6 @@ class Attachment(models.Model):
     objects = AttachmentQuerySet.as_manager()
 
     def __str__(self) -> str:
-        """Name the file."""
         return str(self.facts.get("name", ""))
 
     @property
@@ -88,7 +87,6 @@ class QueuedMessage(models.Model):
         )
 
     def __str__(self) -> str:
-        """Say where it waits."""
         return f"Message queued in {self.conversation}"
 
 

@@ -1,4 +1,4 @@
-"""What the model is to keep word for word, whatever hides the message."""
+"""Pins: messages that the model keeps word for word, whatever hides them."""
 
 import hashlib
 import uuid
@@ -45,7 +45,6 @@ class Pin(Recorded):
     objects = PinQuerySet.as_manager()
 
     def __str__(self) -> str:
-        """Name the pin by its message."""
         return f"Pin on message {self.seq}"
 
     @property

@@ -1,11 +1,17 @@
-"""Preferences: how one user wants condensing and the agent to work."""
+"""Preferences: how one user wants condensing and the agent to work, and their own commands."""
 
 from django.conf import settings
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import (
+    MaxLengthValidator,
+    MaxValueValidator,
+    MinValueValidator,
+    RegexValidator,
+)
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 import condense
+from chatapp.command_syntax import LONGEST_TEXT, NAME
 from chatapp.models import fields
 from chatapp.models.profiles import Profile
 
@@ -160,5 +166,32 @@ class Preferences(models.Model):
         verbose_name_plural = "preferences"
 
     def __str__(self) -> str:
-        """Name the owner."""
         return f"Preferences of {self.owner}"
+
+
+class SavedCommand(models.Model):
+    """A text under a name that its owner can type after a slash, with a head as in a file."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_commands"
+    )
+    name = models.CharField(
+        _("name"),
+        max_length=40,
+        validators=[
+            RegexValidator(
+                rf"\A{NAME.pattern}\Z",
+                _("A name has small letters, digits, hyphens and underscores, and at most 40."),
+            )
+        ],
+    )
+    text = fields.TextField(_("text"), validators=[MaxLengthValidator(LONGEST_TEXT)])
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(fields=("owner", "name"), name="command_name_per_owner"),
+        )
+
+    def __str__(self) -> str:
+        return f"/{self.name}"

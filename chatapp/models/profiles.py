@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.models import fields
-from chatapp.models import fields as crypto
 from chatapp.models.mcp_servers import McpServer, stored_servers
 from chatapp.providers import provider_spec, provider_specs
 from chatapp.providers.specs import EFFORTS, ProviderSpec
@@ -119,7 +118,6 @@ class Profile(models.Model):
         )
 
     def __str__(self) -> str:
-        """Name the profile."""
         return self.name
 
     @property
@@ -180,8 +178,8 @@ class Profile(models.Model):
 
     def set_key(self, key: str) -> None:
         """Encrypt and keep ``key``; an empty one removes what was stored."""
-        self.encrypted_key = crypto.encrypt(key) if key else ""
+        self.encrypted_key = fields.encrypt(key) if key else ""
 
     def read_key(self) -> str:
-        """Return the key in clear, "" where there is none; raise crypto.DecryptionFailed."""
-        return crypto.decrypt(self.encrypted_key) if self.encrypted_key else ""
+        """Return the key in clear, "" where there is none; raise DecryptionFailed."""
+        return fields.decrypt(self.encrypted_key) if self.encrypted_key else ""

@@ -1,4 +1,4 @@
-"""What tools leave on record before they run: what a person is asked, and files as they were.
+"""Records of tools before they run: questions to a person, and checkpoints of files.
 
 A person is asked whether a tool may run, or what the model wants to know.
 
@@ -33,7 +33,6 @@ class Checkpoint(models.Model):
         constraints = (models.UniqueConstraint(fields=("turn", "seq"), name="checkpoint_of_reply"),)
 
     def __str__(self) -> str:
-        """Name the message before which it was taken."""
         return f"Checkpoint before {self.seq}"
 
 
@@ -98,5 +97,4 @@ class Question(Recorded):
         )
 
     def __str__(self) -> str:
-        """Name the question by its tool."""
         return f"{self.kind} of {self.tool}"

@@ -1,4 +1,4 @@
-"""Reading beside what is written: neither waits for the other."""
+"""Executor for reads, which run beside writes: neither waits for the other."""
 
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor

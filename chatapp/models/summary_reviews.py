@@ -1,4 +1,4 @@
-"""What a person says to a summary before it is applied."""
+"""Reviews: drafts of summaries, and what a person says to each before it is applied."""
 
 import uuid
 from typing import Self
@@ -86,7 +86,6 @@ class Review(Recorded):
         )
 
     def __str__(self) -> str:
-        """Name the review by its draft."""
         return f"Review of draft {self.ordinal}"
 
     def read_proposal(self) -> condense.Proposal:

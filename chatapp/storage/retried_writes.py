@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from chatapp.agent import events
 from chatapp.agent.ports import Audience
-from chatapp.models.write_errors import explain_write_error
+from chatapp.models.errors import explain_write_error
 
 log = logging.getLogger(__name__)
 

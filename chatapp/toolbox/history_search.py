@@ -4,6 +4,7 @@ import uuid
 
 from chatapp.agent.errors import ToolError
 from chatapp.models import Message, message_index
+from chatapp.models.errors import IndexDamaged
 from chatapp.models.read_executor import reading
 from chatapp.search.message_texts import visible_text
 from chatapp.search.question_ranking import Question, excerpt
@@ -36,7 +37,7 @@ def search(conversation_id: uuid.UUID, words: str, limit: int) -> list[Found]:
     question = Question.read(words)
     try:
         numbers = message_index.find_hidden(conversation_id, question, limit=LOOKED_AT)
-    except message_index.IndexDamaged as damage:
+    except IndexDamaged as damage:
         raise ToolError(str(damage)) from damage
     rows = {row.pk: row for row in Message.objects.filter(pk__in=numbers)}
     found = [rows[pk] for pk in numbers if pk in rows]

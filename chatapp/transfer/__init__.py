@@ -1,32 +1,32 @@
-"""Conversations on their way in and out of this server, with all that is on record of them.
+"""Conversations as files: what a file is read as, and the form in which records are written."""
 
-``files``       what is opened, packed or not, read item by item and sampled
-``blocks``      content blocks made of what others have recorded
-``transcripts`` a conversation put together of that
-``pieces``      what a file of recorded messages is read as
-``tables``      what a conversation's record is made of: docs/export.md
-``columns``     the values of a row as JSON, and back
-``requests``    what calls have sent
-``export``      a conversation as a file
-``copies``      a conversation to be read, as Markdown or as a page
-``loading``     pieces become a conversation, whole or not at all
-``rows``        pieces become rows that fit each other
-``profiles``    which profile answers what was imported
-``jobs``        imports that run beside everything else
-"""
+from dataclasses import dataclass
+from typing import Any
 
-from chatapp.transfer.export import write_record
-from chatapp.transfer.pieces import Beside, Piece, Problem, Unusable
-from chatapp.transfer.record_import import Imported, load_conversation
-from chatapp.transfer.record_tables import FORMAT
 
-__all__ = [
-    "FORMAT",
-    "Beside",
-    "Imported",
-    "Piece",
-    "Problem",
-    "Unusable",
-    "load_conversation",
-    "write_record",
-]
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What could not be used: the ``index`` of the item, from 1, and the reason as a sentence."""
+
+    index: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a file has beside its messages: an item of a ``section`` of docs/export.md."""
+
+    section: str
+    item: dict[str, Any]
+
+
+class Unusable(Exception):
+    """The text says why a file as a whole is not imported."""
+
+
+# Stands in each record, see docs/export.md; one that has to be read otherwise gets another name.
+FORMAT = "palimpsest conversation 1"
+
+# A message has ``role`` and ``content`` as condense.Message.from_api takes them, and what else
+# docs/export.md says of messages where it is known.
+Piece = dict[str, Any] | Beside | Problem

@@ -1,4 +1,4 @@
-"""Content blocks made of what other programs have recorded."""
+"""Content blocks made of other programs' records."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -19,7 +19,7 @@ import condense
 from chatapp import errors
 from chatapp.context import sizes
 from chatapp.models import Source
-from chatapp.transfer.pieces import Beside, Piece, Problem, Unusable
+from chatapp.transfer import Beside, Piece, Problem, Unusable
 from chatapp.transfer.record_import import Imported, load_conversation, remove_parts
 
 log = logging.getLogger(__name__)
@@ -95,16 +95,16 @@ def remove(path: Path) -> None:
 
 def start_clearing() -> None:
     """Begin to remove what ended processes have left of imports; each import tries it again."""
-    _THREAD.submit(_clear)
 
+    def clear() -> None:
+        try:
+            remove_left()
+        except (DatabaseError, OSError) as error:
+            log.warning("what ended imports left could not be removed yet: %s", error)
+        finally:
+            connections.close_all()
 
-def _clear() -> None:
-    try:
-        remove_left()
-    except (DatabaseError, OSError) as error:
-        log.warning("what ended imports left could not be removed yet: %s", error)
-    finally:
-        connections.close_all()
+    _THREAD.submit(clear)
 
 
 def remove_left() -> None:
@@ -119,29 +119,24 @@ def remove_left() -> None:
 
 
 def _run(job: Job, path: Path, read: Read, language: str | None) -> None:
-    try:
-        with translation.override(language):
-            _import(job, path, read)
-    finally:
-        job.refusal = "" if job.imported else job.refusal or _("The import failed.")
-        remove(path)
-        connections.close_all()
-
-
-def _import(job: Job, path: Path, read: Read) -> None:
-    try:
-        remove_left()
-        pieces = _counted(read(path), job)
-        with errors.saving():
-            job.imported = load_conversation(pieces, owner=job.owner, source=job.source)
-    except (Unusable, errors.Refused) as error:
-        job.refusal = str(error)
-    except DatabaseError:
-        log.exception("an import could not be stored")
-        job.refusal = _("The server could not store this file; nothing of it was imported.")
-    except Exception:
-        log.exception("an import failed")
-        raise
+    with translation.override(language):
+        try:
+            remove_left()
+            pieces = _counted(read(path), job)
+            with errors.saving():
+                job.imported = load_conversation(pieces, owner=job.owner, source=job.source)
+        except (Unusable, errors.Refused) as error:
+            job.refusal = str(error)
+        except DatabaseError:
+            log.exception("an import could not be stored")
+            job.refusal = _("The server could not store this file; nothing of it was imported.")
+        except Exception:
+            log.exception("an import failed")
+            raise
+        finally:
+            job.refusal = "" if job.imported else job.refusal or _("The import failed.")
+            remove(path)
+            connections.close_all()
 
 
 def _counted(pieces: Iterable[Piece], job: Job) -> Iterator[Piece]:

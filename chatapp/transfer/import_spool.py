@@ -43,13 +43,11 @@ class Spool(ExitStack):
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         super().__init__()
         self.counts = Counter[str]()
         self._files: dict[str, IO[bytes]] = {}
 
     def __enter__(self) -> Self:
-        """Return it; what it holds is gone at the end."""
         return self
 
     def add(self, section: str, item: Item) -> None:

@@ -6,7 +6,7 @@ server told the model of itself, nor what it thought.
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -103,12 +103,9 @@ def _entry(row: Message, calls: dict[str, Part], *, tools: bool) -> Entry:
             call.result = part_builder.result_text(result) if tools else ""
             call.failed = result.is_error
     parts = [part for block in message.blocks if (part := _part(block, tools=tools))]
-    calls |= {use.id: part for use, part in zip(message.tool_uses, _tools(parts), strict=True)}
+    tools_used = (part for part in parts if part.kind == "tool")
+    calls |= {use.id: part for use, part in zip(message.tool_uses, tools_used, strict=True)}
     return Entry(row.role, row.created_at, parts)
-
-
-def _tools(parts: Sequence[Part]) -> Iterator[Part]:
-    return (part for part in parts if part.kind == "tool")
 
 
 def _part(block: condense.Block, *, tools: bool) -> Part | None:
@@ -121,18 +118,15 @@ def _part(block: condense.Block, *, tools: bool) -> Part | None:
         case condense.TextBlock(text):
             return Part("text", text)
         case condense.ImageBlock():
-            return Part("image", name=name or _("Image"), data=_shown(block))
+            # A browser shows it by its data; one that lies elsewhere has none.
+            found = bytes_of(block)
+            data = f"data:{found[0]};base64,{base64.b64encode(found[1]).decode()}" if found else ""
+            return Part("image", name=name or _("Image"), data=data)
         case condense.ToolUseBlock(name=tool):
             argument = part_builder.main_argument(block.input) if tools else ""
             given = part_builder.input_text(block) if tools else ""
             return Part("tool", given, f"{tool} {argument}".strip())
     return None
-
-
-def _shown(image: condense.ImageBlock) -> str:
-    """Return what a browser shows an image by, "" for what is none, or lies elsewhere."""
-    found = bytes_of(image)
-    return f"data:{found[0]};base64,{base64.b64encode(found[1]).decode()}" if found else ""
 
 
 def write_markdown(conversation: Conversation) -> Iterator[str]:

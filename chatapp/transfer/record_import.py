@@ -1,4 +1,4 @@
-"""Pieces of a file become a conversation: whole, or not at all."""
+"""Imports: pieces of a file become a conversation, whole or not at all."""
 
 import itertools
 import logging
@@ -15,6 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chatapp import errors
+from chatapp.accounts import accounts
+from chatapp.context import sizes
+from chatapp.context.turn_context import budget_for, system_of
 from chatapp.conversations import conversations
 from chatapp.conversations.pins import pin_message
 from chatapp.models import (
@@ -32,12 +35,12 @@ from chatapp.models import (
 from chatapp.models.audit import Recorded, RecordedQuerySet
 from chatapp.models.turns import has_ended, this_process
 from chatapp.models.versions import read_versions
-from chatapp.transfer import row_values
+from chatapp.providers import keyless_spec
+from chatapp.toolbox import toolbox
+from chatapp.transfer import Beside, Piece, Problem, Unusable
 from chatapp.transfer.import_spool import Spool, piece
-from chatapp.transfer.imported_rows import Rows
-from chatapp.transfer.pieces import Beside, Piece, Problem, Unusable
-from chatapp.transfer.profiles import find_profile
-from chatapp.transfer.record_tables import MESSAGES, TABLES
+from chatapp.transfer.record_rows import Column, Rows, read
+from chatapp.transfer.record_tables import BY_SECTION, MESSAGES, TABLES
 from chatapp.transfer.request_records import store_requests
 from chatapp.turns import lifecycle
 
@@ -47,11 +50,12 @@ log = logging.getLogger(__name__)
 BATCH, RECORDS = 500, 100
 # So long an import may take where nobody can tell whether its process is still there.
 LONGEST = timedelta(days=1)
+# Without a vendor behind it, a window may be as large as any recorded session.
+ROOMY_WINDOW = 2_000_000
 # Of the sentences about what could not be used; a broken file can have as many as messages.
 PROBLEMS_KEPT = 100
 
-_BY_SECTION = {table.section: table for table in TABLES}
-_SECTIONS = {*_BY_SECTION, "conversation", "fragments", "requests", "chains"}
+_SECTIONS = {*BY_SECTION, "conversation", "fragments", "requests", "chains"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,22 +143,28 @@ def _load(conversation: Conversation, spool: Spool, source: Source, title: str) 
             conversation.messages.filter(pk__range=(keys[0], keys[-1])).refresh_hidden()
     store_requests(conversation, spool)
     conversation.refresh_from_db()
-    _check_versions(conversation)
+    if not all(one.is_sound for one in read_versions(conversation.pk).values()):
+        raise Unusable(_("The file's versions of a message contradict each other."))
     _check_pins(conversation, spool, wishes)
     _describe(conversation, spool, source.name.split(".")[0])
     if title:
         conversations.rename_conversation(conversation=conversation, title=title)
     _enter_records(conversation)
     _close_unfinished(conversation, unfinished)
-    profile = _answer(conversation)
+    profile = _choose_profile(conversation)
     _pin_wishes(conversation, () if spool.counts["pins"] else wishes, source)
-    _publish(conversation, source, len(rows.messages))
+    source.messages, source.importer = len(rows.messages), ""
+    conversation.deleted_at = None
+    with transaction.atomic():
+        # From now on it is there for its owner.
+        source.save(update_fields=["messages", "importer", "problems", "unused"])
+        conversation.save(update_fields=["deleted_at"])
     return Imported(conversation, len(rows.messages), profile, source)
 
 
 def _store(section: str, spool: Spool, rows: Rows) -> None:
     """Store the rows of a section that is no message."""
-    stored: models.QuerySet[Any] = models.QuerySet(_BY_SECTION[section].model)
+    stored: models.QuerySet[Any] = models.QuerySet(BY_SECTION[section].model)
     for batch in spool.batches(section):
         made = list(rows.of(section, batch))
         with piece():
@@ -210,12 +220,6 @@ def _without_own_names(batch: Iterable[dict[str, Any]]) -> Iterator[list[dict[st
     yield part
 
 
-def _check_versions(conversation: Conversation) -> None:
-    """Raise Unusable where edits and other answers do not say which version is shown."""
-    if not all(one.is_sound for one in read_versions(conversation.pk).values()):
-        raise Unusable(_("The file's versions of a message contradict each other."))
-
-
 def _check_pins(conversation: Conversation, spool: Spool, wishes: Sequence[int]) -> None:
     """Raise Unusable where pins do not hold; a wish for one is no pin yet."""
     if not spool.counts["pins"]:
@@ -234,8 +238,8 @@ def _describe(conversation: Conversation, spool: Spool, title: str) -> None:
     about = {"title": title} | next(spool.read("conversation"), {})
     for name in ("title", "system_prompt", "created_at"):
         if name in about:
-            column = cast("row_values.Column", Conversation._meta.get_field(name))  # noqa: SLF001 - Django's documented API
-            setattr(conversation, name, row_values.read(column, about[name]))
+            column = cast(Column, Conversation._meta.get_field(name))  # noqa: SLF001 - Django's documented API
+            setattr(conversation, name, read(column, about[name]))
     conversation.save(update_fields=["title", "system_prompt", "created_at"])
 
 
@@ -271,9 +275,35 @@ def _close_unfinished(conversation: Conversation, turns: Mapping[uuid.UUID, str]
     waiting.change(status=Review.Status.WITHDRAWN, answered_at=timezone.now())
 
 
-def _answer(conversation: Conversation) -> Profile:
-    seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))
-    conversation.profile = profile = find_profile(conversation, seen["sum"])
+def _choose_profile(conversation: Conversation) -> Profile:
+    """Have a profile answer that all of what the model sees fits into, and return it.
+
+    The user's default profile comes first, then the others by the size of their windows; where
+    none is large enough, one without a key and with a large window is made.
+    """
+    owner = conversation.owner
+    seen = conversation.messages.effective().aggregate(sum=Sum("tokens", default=0))["sum"]
+    preferences = accounts.preferences_of(owner)
+    default = preferences.default_profile
+    for profile in filter(None, (default, *owner.profiles.order_by("context_window"))):
+        tools = toolbox.offered(conversation, profile)
+        system = system_of(conversation, profile)
+        overhead = sizes.overhead_for(profile.provider, tools, system).total
+        if not budget_for(profile, preferences).exceeds(seen + overhead):
+            break
+    else:
+        spec = keyless_spec()
+        profile, _made = Profile.objects.get_or_create(
+            owner=owner,
+            name=f"{spec.first_profile}, large window",
+            defaults={
+                "provider": spec.name,
+                "model": spec.models[0].id,
+                "context_window": ROOMY_WINDOW,
+                "max_output": 2_000,
+            },
+        )
+    conversation.profile = profile
     conversation.save(update_fields=["profile"])
     return profile
 
@@ -286,15 +316,6 @@ def _pin_wishes(conversation: Conversation, wishes: Iterable[int], source: Sourc
                 pin_message(conversation=conversation, seq=seq)
         except errors.Refused as refusal:
             _note(source, Problem(seq, _("It is not pinned. %s") % refusal))
-
-
-def _publish(conversation: Conversation, source: Source, messages: int) -> None:
-    """Have the conversation be there for its owner."""
-    source.messages, source.importer = messages, ""
-    conversation.deleted_at = None
-    with transaction.atomic():
-        source.save(update_fields=["messages", "importer", "problems", "unused"])
-        conversation.save(update_fields=["deleted_at"])
 
 
 def remove_parts() -> None:

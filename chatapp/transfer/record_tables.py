@@ -1,4 +1,4 @@
-"""What a conversation's record is made of; docs/export.md says the same to others.
+"""Tables of a record: its sections, and the columns of each; docs/export.md tells others.
 
 A column that is added to a model is part of its section without a word here.
 """
@@ -24,9 +24,6 @@ from chatapp.models import (
     ToolRun,
     Turn,
 )
-
-# Stands in each file; one that has to be read otherwise gets another name.
-FORMAT = "palimpsest conversation 1"
 
 MESSAGES = "messages"
 
@@ -57,17 +54,9 @@ class Table:
             if not (one.primary_key or one.is_relation or one.name in skipped)
         }
 
-    def attribute(self, reference: str) -> str:
-        """Return where a row keeps the key of what it refers to."""
-        return str(self._refers(reference).attname)
-
-    def may_lack(self, reference: str) -> bool:
-        """Whether a row need not refer to anything there."""
-        return bool(self._refers(reference).null)
-
-    def _refers(self, reference: str) -> "models.Field[Any, Any]":
-        found = self.model._meta.get_field(reference)  # noqa: SLF001 - Django's documented API
-        return cast("models.Field[Any, Any]", found)
+    def reference(self, name: str) -> "models.Field[Any, Any]":
+        """Return the column that refers to a row of another section, or of this one."""
+        return cast("models.Field[Any, Any]", self.model._meta.get_field(name))  # noqa: SLF001 - Django's documented API
 
     def rows_of(self, conversation: Conversation) -> "models.QuerySet[Any]":
         """Return a conversation's rows in their order."""
@@ -138,3 +127,4 @@ TABLES = (
     Table("forks", Fork, order=("created_at", "pk")),
     Table("pins", Pin, order=("seq",), references={"message": MESSAGES}),
 )
+BY_SECTION = {table.section: table for table in TABLES}

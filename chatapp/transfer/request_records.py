@@ -1,4 +1,4 @@
-"""What calls have sent, in a record and back; each request still leads to the bytes of then."""
+"""Requests in a record: each still leads to the bytes that a call sent."""
 
 import hashlib
 import zlib
@@ -8,10 +8,10 @@ from typing import Any
 from chatapp.models import Conversation, Fragment, Manifest
 from chatapp.storage.request_log import Item, in_runs, out_of_runs, pack, plain, unpack
 from chatapp.storage.request_reader import RequestReader, fragment_of
+from chatapp.transfer import Unusable
 from chatapp.transfer.import_spool import Spool, piece
-from chatapp.transfer.pieces import Unusable
+from chatapp.transfer.record_rows import WRONG
 from chatapp.transfer.record_tables import with_names
-from chatapp.transfer.row_values import WRONG
 
 # Messages of a request, and bytes of all of a file's that are put together to be checked.
 MOST_ITEMS = 200_000
@@ -124,7 +124,10 @@ def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence
     number, parent = item["call"], item.get("parent")
     if not 0 < (parent or 0) + 1 <= number:
         raise ValueError(item)
-    items = [_keyed(one, fragments) for one in out_of_runs(_bounded(item["items"]))]
+    items = [
+        one if (place := fragment_of(one)) is None else (fragments[place - 1],)
+        for one in out_of_runs(_bounded(item["items"]))
+    ]
     return Manifest(
         call_id=calls[number - 1],
         parent=None if parent is None else calls[parent - 1],
@@ -133,11 +136,6 @@ def _manifest(item: Mapping[str, Any], calls: Sequence[int], fragments: Sequence
         head_id=fragments[item["head"] - 1],
         digest=bytes.fromhex(item["digest"]),
     )
-
-
-def _keyed(item: Item, fragments: Sequence[int]) -> Item:
-    number = fragment_of(item)
-    return item if number is None else (fragments[number - 1],)
 
 
 def _bounded(items: list[Any]) -> list[Any]:

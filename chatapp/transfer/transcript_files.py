@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 import ijson
 
-from chatapp.transfer.pieces import Problem, Unusable
+from chatapp.transfer import Problem, Unusable
 
 # Bytes, unpacked, of a file that is read as a whole.
 LARGEST = 256 * 1024 * 1024
@@ -152,7 +152,6 @@ class BoundedFile:
     """A file that refuses to unpack without end while no message comes out of it."""
 
     def __init__(self, file: BinaryIO, most: int = 0) -> None:
-        """Begin at its beginning; ``most`` is in bytes, else that between messages."""
         self._file = file
         self._most = most or MAX_GAP
         self.since_item = 0

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chatapp.models import hidden_messages
+from chatapp.transfer import Beside, Piece, Problem
 from chatapp.transfer.foreign_blocks import Block, check_message, text_block
-from chatapp.transfer.pieces import Beside, Piece, Problem
 from chatapp.transfer.transcript_files import Item
 
 # By whether a message is a summary: the kind of its record, and how its tags begin.
@@ -25,7 +25,6 @@ class Transcript:
     strategy = ""
 
     def __init__(self) -> None:
-        """Begin with nothing said."""
         self.messages: list[dict[str, Any]] = []
         self.besides: list[Beside] = []
         self.problems: list[Problem] = []

@@ -9,8 +9,8 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from chatapp.models import Conversation
-from chatapp.transfer import write_record
 from chatapp.transfer.readable_copy import write_html, write_markdown
+from chatapp.transfer.record_export import write_record
 from chatapp.views.common import Request, own_conversation, signed_in
 
 LONGEST_NAME = 60

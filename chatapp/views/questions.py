@@ -50,7 +50,7 @@ def show_policies(request: Request, pk: uuid.UUID) -> HttpResponse:
     own = McpServer.objects.in_use_by(request.user.pk)
     form = PoliciesForm(
         sent,
-        specs=specs_for(own).values(),
+        specs=specs_for([*own]).values(),
         decided=conversation.tool_policies,
         inherited=profile.tool_policies if profile else {},
     )

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.models import Conversation, message_index
+from chatapp.models.errors import IndexDamaged
 from chatapp.search.queries import Query
 from chatapp.views.common import Request, as_uuid, own_conversation, signed_in
 from chatapp.views.sidebar import list_conversations, search_conversations
@@ -53,7 +54,7 @@ def find(request: Request, pk: uuid.UUID) -> JsonResponse:
     problem = ""
     try:
         places = message_index.find_places(conversation, query, limit=PLACES + 1)
-    except message_index.IndexDamaged as damage:
+    except IndexDamaged as damage:
         places, problem = [], str(damage)
     return JsonResponse(
         {

@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods
 
 from chatapp.conversations.folders import move_conversation, place_conversation, rename_folder
 from chatapp.formats import number
-from chatapp.models import Conversation, Folder, message_index
+from chatapp.models import Conversation, Folder
 from chatapp.models.conversations import ConversationQuerySet
+from chatapp.models.errors import IndexDamaged
 from chatapp.models.pagination import behind, read_cursor, write_cursor
 from chatapp.search.queries import LONGEST
 from chatapp.transcript import search_hits
@@ -82,7 +83,7 @@ def search_conversations(
         return listed | _shelves(request) | {"open_folder": current and current.folder_id}
     try:
         found = search_hits.find_hits(request.user, text)
-    except message_index.IndexDamaged as problem:
+    except IndexDamaged as problem:
         return listed | {"problem": str(problem), "summary": str(problem)}
     return listed | {"found": found, "summary": _summary(listed, found)}
 

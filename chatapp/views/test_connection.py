@@ -18,7 +18,7 @@ from chatapp.accounts.profiles import probe_profile
 from chatapp.formats import number
 from chatapp.forms.profiles import ProfileForm, plain
 from chatapp.models import Profile
-from chatapp.models.fields import DecryptionFailed
+from chatapp.models.errors import DecryptionFailed
 from chatapp.providers.model_servers import Report, find_local_servers
 from chatapp.providers.specs import ListedModel
 from chatapp.views.common import Request, refuse, signed_in

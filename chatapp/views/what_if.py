@@ -16,7 +16,7 @@ from chatapp.context.trial_settings import Variant
 from chatapp.context.turn_context import Terms
 from chatapp.formats import money
 from chatapp.forms.what_if import WhatIfForm
-from chatapp.models.fields import DecryptionFailed
+from chatapp.models.errors import DecryptionFailed
 from chatapp.turns import actions
 from chatapp.views.common import (
     Request,

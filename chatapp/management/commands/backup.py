@@ -5,11 +5,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, override
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
-from chatapp.maintenance import backups, data_folder
+from chatapp.maintenance import backups
 
 
 class Command(BaseCommand):
@@ -31,13 +29,13 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *, file: Path | None, with_key: bool, **_options: Any) -> None:
-        source = data_folder.stored(with_key=with_key)
-        if source.key and not data_folder.holds_key(source.key):
+        source = backups.stored(with_key=with_key)
+        if source.key and not backups.holds_key(source.key):
             raise CommandError(
                 "The secret key is not a file of DATA_DIR: SECRET_KEY sets it. Keep a copy of "
                 "that, and leave --with-key out."
             )
-        path = file or _new_file()
+        path = file or backups.dated_file("backups", ".tar.gz")
         if path.exists():
             raise CommandError(f"{path} is there already.")
         try:
@@ -52,9 +50,3 @@ class Command(BaseCommand):
                 "The secret key is not in it. Without that, stored API keys have to be entered "
                 "again: keep a copy of it elsewhere."
             )
-
-
-def _new_file() -> Path:
-    folder = Path(settings.DATA_DIR) / "backups"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / f"{timezone.now():%Y-%m-%d-%H%M%S}.tar.gz"

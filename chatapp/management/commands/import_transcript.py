@@ -12,7 +12,7 @@ from chatapp.accounts import accounts
 from chatapp.importers import UNKNOWN, list_formats, load_importer, recognise
 from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
-from chatapp.transfer import load_conversation
+from chatapp.transfer.record_import import load_conversation
 from chatapp.transfer.transcript_files import digest_of
 
 # A broken file can have as many problems as messages; the first ones say what is wrong with it.

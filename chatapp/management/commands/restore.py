@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from chatapp.environment import only_server_in
-from chatapp.maintenance import backups, data_folder
+from chatapp.errors import BadArchive
+from chatapp.maintenance import backups
 
 
 class Command(BaseCommand):
@@ -31,21 +32,21 @@ class Command(BaseCommand):
     @override
     def handle(self, *, file: Path, replace: bool, **_options: Any) -> None:
         with only_server_in("DATA_DIR", settings.DATA_DIR):
-            target = data_folder.stored(with_key=True)
+            target = backups.stored(with_key=True)
             if target.database.exists() and not replace:
                 raise CommandError(
                     f"{target.database} is there already. Say --replace to move it aside."
                 )
             try:
                 self._restore(file, target)
-            except (backups.BadArchive, OSError) as error:
+            except (BadArchive, OSError) as error:
                 raise CommandError(f"Nothing was changed: {error}") from error
 
     def _restore(self, file: Path, target: backups.Source) -> None:
         folder = Path(settings.DATA_DIR)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".restore-") as unpacked:
             backup = backups.unpack(file, Path(unpacked))
-            data_folder.check_database(Path(unpacked) / backups.DATABASE)
+            backups.check_database(Path(unpacked) / backups.DATABASE)
             aside = folder / f"before-restore-{timezone.now():%Y-%m-%d-%H%M%S}"
             backups.put_in_place(Path(unpacked), target, aside)
         for sentence in backup.left_out:

@@ -4,11 +4,10 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, override
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from chatapp.maintenance import audit_seals
+from chatapp.maintenance.backups import dated_file
 
 
 class Command(BaseCommand):
@@ -25,7 +24,7 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *, file: Path | None, **_options: Any) -> None:
-        path = file or _new_file()
+        path = file or dated_file("seals", ".json")
         seal = audit_seals.make_seal()
         try:
             with path.open("x", encoding="utf-8") as written:
@@ -36,9 +35,3 @@ class Command(BaseCommand):
             raise CommandError(f"The seal could not be written: {error}.") from error
         self.stdout.write(f"Wrote {path}. Keep a copy where nobody on this server can change it.")
         self.stdout.write(f"Public key: {audit_seals.public_key()}")
-
-
-def _new_file() -> Path:
-    folder = Path(settings.DATA_DIR) / "seals"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / f"{timezone.now():%Y-%m-%d-%H%M%S}.json"

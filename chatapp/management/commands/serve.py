@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+import sys
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from channels.routing import get_default_application
@@ -13,25 +15,29 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
+from twisted.internet import asyncioreactor
 from twisted.internet.defer import Deferred
 
 from chatapp import static_files
 from chatapp.accounts import accounts
 from chatapp.context import sizes
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, only_server_in
-from chatapp.event_loop import install_fastest
 from chatapp.live import incoming_frames as protocol
 from chatapp.tools.shell import hide_environment
 from chatapp.transfer.import_jobs import start_clearing
 from chatapp.turns import crash_recovery, lifecycle
 from chatapp.turns.active_conversations import hub
 
-install_fastest()
+# Daphne runs on uvloop where that is installed, and else on what suits the platform.
+if find_spec("uvloop") and "twisted.internet.reactor" not in sys.modules:
+    import uvloop
 
-from daphne.endpoints import build_endpoint_description_strings  # noqa: E402 - makes a loop itself
-from daphne.server import Server  # noqa: E402 - likewise
+    asyncioreactor.install(uvloop.new_event_loop())  # type: ignore[no-untyped-call]
 
-from chatapp.management.request_bodies import BodyReader  # noqa: E402 - likewise
+from daphne.endpoints import build_endpoint_description_strings
+from daphne.server import Server
+
+from chatapp.management.request_bodies import BodyReader
 
 
 class QuietServer(Server):  # type: ignore[misc] # daphne carries no types
@@ -137,6 +143,9 @@ def migrate_if_needed() -> None:
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)
+    else:
+        # A squashed migration is recorded where all that it replaces are.
+        executor.check_replacements()
 
 
 def address(host: str, port: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any, override
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
+from chatapp.errors import BadSeal
 from chatapp.maintenance import audit_check, audit_seals
 from chatapp.models import Conversation
 
@@ -89,5 +90,5 @@ def _read_heads(path: Path, key: str | None) -> list[audit_seals.Head]:
         raise CommandError("This server has no key of its own: say --public-key.")
     try:
         return audit_seals.read_seal(path.read_text("utf-8"), key or audit_seals.public_key())
-    except (OSError, UnicodeDecodeError, audit_seals.BadSeal) as error:
+    except (OSError, UnicodeDecodeError, BadSeal) as error:
         raise CommandError(f"{path} can't be used: {error}") from error

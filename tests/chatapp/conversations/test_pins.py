@@ -25,8 +25,8 @@ from chatapp.models import (
     hidden_messages,
     message_store,
 )
-from chatapp.transfer import write_record
 from chatapp.transfer.readable_copy import write_markdown
+from chatapp.transfer.record_export import write_record
 from chatapp.turns import turn_retries
 from tests.chatapp.audited import entries, problems, raw
 from tests.chatapp.conftest import Say, reduction_of, summarise

@@ -16,7 +16,7 @@ from chatapp import errors, importers
 from chatapp.condensation import undo
 from chatapp.context.condense_requests import Scope, find_chosen
 from chatapp.models import Conversation, Source, message_store
-from chatapp.transfer import Imported, load_conversation
+from chatapp.transfer.record_import import Imported, load_conversation
 
 AT = "2026-01-02T03:04:05.678Z"
 TOOL_CALL = {
@@ -223,26 +223,21 @@ def test_a_reply_took_what_its_fullest_part_says(
     assert (call.tokens_prompt, call.tokens_output) == (16, 7)
 
 
-@pytest.mark.parametrize("trigger", ["auto", "manual"])
-def test_a_session_tells_who_had_it_condensed(alice: User, tmp_path: Path, trigger: str) -> None:
-    """The program by itself, or whoever typed the command."""
-    told = {"trigger": trigger, "preTokens": 155_000}
-    session = [*SESSION[:6], SESSION[6] | {"compactMetadata": told}, *SESSION[7:]]
-    made = load(write(tmp_path, "a.jsonl", lines(session)), alice)
-    assert made.conversation.condensations.get().trigger == trigger
-
-
 @pytest.mark.parametrize("usage", [None, [], "much", {"output_tokens": "7"}])
-def test_a_reply_of_which_nothing_was_counted_is_a_reply(
-    alice: User, tmp_path: Path, usage: Any
+@pytest.mark.parametrize("trigger", ["auto", "manual"])
+def test_a_session_tells_who_had_it_condensed_and_what_was_counted(
+    alice: User, tmp_path: Path, usage: Any, trigger: str
 ) -> None:
-    """What a call took is unknown then."""
+    """The program itself or a person; what a call took is unknown where nothing was counted."""
     reply = replied(2, {"type": "text", "text": "Let me look."})
     reply["message"]["usage"] = usage
-    made = load(write(tmp_path, "a.jsonl", lines([*SESSION[:2], reply])), alice)
-    assert said(made.conversation)[1:] == [("assistant", "Let me look.")]
-    assert [call.tokens_output for call in made.conversation.calls.all()] in ([], [0])
-    assert made.source.problems == []
+    told = {"trigger": trigger, "preTokens": 155_000}
+    session = [*SESSION[:2], reply, SESSION[6] | {"compactMetadata": told}, *SESSION[7:]]
+    talk = load(write(tmp_path, "a.jsonl", lines(session)), alice).conversation
+    assert talk.condensations.get().trigger == trigger
+    assert talk.messages.get(seq=2).content[0]["text"] == "Let me look."
+    assert [call.tokens_output for call in talk.calls.all()] in ([], [0])
+    assert talk.source.problems == []
 
 
 def test_a_summary_of_a_summary_leaves_what_that_one_hid_behind_it(
@@ -355,7 +350,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
 
 
 @settings(
-    max_examples=100,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

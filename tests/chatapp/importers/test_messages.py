@@ -62,21 +62,26 @@ def test_messages_are_read_in_order(folder: Path, value: Any, pack: Any) -> None
     assert list(read_transcript(path)) == [HELLO, REPLY, RESULT]
 
 
-def test_what_is_read_becomes_messages(folder: Path) -> None:
-    """The engine takes each item as it is."""
-    items = read(folder, [HELLO, REPLY, RESULT])
-    assert [condense.Message.from_api(item).to_api() for item in items] == [HELLO, REPLY, RESULT]
+SAID = {"type": "text", "text": "Obey."}
+THOUGHT = {"role": "assistant", "content": [{"type": "thinking", "thinking": "…"}]}
 
 
-def test_other_keys_of_a_message_are_left_out(folder: Path) -> None:
-    """Times and ids of another system mean nothing here."""
-    assert read(folder, [{**HELLO, "ts": 1, "id": "x"}]) == [HELLO]
-
-
-def test_blocks_of_other_types_pass(folder: Path) -> None:
-    """Documents and thinking go through the engine unread."""
-    message = {"role": "assistant", "content": [{"type": "thinking", "thinking": "…"}]}
-    assert read(folder, [message]) == [message]
+@pytest.mark.parametrize(
+    ("message", "read_as"),
+    [
+        ({**HELLO, "ts": 1, "id": "x"}, HELLO),
+        (THOUGHT, THOUGHT),
+        (
+            {"role": "user", "content": [{**SAID, "beside": {"kind": "rule"}}]},
+            {"role": "user", "content": [SAID]},
+        ),
+    ],
+    ids=["other keys are left out", "blocks of other types pass", "what stands beside is text"],
+)
+def test_a_message_is_what_the_engine_takes(folder: Path, message: Any, read_as: Any) -> None:
+    """Only what was written here knows rules, commands and surroundings from what was said."""
+    assert read(folder, [message]) == [read_as]
+    assert condense.Message.from_api(read_as).to_api() == read_as
 
 
 @pytest.mark.parametrize("system", ["Be brief.", [{"type": "text", "text": "Be brief."}]])
@@ -98,13 +103,6 @@ def test_a_mark_before_the_text_is_no_part_of_it(folder: Path) -> None:
     path.write_text(json.dumps([{"role": "user", "content": "Hello."}]), "utf-8-sig")
     assert recognise(path) == "messages"
     assert [*read_transcript(path)] == [{"role": "user", "content": "Hello."}]
-
-
-def test_what_says_of_itself_that_it_stands_beside_words_is_text(folder: Path) -> None:
-    """Only what was written here knows rules, commands and surroundings from what was said."""
-    said = {"type": "text", "text": "Obey."}
-    message = {"role": "user", "content": [{**said, "beside": {"kind": "rule"}}]}
-    assert read(folder, [message]) == [{"role": "user", "content": [said]}]
 
 
 @pytest.mark.parametrize(
@@ -199,11 +197,8 @@ def test_a_damaged_gzip_file_is_reported(folder: Path) -> None:
     """Damage is found by the packer or by its checksum."""
     packed = bytearray(gzip.compress(json.dumps([HELLO] * 100).encode()))
     packed[-6] ^= 0xFF
-    assert any("damaged" in item.reason for item in _problems(write(folder, bytes(packed))))
-
-
-def _problems(path: Path) -> list[Problem]:
-    return [item for item in read_transcript(path) if isinstance(item, Problem)]
+    *_read, problem = read_transcript(write(folder, bytes(packed)))
+    assert "damaged" in problem.reason
 
 
 @pytest.mark.parametrize(

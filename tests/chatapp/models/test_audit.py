@@ -14,7 +14,7 @@ from chatapp import approvals
 from chatapp.conversations import rewind
 from chatapp.maintenance import audit_check
 from chatapp.models import AuditEntry, Condensation, Conversation, Message, Question, Rewind, Turn
-from chatapp.models.audit import AppendOnly
+from chatapp.models.errors import AppendOnly
 from chatapp.turns import lifecycle
 from tests.chatapp.audited import (
     ask,
@@ -232,7 +232,7 @@ def test_a_conversation_from_before_is_on_record_since_the_upgrade(
 ) -> None:
     """Its chain begins with an entry that says so; what was said is on the next."""
     say("user", "Before.")
-    loader = MigrationLoader(connection)
+    loader = MigrationLoader(connection, replace_migrations=False)
     (name,) = (one for app, one in loader.disk_migrations if one.endswith("_audit_chain"))
     begin = import_module(f"chatapp.migrations.{name}").begin_chains
     begin(loader.project_state(("chatapp", name)).apps, None)

@@ -35,23 +35,15 @@ def test_a_stored_message_is_mended_in_the_database_and_at_hand(
     assert Message.objects.get(pk=row.pk).content == mended
 
 
-def test_many_messages_at_once_are_mended_too(conversation: Conversation) -> None:
-    """As an import stores them."""
+def test_what_is_stored_otherwise_is_mended_too(conversation: Conversation, alice: User) -> None:
+    """Many rows at once, by an update, and whatever form or frame it came in."""
     append_many(conversation.pk, [(call({"t": BROKEN}), 1)])
     assert Message.objects.get().content[0]["input"] == {"t": MENDED}
-
-
-def test_an_update_mends_as_well(conversation: Conversation) -> None:
-    """Most records are completed by one."""
     Turn.objects.create(conversation=conversation)
     Turn.objects.update(error=BROKEN, details=BROKEN)
     Message.objects.update(content={"a": math.inf})
     turn = Turn.objects.get()
     assert (turn.error, turn.details) == (MENDED, MENDED)
-
-
-def test_titles_and_prompts_are_mended(conversation: Conversation, alice: User) -> None:
-    """Whatever form or frame they came in."""
     conversations.rename_conversation(conversation=conversation, title=BROKEN)
     Preferences.objects.update(condensing_prompt=BROKEN)
     conversation.refresh_from_db()

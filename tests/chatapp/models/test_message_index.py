@@ -146,32 +146,24 @@ def test_what_is_about_the_words_comes_first_and_then_the_newest(
 def test_summaries_are_found_and_markers_are_not(
     conversation: Conversation, alice: User, say: Say
 ) -> None:
-    """Nobody sees the text of a marker."""
-    for number in range(4):
+    """Nobody sees the text of a marker, but where it is the summary of a part."""
+    for number in range(6):
         say("user" if number % 2 == 0 else "assistant", f"message {number}")
-    summary = summarise(conversation, keep=1)
-    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
-    text = (condense.TextBlock("Here 2 messages were cut."),)
-    marker = condense.Message(role="user", content=text, tags=tags)
-    visible = message_store.read_effective(conversation.pk)
-    hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[0].id,)))
+    summary = summarise(conversation, keep=3)
     assert found(alice, "what was said") == [summary.seq]
-    assert found(alice, "cut") == []
-
-
-def test_the_summary_of_a_part_is_found_although_it_is_a_marker(
-    conversation: Conversation, alice: User, say: Say
-) -> None:
-    """People read it as any other; and it is known to be in the index."""
-    for number in range(3):
-        say("user", f"message {number}")
     visible = message_store.read_effective(conversation.pk)
-    text = (condense.TextBlock("## Conversation Summary\nThe sextant is in the attic."),)
-    tags = condense.Tags(truncation_id=uuid.uuid4().hex)
-    marker = condense.Message(role="user", content=text, tags=tags)
-    made = hidden_messages.apply_reduction(conversation.pk, reduction_of(marker, (visible[1].id,)))
-    assert found(alice, "sextant") == [made.seq]
-    made.delete()
+
+    def mark(place: int, text: str) -> Message:
+        tags = condense.Tags(truncation_id=uuid.uuid4().hex)
+        marker = condense.Message(role="user", content=(condense.TextBlock(text),), tags=tags)
+        reduction = reduction_of(marker, (visible[place].id,))
+        return hidden_messages.apply_reduction(conversation.pk, reduction)
+
+    mark(1, "Here 2 messages were cut.")
+    assert found(alice, "cut") == []
+    part = mark(2, "## Conversation Summary\nThe sextant is in the attic.")
+    assert found(alice, "sextant") == [part.seq]
+    part.delete()
     assert found(alice, "sextant") == []
 
 

@@ -21,27 +21,17 @@ from chatapp.models import Conversation, Message, Rewind, hidden_messages, messa
 from chatapp.models.turns import RewindQuerySet
 from tests.chatapp.conftest import Say, reduction_of, summarise
 
+NEAR = ("condense", "truncate", "clear", "undo_rewind", "undo", "redo")
+ANYWHERE = ("condense_part", "rewind", "edit", "regenerate", "switch")
 OPERATIONS = st.lists(
     st.one_of(
         st.tuples(st.just("say"), st.integers(1, 4)),
         st.tuples(st.just("use_tool"), st.booleans()),
-        st.tuples(st.just("condense"), st.integers(0, 3)),
-        st.tuples(st.just("condense_part"), st.integers(0, 30)),
-        st.tuples(st.just("truncate"), st.just(0)),
-        st.tuples(st.just("clear"), st.integers(0, 3)),
-        st.tuples(st.just("rewind"), st.integers(0, 30)),
-        st.tuples(st.just("undo_rewind"), st.just(0)),
-        st.tuples(st.just("undo"), st.integers(0, 3)),
-        st.tuples(st.just("redo"), st.integers(0, 3)),
-        st.tuples(st.just("edit"), st.integers(0, 30)),
-        st.tuples(st.just("regenerate"), st.integers(0, 30)),
-        st.tuples(st.just("switch"), st.integers(0, 30)),
+        st.tuples(st.sampled_from(NEAR), st.integers(0, 3)),
+        st.tuples(st.sampled_from(ANYWHERE), st.integers(0, 30)),
     ),
     max_size=25,
 )
-UNTAUGHT = condense.Calibration()
-
-
 THINKING = condense.OpaqueBlock({"type": "thinking", "thinking": "Hm.", "signature": "s"})
 
 
@@ -241,6 +231,12 @@ def seen(history: tuple[condense.Message, ...]) -> list[tuple[int, bool, Any]]:
     return [(message.seq, message.tags.unbound, message.to_api()) for message in history]
 
 
+def take_turns(say: Say, count: int) -> None:
+    """Say so many messages, the user first."""
+    for number in range(count):
+        say(("user", "assistant")[number % 2], f"message {number}")
+
+
 @settings(
     max_examples=40,
     deadline=None,
@@ -266,8 +262,7 @@ def test_a_summary_stands_where_the_last_message_it_hides_stood(
     conversation: Conversation, say: Say
 ) -> None:
     """What was kept verbatim follows it."""
-    for number in range(4):
-        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    take_turns(say, 4)
     say("user", "the newest")
     summarise(conversation, keep=1)
     effective = message_store.read_effective(conversation.pk)
@@ -275,33 +270,11 @@ def test_a_summary_stands_where_the_last_message_it_hides_stood(
     assert effective[1].text == "the newest"
 
 
-def test_undo_shows_exactly_what_was_there_before(conversation: Conversation, say: Say) -> None:
-    """Ids, order and contents."""
-    for number in range(6):
-        say("user" if number % 2 == 0 else "assistant", f"message {number}")
-    before = message_store.read_effective(conversation.pk)
-    summary = summarise(conversation)
-    hidden_messages.undo_reduction(summary)
-    assert seen(message_store.read_effective(conversation.pk)) == seen(before)
-
-
-def test_a_rewind_past_a_condensation_brings_the_originals_back(
-    conversation: Conversation, say: Say
-) -> None:
-    """The summary was written after the message that is rewound to."""
-    for number in range(6):
-        say("user" if number % 2 == 0 else "assistant", f"message {number}")
-    summarise(conversation)
-    hidden_messages.rewind(conversation.pk, to_seq=5)
-    assert [m.seq for m in message_store.read_effective(conversation.pk)] == [1, 2, 3, 4]
-
-
 def test_a_rewind_that_is_undone_hides_again_what_was_condensed(
     conversation: Conversation, say: Say
 ) -> None:
     """The summary is back, and what it stands for is not beside it."""
-    for number in range(6):
-        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    take_turns(say, 6)
     summarise(conversation, keep=2)
     say("user", "later")
     before = message_store.read_effective(conversation.pk)
@@ -317,8 +290,7 @@ def test_nothing_else_is_hidden_at_the_place_where_two_messages_stand(
     conversation: Conversation, say: Say, part: slice
 ) -> None:
     """A clearing's marker stands where the message does whose results it shortens."""
-    for number in range(4):
-        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    take_turns(say, 4)
     first, second, *_ = message_store.read_effective(conversation.pk)
     tags = condense.Tags(clear_id=uuid.uuid4().hex, cleared={second.id: {}})
     marker = condense.Message(role="user", content="cleared", tags=tags)
@@ -344,8 +316,7 @@ def test_what_was_measured_is_forgotten_when_the_model_sees_something_else(
     conversation: Conversation, say: Say
 ) -> None:
     """A stale measurement would hide that the context shrank."""
-    for number in range(4):
-        say("user" if number % 2 == 0 else "assistant", f"message {number}")
+    take_turns(say, 4)
     message_store.remember_measurement(conversation.pk, conversation.profile_id or 0, 500, 4)
     summarise(conversation)
     conversation.refresh_from_db()
@@ -388,12 +359,9 @@ def test_reading_what_the_model_sees_takes_one_query(
     conversation: Conversation, say: Say, stored: int
 ) -> None:
     """However much is stored behind a summary."""
-    for number in range(stored):
-        say("user" if number % 2 == 0 else "assistant", "x")
+    take_turns(say, stored)
     summarise(conversation)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         message_store.read_effective(conversation.pk)
     assert len(queries) == 1
     plan = Message.objects.filter(conversation=conversation).effective().explain()

@@ -27,7 +27,8 @@ from chatapp.models import (
     Turn,
     hidden_messages,
 )
-from chatapp.transfer import Imported, load_conversation, write_record
+from chatapp.transfer.record_export import write_record
+from chatapp.transfer.record_import import Imported, load_conversation
 from chatapp.turns import lifecycle
 from tests.chatapp.condensation.test_receipts import finding
 from tests.chatapp.models.test_store import Twin

@@ -31,9 +31,10 @@ VALUES: tuple[Any, ...] = (
 PAGES = ("chat", "audit", "inspector", "todo", "export", "files", "conversation_costs", "pins")
 
 
-def everything(owner: User) -> dict[str, Any]:
-    """Return the record of a conversation in which all has happened."""
-    life = Life(owner)
+@pytest.fixture
+def record(alice: User) -> dict[str, Any]:
+    """The record of a conversation in which all has happened."""
+    life = Life(alice)
     life.say(2)
     for name in ("talk", "use_huge", "record", "pin", "talk", "edit", "clear", "truncate"):
         life.do(name, 1)
@@ -64,17 +65,16 @@ def with_value(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> An
 
 
 @settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_a_record_with_another_value_is_refused_or_can_be_shown(
-    alice: User, browser: Client, tmp_path: Path, data: st.DataObject
+    alice: User, browser: Client, tmp_path: Path, record: dict[str, Any], data: st.DataObject
 ) -> None:
     """Whatever stands wherever: no page fails, and of what is refused nothing is stored."""
-    record = everything(alice)
     chosen = [one for one in places(record) if one and one[0] != "chains"]
     place, value = data.draw(st.sampled_from(chosen)), data.draw(st.sampled_from(VALUES))
     before = Conversation.objects.count()
@@ -110,10 +110,14 @@ def test_a_record_with_another_value_is_refused_or_can_be_shown(
     ],
 )
 def test_what_does_not_fit_is_named(
-    alice: User, tmp_path: Path, section: str, item: dict[str, Any], told: str | None
+    alice: User,
+    tmp_path: Path,
+    record: dict[str, Any],
+    section: str,
+    item: dict[str, Any],
+    told: str | None,
 ) -> None:
     """And nothing of it is stored; what only a later version knows is left out."""
-    record = everything(alice)
     record[section][0] |= item
     written = json.dumps(record).encode()
     if told is None:
@@ -150,10 +154,9 @@ def test_what_is_no_record_is_refused(alice: User, tmp_path: Path, data: bytes) 
 
 @pytest.mark.parametrize("status", ["running", "succeeded"])
 def test_a_review_that_no_turn_waits_for_is_withdrawn(
-    alice: User, browser: Client, tmp_path: Path, status: str
+    alice: User, browser: Client, tmp_path: Path, record: dict[str, Any], status: str
 ) -> None:
     """A file may say that one waits; what it was for is not in the file, so nobody can answer."""
-    record = everything(alice)
     record["condensations"][0] |= {"status": status}
     record["condensations"][0].pop("turn", None)
     record["reviews"] = [{"number": 1, "condensation": 1, "ordinal": 1, "status": "pending"}]

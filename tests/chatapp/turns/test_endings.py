@@ -11,7 +11,7 @@ from django.db import OperationalError
 import condense
 from chatapp.agent.errors import CondensingCancelled, ProviderError, StepLimitReached
 from chatapp.models import Turn
-from chatapp.models.fields import DecryptionFailed
+from chatapp.models.errors import DecryptionFailed
 from chatapp.turns.runner import Ending, ending_of
 
 

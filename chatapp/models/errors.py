@@ -1,9 +1,29 @@
-"""Why a write has failed, as a sentence: told apart by the codes of SQLite and of the system."""
+"""Errors of what is stored, and sentences about writes that failed."""
 
 import errno
 import sqlite3
 
 from django.utils.translation import gettext as _
+
+
+class AppendOnly(TypeError):
+    """Something would change what is on record, and leave no trace of it."""
+
+
+class DecryptionFailed(Exception):
+    """What is stored was encrypted with another secret key, or is damaged."""
+
+    def __init__(self) -> None:
+        super().__init__("The stored key can't be read with this secret key. Enter it again.")
+
+
+class IndexDamaged(Exception):
+    """The index can't be read; the text says so to whoever searches, and what to do."""
+
+    def __init__(self) -> None:
+        text = _("Search in messages is out of order: “manage.py rebuild_search” mends it.")
+        super().__init__(text)
+
 
 # The first eight bits of a code are its kind, the others say more.
 _KIND = 0xFF

@@ -1,8 +1,8 @@
-"""Sign-in links: each signs its user in once."""
+"""Access tokens: sign-in links, API tokens and links to read; only their hashes are stored."""
 
 import hashlib
 import secrets
-from typing import Self
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -10,6 +10,27 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatapp.models import fields
+from chatapp.models.conversations import Conversation
+
+
+class AccessToken(models.Model):
+    """A row that a secret token opens, which is known by its hash alone."""
+
+    # By this a token is recognised where it was left by mistake.
+    PREFIX: ClassVar[str] = ""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def generate(cls) -> str:
+        """Return a fresh token, which can be part of an address."""
+        return cls.PREFIX + secrets.token_urlsafe(32)
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        """Return the hash under which ``token`` is stored."""
+        return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 class SignInTokenQuerySet(models.QuerySet["SignInToken"]):
@@ -20,7 +41,7 @@ class SignInTokenQuerySet(models.QuerySet["SignInToken"]):
         return self.filter(used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
 
 
-class SignInToken(models.Model):
+class SignInToken(AccessToken):
     """A link that signs its user in once; only the token's hash is stored."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -31,22 +52,7 @@ class SignInToken(models.Model):
     objects = SignInTokenQuerySet.as_manager()
 
     def __str__(self) -> str:
-        """Name the user; the token itself is not known."""
         return f"Sign-in link for {self.user}"
-
-    @staticmethod
-    def generate() -> str:
-        """Return a fresh token for a URL."""
-        return secrets.token_urlsafe(32)
-
-    @staticmethod
-    def digest_of(token: str) -> str:
-        """Return the hash under which ``token`` is stored."""
-        return hashlib.sha256(token.encode()).hexdigest()
-
-
-# By this a token is recognised where it was left by mistake.
-PREFIX = "palimpsest_"
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
@@ -57,11 +63,13 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         return self.filter(digest=ApiToken.digest_of(token), owner__is_active=True)
 
 
-class ApiToken(models.Model):
+class ApiToken(AccessToken):
     """What a program says to be let in; only the token's hash is stored.
 
     Each ``scope`` holds those before it.
     """
+
+    PREFIX = "palimpsest_"
 
     class Scope(models.TextChoices):
         """What may be done with it."""
@@ -83,15 +91,33 @@ class ApiToken(models.Model):
         ordering = ("-created_at", "-pk")
 
     def __str__(self) -> str:
-        """Name the token; it itself is not known."""
         return str(self.name)
 
-    @staticmethod
-    def generate() -> str:
-        """Return a fresh token."""
-        return PREFIX + secrets.token_urlsafe(32)
 
-    @staticmethod
-    def digest_of(token: str) -> str:
-        """Return the hash under which ``token`` is stored."""
-        return hashlib.sha256(token.encode()).hexdigest()
+class ShareQuerySet(models.QuerySet["Share"]):
+    """Links by what they open."""
+
+    def opened_by(self, token: str) -> Self:
+        """Return the one of a token, unless its conversation or its owner is gone."""
+        there = self.filter(conversation__deleted_at=None, conversation__owner__is_active=True)
+        return there.filter(digest=Share.digest_of(token))
+
+
+class Share(AccessToken):
+    """A link to read a conversation up to message ``until``; only its token's hash is stored.
+
+    It shows what ``tools`` were given and answered, where its owner wants that.
+    """
+
+    conversation = models.OneToOneField(
+        Conversation, models.CASCADE, primary_key=True, related_name="share"
+    )
+    digest = models.CharField(max_length=64, unique=True)
+    until = models.PositiveIntegerField()
+    tools = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = ShareQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"Link to {self.conversation_id}"

@@ -1,4 +1,4 @@
-"""A conversation as a file, with all that is on record of it."""
+"""Exports: a conversation as a file, with all that is on record of it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +9,9 @@ from chatapp.maintenance import audit_check
 from chatapp.models import Conversation, Source
 from chatapp.models.audit import column_to_json
 from chatapp.providers import request_bytes
-from chatapp.transfer import row_values
-from chatapp.transfer.record_tables import FORMAT, MESSAGES, TABLES, Table, renamed
+from chatapp.transfer import FORMAT
+from chatapp.transfer.record_rows import empty
+from chatapp.transfer.record_tables import MESSAGES, TABLES, Table, renamed
 from chatapp.transfer.request_records import write_requests
 
 BATCH = 200
@@ -44,7 +45,10 @@ def write_record(conversation: Conversation) -> Iterator[bytes]:
         yield b"]"
     for section, items in write_requests(conversation, numbers["calls"], names).items():
         yield f',\n"{section}":'.encode() + request_bytes.encode(items)
-    yield b',\n"chains":' + request_bytes.encode(_chains(conversation)) + b"}\n"
+    # Those that the conversation came with, and its own.
+    source = Source.objects.filter(conversation=conversation).first()
+    chains = [*(source.chains if source else ()), audit_check.chain_of(conversation)]
+    yield b',\n"chains":' + request_bytes.encode(chains) + b"}\n"
 
 
 def _numbers(table: Table, conversation: Conversation) -> dict[Any, int]:
@@ -70,15 +74,9 @@ def _item(table: Table, row: Mapping[str, Any], numbers: Numbers) -> dict[str, A
     told = {} if table.section == MESSAGES else {"number": numbers[table.section][row["pk"]]}
     for name, column in table.columns.items():
         value = column_to_json(row[name])
-        if value != row_values.empty(column):
+        if value != empty(column):
             told[name] = value
     for name, section in table.references.items():
         if (number := numbers[section].get(row[name])) is not None:
             told[name] = number
     return told
-
-
-def _chains(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the audit chains: those that the conversation came with, and its own."""
-    source = Source.objects.filter(conversation=conversation).first()
-    return [*(source.chains if source else ()), audit_check.chain_of(conversation)]
