@@ -17,7 +17,7 @@ from django.db import models
 from django.http import QueryDict
 
 from chatapp import errors, sign_out_watch
-from chatapp.composer import expansion
+from chatapp.composer import slash_commands
 from chatapp.formats import ZONE_COOKIE
 from chatapp.live import incoming_frames, outgoing_frames
 from chatapp.models import Conversation
@@ -173,7 +173,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _note(self, text: str, *, literal: bool) -> None:
         """Say which paths of a text that was taken are not there, unless it was meant as text."""
-        missing = "" if literal else await expansion.missing_from(self.conversation, text)
+        missing = "" if literal else await slash_commands.missing_from(self.conversation, text)
         if missing:
             await self._reply(outgoing_frames.noted(missing))
 

@@ -106,8 +106,8 @@ class SeenShape(Schema):
 
     seq: int
     role: str
-    content: Any
-    tokens: int
+    content: Annotated[Any, BeforeValidator(condense.content_to_api)]
+    tokens: Annotated[int, BeforeValidator(lambda tokens: tokens or 0)]
 
 
 class EffectiveShape(Schema):

@@ -1,4 +1,4 @@
-"""Starting, naming and deleting conversations; the life of a turn."""
+"""Conversations: begun, named, put into folders, shared and deleted; what they take as messages."""
 
 import uuid
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models
+from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -17,12 +17,13 @@ from chatapp.agent.errors import BudgetSpent
 from chatapp.context import sizes
 from chatapp.context.system_prompt import system_of
 from chatapp.errors import Refused
-from chatapp.files.samples import SAMPLES, lay_out_samples
+from chatapp.files.workspaces import SAMPLES, lay_out_samples
 from chatapp.formats import number
-from chatapp.models import Conversation, Profile
+from chatapp.models import Conversation, Folder, Profile, Share
 from chatapp.models.prepared_queries import Change, prepared_update
 
 TITLE_LENGTH = 60
+LONGEST_FOLDER_NAME = 60
 
 
 def start_conversation(
@@ -138,3 +139,79 @@ def _title_of(question: str) -> str:
 @prepared_update(pk=models.UUIDField(), title=models.CharField())
 def _name(pk: uuid.UUID, title: str) -> Change:
     return Conversation.objects.filter(pk=pk), {"title": title}
+
+
+def place_conversation(*, conversation: Conversation, action: str) -> None:
+    """Pin or archive a conversation, or take that back; anything else is refused."""
+    now = timezone.now()
+    changes: dict[str, dict[str, Any]] = {
+        "pin": {"pinned_at": now},
+        "unpin": {"pinned_at": None},
+        "archive": {"archived_at": now},
+        "unarchive": {"archived_at": None},
+    }
+    if action not in changes:
+        raise Refused(_("There is no such action for a conversation."))
+    Conversation.objects.filter(pk=conversation.pk).update(**changes[action])
+
+
+def move_conversation(
+    *, conversation: Conversation, folder: Folder | None, named: str = ""
+) -> None:
+    """Put a conversation into a folder, or out of all; one that is ``named`` is made if needed."""
+    with transaction.atomic():
+        if named.strip():
+            folder = _make_folder(conversation.owner, named)
+        Conversation.objects.filter(pk=conversation.pk).update(folder=folder)
+
+
+def _make_folder(owner: User, name: str) -> Folder:
+    name = _folder_name(name)
+    known = owner.folders.filter(name__iexact=name).first()
+    return known or Folder.objects.create(owner=owner, name=name)
+
+
+def rename_folder(*, folder: Folder, name: str) -> None:
+    """Give a folder another name, which no other one has."""
+    try:
+        with transaction.atomic():
+            Folder.objects.filter(pk=folder.pk).update(name=_folder_name(name))
+    except IntegrityError as error:
+        raise Refused(_("You have another folder of this name.")) from error
+
+
+def _folder_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise Refused(_("A folder needs a name."))
+    if len(name) > LONGEST_FOLDER_NAME:
+        raise Refused(_("The name of a folder has at most 60 characters."))
+    return name
+
+
+@transaction.atomic
+def share_conversation(*, conversation: Conversation, tools: bool = False) -> str:
+    """Return the token of a new link, in clear this once; one that there was opens nothing more.
+
+    It shows what was said until now, with what ``tools`` were given and answered only if that is
+    asked for. Refused where nothing was said.
+    """
+    own = Conversation.objects.select_for_update().get(pk=conversation.pk)
+    if not own.last_seq:
+        raise Refused(_("There is nothing to share yet."))
+    token = Share.generate()
+    columns = {"digest": Share.digest_of(token), "until": own.last_seq, "tools": tools}
+    Share.objects.update_or_create(
+        conversation=own, defaults={**columns, "created_at": timezone.now()}
+    )
+    return token
+
+
+def stop_sharing(*, conversation: Conversation) -> None:
+    """Take the link of a conversation back; nothing happens where there is none."""
+    Share.objects.filter(conversation=conversation).delete()
+
+
+def find_shared(token: str) -> Share | None:
+    """Return what a token opens, with its conversation, or None."""
+    return Share.objects.opened_by(token).select_related("conversation").first()

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from chatapp.errors import CheckpointFailed
 from chatapp.tools.workspace import SKIPPED
 
 log = logging.getLogger(__name__)
@@ -38,10 +39,6 @@ _SWITCHED_OFF = (
     *("-c", "gc.auto=0", "-c", "core.quotePath=false", "-c", "core.fileMode=true"),
     *("-c", "advice.addEmbeddedRepo=false", "-c", "core.attributesFile=/dev/null"),
 )
-
-
-class CheckpointFailed(Exception):
-    """Files could not be kept or brought back; the text is for the log."""
 
 
 @dataclass(frozen=True, slots=True)

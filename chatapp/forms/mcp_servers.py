@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from chatapp.forms.base import ModelForm
+from chatapp.forms import ModelForm
 from chatapp.models import McpServer
 from chatapp.models.mcp_servers import way_choices
 from chatapp.network.address_guard import AddressRefused, Guard

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 import condense
 from chatapp.context import sizes
-from chatapp.forms.base import ModelForm
+from chatapp.forms import ModelForm
 from chatapp.models import Preferences, Profile
 
 OWN, INHERITED = "own", "inherit"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
-from chatapp.search.message_texts import is_unspaced, space_out
-from chatapp.search.queries import fold
+from chatapp.search.queries import fold, is_unspaced, space_out
 
 # Words of a question that are looked for, and characters that are read for them.
 MOST_WORDS, LONGEST = 24, 500

@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from chatapp import errors
@@ -20,11 +19,11 @@ from chatapp.accounts import accounts
 from chatapp.composer import slash_commands
 from chatapp.composer.attachments import find_attachments
 from chatapp.conversations import conversations, forks
-from chatapp.files import samples
+from chatapp.files import workspaces
 from chatapp.forms.conversations import NewConversationForm, RenameForm
 from chatapp.models import Conversation
 from chatapp.turns import actions
-from chatapp.views.common import REFUSED, Request, as_uuid, own_conversation, refuse, signed_in
+from chatapp.views.common import REFUSED, Request, as_uuid, in_conversation, refuse, signed_in
 
 KEY = "first"
 
@@ -88,8 +87,7 @@ EXAMPLES = (
 )
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def show_home(request: Request) -> HttpResponse:
     """Show what this is and three things to try."""
     return _home(request)
@@ -115,8 +113,7 @@ def _home(
     return render(request, "conversations/home.html", context, status=status)
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def create_conversation(request: Request) -> HttpResponse:
     """Start a conversation; a prompt given is sent by its page as soon as it is open.
 
@@ -141,7 +138,7 @@ def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
     if slash_commands.is_built_in(prompt):
         words = _("This command is for a conversation. Begin one, then type it.")
         raise errors.Refused(words)
-    workspace = samples.SAMPLES if form.cleaned_data["samples"] else ""
+    workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = conversations.start_conversation(owner=request.user, workspace=workspace)
     if prompt or attachments:
         keep_first(request, conversation, prompt, attachments)
@@ -156,11 +153,9 @@ def _attached(request: Request) -> list[uuid.UUID]:
     return ids
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
-def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
+@in_conversation("GET", "POST")
+def rename_conversation(request: Request, conversation: Conversation) -> HttpResponse:
     """Give the conversation another title, or show the one it gave itself."""
-    conversation = own_conversation(request, pk)
     if request.method == "GET":
         return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
     form = RenameForm(request.POST)
@@ -170,11 +165,10 @@ def rename_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     conversation.refresh_from_db()
     if request.htmx:
         return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
-    return redirect("chat", pk)
+    return redirect("chat", conversation.pk)
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Take the conversation out of sight and offer to bring it back."""
     conversations.delete_conversation(conversation=present_or_deleted(request, pk))
@@ -182,19 +176,17 @@ def delete_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     return redirect(reverse("conversations", query={"deleted": str(pk)}))
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def restore_conversation(request: Request, pk: uuid.UUID) -> HttpResponse:
     """Bring a deleted conversation back and show it."""
     conversations.restore_conversation(conversation=present_or_deleted(request, pk))
     return redirect("chat", pk)
 
 
-@require_POST
-@signed_in
-def fork_conversation(request: Request, pk: uuid.UUID, seq: int) -> HttpResponse:
+@in_conversation("POST")
+def fork_conversation(request: Request, conversation: Conversation, seq: int) -> HttpResponse:
     """Go on from a message, or from before a condensation, in a new conversation."""
-    copy = forks.fork_conversation(conversation=own_conversation(request, pk), seq=seq)
+    copy = forks.fork_conversation(conversation=conversation, seq=seq)
     address = reverse("chat", args=[copy.pk])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 

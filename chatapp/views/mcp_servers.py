@@ -8,7 +8,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp import errors
 from chatapp.formats import number
@@ -24,30 +23,26 @@ from chatapp.views.common import Request, signed_in
 TOLD = 5
 
 
-@require_GET
-@signed_in
+@signed_in("GET")
 def list_servers(request: Request) -> HttpResponse:
     """List the user's servers, with how many of their tools are offered."""
     context = {"servers": request.user.mcp_servers.all(), "commands": describe_commands()}
     return render(request, "servers/page.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def create_server(request: Request) -> HttpResponse:
     """Add a server, and see what tools it has."""
     return edit(request, McpServer(owner=request.user))
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def edit_server(request: Request, pk: int) -> HttpResponse:
     """Change a server; what it is given as a secret is only ever replaced or removed."""
     return edit(request, get_object_or_404(request.user.mcp_servers, pk=pk))
 
 
-@require_POST
-@signed_in
+@signed_in("POST")
 def try_server(request: Request, pk: int) -> HttpResponse:
     """Connect to a server as it is stored, and show which tools it lists."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)
@@ -58,8 +53,7 @@ def try_server(request: Request, pk: int) -> HttpResponse:
     return render(request, "servers/_tools.html", context)
 
 
-@require_http_methods(["GET", "POST"])
-@signed_in
+@signed_in("GET", "POST")
 def delete_server(request: Request, pk: int) -> HttpResponse:
     """Ask, then remove a server and its secrets."""
     server = get_object_or_404(request.user.mcp_servers, pk=pk)

@@ -1,4 +1,4 @@
-"""Whether the server is alive and ready, for whatever watches over it; open to everybody."""
+"""Monitoring: is the server alive and ready, and its metrics."""
 
 import functools
 import itertools
@@ -34,8 +34,8 @@ def show_alive(_request: HttpRequest) -> HttpResponse:
         Conversation.objects.exists()
     except DatabaseError:
         log.exception("the database can't be read")
-        return _no(UNREADABLE)
-    return _ok()
+        return _answer(UNREADABLE)
+    return _answer()
 
 
 @require_GET
@@ -43,17 +43,17 @@ def show_alive(_request: HttpRequest) -> HttpResponse:
 def show_ready(_request: HttpRequest) -> HttpResponse:
     """Answer "ok", or 503 with the reason while no turn may begin here."""
     if actions.front.closing:
-        return _no("The server is being stopped.")
+        return _answer("The server is being stopped.")
     try:
         missing = _migrations() - MigrationRecorder(connection).applied_migrations().keys()
     except DatabaseError:
         log.exception("the database can't be read")
-        return _no(UNREADABLE)
+        return _answer(UNREADABLE)
     if missing:
-        return _no("The database has to be migrated.")
+        return _answer("The database has to be migrated.")
     if folder_problem("DATA_DIR", settings.DATA_DIR):
-        return _no("The disk can't be written.")
-    return _ok()
+        return _answer("The disk can't be written.")
+    return _answer()
 
 
 @functools.cache
@@ -61,12 +61,9 @@ def _migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _ok() -> HttpResponse:
-    return HttpResponse("ok", content_type="text/plain")
-
-
-def _no(reason: str) -> HttpResponse:
-    return HttpResponse(reason, status=503, content_type="text/plain")
+def _answer(problem: str = "") -> HttpResponse:
+    status = 503 if problem else 200
+    return HttpResponse(problem or "ok", status=status, content_type="text/plain")
 
 
 if TYPE_CHECKING:
@@ -106,9 +103,8 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
     if not (settings.METRICS_TOKEN or settings.ALLOW_METRICS):
         raise Http404
     if not (settings.ALLOW_METRICS or _has_token(request)):
-        answer = HttpResponse("A token is needed.", status=401, content_type="text/plain")
-        answer["WWW-Authenticate"] = "Bearer"
-        return answer
+        headers = {"WWW-Authenticate": "Bearer", "Content-Type": "text/plain"}
+        return HttpResponse("A token is needed.", status=401, headers=headers)
     # Loaded with the first request: most servers are never asked.
     from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from twisted.internet.defer import Deferred
 
 from chatapp import static_files
-from chatapp.accounts import accounts
+from chatapp.accounts import accounts, credentials
 from chatapp.context import sizes
 from chatapp.environment import WILDCARD_HOSTS, database_problem, folder_problem, only_server_in
 from chatapp.event_loop import install_fastest
@@ -117,7 +117,7 @@ class Command(BaseCommand):
             asyncio.get_event_loop().call_soon(hub.open)
             start_clearing()
             user = accounts.prepare_owner()
-            token = accounts.create_sign_in_token(user=user)
+            token = credentials.create_sign_in_token(user=user)
         except DatabaseError as error:
             name = settings.DATABASES["default"]["NAME"]
             raise CommandError(f"The database {name} cannot be used: {error}.") from error

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 import condense
 from chatapp import inspector
-from chatapp.accounts import api_tokens
+from chatapp.accounts import credentials
 from chatapp.api.urls import describe
 from chatapp.composer import attachments
 from chatapp.conversations import conversations, forks
@@ -56,7 +56,7 @@ class Program:
     """A program that asks with a token, and has no cookies."""
 
     def __init__(self, owner: User, scope: str = "read") -> None:
-        self.token = api_tokens.create_api_token(owner=owner, name="script", scope=scope)
+        self.token = credentials.create_api_token(owner=owner, name="script", scope=scope)
         self.client = Client(headers={"Authorization": f"Bearer {self.token}"})
 
     def get(self, path: str, **asked: Any) -> Any:
@@ -293,7 +293,7 @@ def test_a_token_is_stored_as_a_hash_and_notes_its_use(program: Program, alice: 
     row = ApiToken.objects.get()
     assert program.token not in str(vars(row))
     assert row.used_at is None
-    unused = api_tokens.create_api_token(owner=alice, name="other", scope="read")
+    unused = credentials.create_api_token(owner=alice, name="other", scope="read")
     program.get("settings")
     assert ApiToken.objects.exclude(used_at=None).exists()
     assert ApiToken.objects.get(digest=ApiToken.digest_of(unused)).used_at is None

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import AsyncClient, Client
 
-from chatapp.accounts import accounts, api_tokens
+from chatapp.accounts import accounts, credentials
 from chatapp.models import Conversation, Message, Profile, Turn
 from tests.chatapp.claude import converse
 from tests.standin.behaviours import UNAUTHORIZED, Gate, Reply
@@ -32,7 +32,7 @@ def conversation(alice: User, anthropic_standin: Standin) -> Conversation:
 
 def bearer(owner: User, scope: str = "write") -> dict[str, str]:
     """Return the header that lets a program of somebody's in."""
-    token = api_tokens.create_api_token(owner=owner, name="script", scope=scope)
+    token = credentials.create_api_token(owner=owner, name="script", scope=scope)
     return {"Authorization": f"Bearer {token}"}
 
 

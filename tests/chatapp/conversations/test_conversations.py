@@ -7,11 +7,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from chatapp import errors
-from chatapp.accounts import accounts
+from chatapp.accounts import accounts, credentials
 from chatapp.condensation import undo
 from chatapp.context.sizes import context_size
 from chatapp.conversations import conversations, rewind
-from chatapp.files import samples
+from chatapp.files import workspaces
 from chatapp.models import (
     Condensation,
     Conversation,
@@ -115,17 +115,17 @@ def test_the_server_s_key_is_for_its_provider_at_its_own_address(
 
 def test_a_sign_in_link_works_once(alice: User) -> None:
     """The token itself is not stored."""
-    token = accounts.create_sign_in_token(user=alice)
-    assert accounts.redeem_sign_in_token(token=token) == alice
-    assert accounts.redeem_sign_in_token(token=token) is None
-    assert accounts.redeem_sign_in_token(token="made up") is None
+    token = credentials.create_sign_in_token(user=alice)
+    assert credentials.redeem_sign_in_token(token=token) == alice
+    assert credentials.redeem_sign_in_token(token=token) is None
+    assert credentials.redeem_sign_in_token(token="made up") is None
 
 
 def test_a_new_sign_in_link_ends_the_one_before(alice: User) -> None:
     """Each start prints a fresh one."""
-    first = accounts.create_sign_in_token(user=alice)
-    accounts.create_sign_in_token(user=alice)
-    assert accounts.redeem_sign_in_token(token=first) is None
+    first = credentials.create_sign_in_token(user=alice)
+    credentials.create_sign_in_token(user=alice)
+    assert credentials.redeem_sign_in_token(token=first) is None
 
 
 def test_a_stored_key_is_encrypted_and_can_be_read_back(alice: User) -> None:
@@ -323,6 +323,6 @@ def test_preferences_are_one_row_a_user(alice: User) -> None:
 
 def test_the_samples_are_palimpsests_own_documentation(alice: User) -> None:
     """In a workspace that every conversation with samples shares."""
-    conversation = conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
+    conversation = conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
     names = [path.name for path in assembly.workspace_of(conversation).iterdir()]
     assert {"README.md", "architecture.md", "operations.md"} <= set(names)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatapp.condensation import undo
 from chatapp.conversations import conversations
-from chatapp.files import samples
+from chatapp.files import workspaces
 from chatapp.models import Condensation, Conversation, McpServer, Message, Turn
 from chatapp.turns import assembly
 from chatapp.views.conversations import EXAMPLES
@@ -34,7 +34,7 @@ def begin(alice: User, tools: int) -> Conversation:
     McpServer.objects.create(
         owner=alice, name="docs", address="https://mcp.example.org", tools=listed, listed_at=now
     )
-    return conversations.start_conversation(owner=alice, workspace=samples.SAMPLES)
+    return conversations.start_conversation(owner=alice, workspace=workspaces.SAMPLES)
 
 
 @pytest.mark.parametrize("tools", [0, 12])

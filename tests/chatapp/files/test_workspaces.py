@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from chatapp import errors
 from chatapp.conversations import conversations
-from chatapp.files import samples, workspaces
+from chatapp.files import workspaces
 from chatapp.models import Conversation
 from chatapp.turns import assembly
 
@@ -111,5 +111,5 @@ def test_a_folder_that_was_chosen_before_stays(conversation: Conversation, root:
 
 def test_the_samples_are_everybody_s(conversation: Conversation, root: Path) -> None:
     """They are Palimpsest's own documentation."""
-    conversations.start_conversation(owner=conversation.owner, workspace=samples.SAMPLES)
-    assert choose(conversation, samples.SAMPLES) == root / samples.SAMPLES
+    conversations.start_conversation(owner=conversation.owner, workspace=workspaces.SAMPLES)
+    assert choose(conversation, workspaces.SAMPLES) == root / workspaces.SAMPLES

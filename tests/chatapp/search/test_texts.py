@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.search.message_texts import searchable_text, space_out, visible_text
+from chatapp.search.queries import searchable_text, space_out, visible_text
 
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "aGVsaW90cm9wZQ=="}}
 JSON = st.recursive(

@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 import condense
 from chatapp import errors
-from chatapp.composer import attachments, file_types
+from chatapp.composer import attachments
 from chatapp.composer import attachments as module
 from chatapp.conversations import conversations
 from chatapp.models import Attachment, Conversation, Profile, message_store
@@ -211,7 +211,7 @@ def test_an_image_is_refused_where_the_model_sees_none(
 )  # fmt: skip
 def test_a_hostile_name_stays_one_short_line_of_words(name: str, kept: str) -> None:
     """No folders, nothing that can't be seen, nothing that turns the text around."""
-    assert file_types.clean_name(name) == kept
+    assert attachments.clean_name(name) == kept
 
 
 def test_a_name_is_no_markup(put: Put) -> None:
@@ -325,7 +325,7 @@ def test_what_was_sent_is_seen_by_its_owner_only(
     script = condense.ImageBlock(
         {"type": "base64", "media_type": "text/html", "data": "PHNjcmlwdD4="}
     )
-    file = file_types.block_for("page.html", b"<script>alert(1)</script>")
+    file = attachments.block_for("page.html", b"<script>alert(1)</script>")
     content = (condense.TextBlock("Look"), picture, script, file)
     message = message_store.append_message(talk.pk, condense.Message("user", content), tokens=1)
     base = f"/c/{talk.pk}/messages/{message.seq}/blocks"
@@ -348,8 +348,8 @@ def test_what_was_sent_is_seen_by_its_owner_only(
 
 def test_a_message_shows_what_it_came_with(browser: Client, talk: Conversation) -> None:
     """A picture by its name, a file as a line that unfolds, and its words alone for editing."""
-    file = file_types.block_for("<b>.py", b"</pre><script>alert(1)</script>")
-    image = file_types.block_for("photo.png", make_png())
+    file = attachments.block_for("<b>.py", b"</pre><script>alert(1)</script>")
+    image = attachments.block_for("photo.png", make_png())
     content = (condense.TextBlock("Look"), image, file)
     message = message_store.append_message(talk.pk, condense.Message("user", content), tokens=1)
     page = browser.get(f"/c/{talk.pk}/").content.decode()

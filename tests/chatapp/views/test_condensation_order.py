@@ -92,7 +92,7 @@ def test_the_order_stays_when_the_list_is_narrowed(
     attempt(conversation)
     attempt(conversation, status="failed")
     page = browser.get(reverse("condensations"), {"sort": "cost"}).text
-    assert 'href="/condensations/?outcome=failed&amp;sort=cost"' in page
+    assert 'href="/condensations/?sort=cost&amp;outcome=failed"' in page
     assert '<input type="hidden" name="sort" value="cost">' in page
     (current,) = re.findall(r'aria-current="true">([^<]*)</a>', page)
     assert current == "Cost"

@@ -12,7 +12,7 @@ from chatapp.accounts import accounts
 from chatapp.models import Profile
 from chatapp.providers.model_servers import LocalServer
 from chatapp.providers.specs import ListedModel, Preset
-from chatapp.views import test_connection
+from chatapp.views import profiles
 from tests.chatapp.test_forms import PROFILE
 from tests.standin.fixtures import anthropic_standin
 from tests.standin.server import Standin
@@ -40,7 +40,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         looked.append(1)
         return [LocalServer("openai", OLLAMA, (ListedModel("llama<3", 16_384),))]
 
-    monkeypatch.setattr(test_connection, "find_local_servers", find)
+    monkeypatch.setattr(profiles, "find_local_servers", find)
     return looked
 
 

@@ -15,7 +15,7 @@ from django.test import Client
 import condense
 from chatapp.conversations import conversations
 from chatapp.files import folder_transfer as module
-from chatapp.files import samples
+from chatapp.files import workspaces
 from chatapp.models import Conversation, message_store
 from chatapp.toolbox.toolbox import outputs_of
 from chatapp.turns import assembly
@@ -221,7 +221,7 @@ def test_nobody_else_sees_or_changes_them(
     for address in (base, f"{base}file/?path=a.txt", f"{base}all/"):
         assert client.get(address).status_code == 404
     assert client.post(base, {"files": SimpleUploadedFile("b", b"b")}).status_code == 404
-    shared = conversations.start_conversation(owner=bob, workspace=samples.SAMPLES)
+    shared = conversations.start_conversation(owner=bob, workspace=workspaces.SAMPLES)
     client.post(f"/c/{shared.pk}/files/", {"files": SimpleUploadedFile("b", b"b")})
     assert not (assembly.workspace_of(shared) / "b").exists()
 

@@ -13,7 +13,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from chatapp.accounts import accounts
+from chatapp.accounts import accounts, credentials
 from chatapp.conversations import conversations
 from chatapp.models import Conversation, Profile
 from condense import INHERIT
@@ -76,7 +76,7 @@ def test_a_fragment_moves_the_whole_page_to_signing_in(transactional_db: None) -
 
 def test_a_link_signs_in_once(alice: User) -> None:
     """The second time it leads to the form, with an explanation."""
-    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[credentials.create_sign_in_token(user=alice)])
     client = Client()
     assert client.post(address)["Location"] == reverse("conversations")
     assert client.get(reverse("conversations")).status_code == 200
@@ -87,7 +87,7 @@ def test_a_link_signs_in_once(alice: User) -> None:
 
 def test_looking_at_a_link_does_not_use_it_up(alice: User) -> None:
     """Programs that preview links do nothing else; a person presses the button."""
-    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[credentials.create_sign_in_token(user=alice)])
     client = Client(enforce_csrf_checks=True)
     page = client.get(address)
     assert client.get(reverse("conversations")).status_code == 302
@@ -99,14 +99,14 @@ def test_looking_at_a_link_does_not_use_it_up(alice: User) -> None:
 
 def test_one_who_is_signed_in_already_needs_no_button(browser: Client, alice: User) -> None:
     """And leaves the link for another browser."""
-    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[credentials.create_sign_in_token(user=alice)])
     assert browser.get(address)["Location"] == reverse("conversations")
     assert Client().get(address).status_code == 200
 
 
 def test_a_link_of_somebody_who_was_deactivated_does_nothing(alice: User) -> None:
     """Nor does a session that was open then."""
-    address = reverse("sign_in_with_token", args=[accounts.create_sign_in_token(user=alice)])
+    address = reverse("sign_in_with_token", args=[credentials.create_sign_in_token(user=alice)])
     client = Client()
     client.force_login(alice)
     User.objects.update(is_active=False)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.conversations import conversations, folders
+from chatapp.conversations import conversations
 from chatapp.models import Conversation, Folder
 from tests.chatapp.queries import statements
 
@@ -108,7 +108,7 @@ def test_nobody_puts_anything_on_another_s_shelf(browser: Client, alice: User, b
     """Neither a conversation nor a folder of Bob's is Alice's to see or change."""
     (his,) = converse(bob, "His")
     (hers,) = converse(alice, "Hers")
-    folders.move_conversation(conversation=his, folder=None, named="Secret")
+    conversations.move_conversation(conversation=his, folder=None, named="Secret")
     folder = Folder.objects.get()
     assert put(browser, his, "archive") == 404
     assert put(browser, hers, "move", folder=folder.pk) == 404
@@ -138,7 +138,7 @@ def test_an_unknown_action_is_refused(browser: Client, alice: User) -> None:
 def test_the_pages_of_a_shelf_follow_each_other(browser: Client, alice: User) -> None:
     """Each with as many queries, by an index that has what is listed and nothing else."""
     made = converse(alice, *[f"Talk {number}" for number in range(95)])
-    folders.move_conversation(conversation=made[0], folder=None, named="Work")
+    conversations.move_conversation(conversation=made[0], folder=None, named="Work")
     folder = Folder.objects.get()
     Conversation.objects.update(folder=folder)
     seen: list[str] = []

@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chatapp.conversations import conversations
+from chatapp.formats import ZONE_COOKIE
 from chatapp.models import Conversation
-from chatapp.views.common import ZONE_COOKIE, name_day
+from chatapp.views.sidebar import name_day
 
 HTMX = {"HX-Request": "true"}
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
