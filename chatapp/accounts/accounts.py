@@ -54,7 +54,11 @@ def _offer_profiles(user: User) -> Preferences:
         preferences.offered_providers.append(spec.name)
         if user.profiles.filter(provider=spec.name).exists():
             continue
-        profile = _make_profile(user, spec)
+        # With the first model's figures; it uses the server's own key, if any.
+        model, name = spec.models[0], _free_name(user, spec.first_profile)
+        profile = Profile.objects.create(
+            owner=user, name=name, provider=spec.name, model=model.id, **model.figures
+        )
         default = preferences.default_profile
         if default is None or not default.spec.needs_key:
             preferences.default_profile = profile
@@ -74,15 +78,6 @@ def _unoffered(preferences: Preferences) -> list[ProviderSpec]:
         and (server_key(spec) or not spec.needs_key)
     ]
     return sorted(ready, key=lambda spec: spec.needs_key)
-
-
-def _make_profile(user: User, spec: ProviderSpec) -> Profile:
-    """Store a profile with the first model's figures; it uses the server's own key, if any."""
-    model = spec.models[0]
-    name = _free_name(user, spec.first_profile)
-    return Profile.objects.create(
-        owner=user, name=name, provider=spec.name, model=model.id, **model.figures
-    )
 
 
 def _free_name(user: User, wanted: str) -> str:

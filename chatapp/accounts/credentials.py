@@ -109,9 +109,7 @@ def create_sign_in_token(*, user: User) -> str:
     SignInToken.objects.filter(user=user).usable().delete()
     token = SignInToken.generate()
     SignInToken.objects.create(
-        user=user,
-        digest=SignInToken.digest_of(token),
-        expires_at=timezone.now() + SIGN_IN_LIFETIME,
+        user=user, digest=SignInToken.digest_of(token), expires_at=timezone.now() + SIGN_IN_LIFETIME
     )
     return token
 

@@ -225,10 +225,7 @@ _ATTEMPT = (
     "finished_at undone_at redone_at"
 )
 AttemptShape = row(
-    "AttemptShape",
-    Condensation,
-    _ATTEMPT,
-    "An attempt to make the context smaller, in short.",
+    "AttemptShape", Condensation, _ATTEMPT, "An attempt to make the context smaller, in short."
 )
 
 

@@ -1,4 +1,4 @@
-"""Conversations: begun, named, put into folders, shared and deleted; what they take as messages."""
+"""Conversations: starting, naming, filing, sharing and deleting one; checks of its messages."""
 
 import uuid
 from collections.abc import Mapping
@@ -35,17 +35,11 @@ def start_conversation(
         owner=owner, profile=profile, workspace=workspace, title=title[:TITLE_LENGTH]
     )
     if workspace == SAMPLES:
-        lay_out_samples(beside=_overhead(made))
+        # What every request repeats takes its share of the window.
+        beside = sizes.overhead_of(made, profile, system_of(made, profile)) if profile else 0
+        lay_out_samples(beside=beside)
     made.save(force_insert=True)
     return made
-
-
-def _overhead(conversation: Conversation) -> int:
-    """Return the tokens of what every request repeats, 0 where no profile answers."""
-    profile = conversation.profile
-    if profile is None:
-        return 0
-    return sizes.overhead_of(conversation, profile, system_of(conversation, profile))
 
 
 def rename_conversation(*, conversation: Conversation, title: str) -> None:
@@ -106,13 +100,12 @@ def check_message(text: str, *, alone: bool = True) -> None:
     if alone and not text.strip():
         raise Refused(_("There is nothing to send yet. Type a message first."))
     if len(text) > settings.LONGEST_MESSAGE:
-        raise Refused(
-            _(
-                "This message is too long: it has %(count)s characters, and a message can have "
-                "%(limit)s. Put it into a file of the workspace, or send it in parts."
-            )
-            % {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
+        words = _(
+            "This message is too long: it has %(count)s characters, and a message can have "
+            "%(limit)s. Put it into a file of the workspace, or send it in parts."
         )
+        told = {"count": number(len(text)), "limit": number(settings.LONGEST_MESSAGE)}
+        raise Refused(words % told)
 
 
 def check_budget(locked: Conversation) -> None:
@@ -161,14 +154,10 @@ def move_conversation(
     """Put a conversation into a folder, or out of all; one that is ``named`` is made if needed."""
     with transaction.atomic():
         if named.strip():
-            folder = _make_folder(conversation.owner, named)
+            name, folders = _folder_name(named), conversation.owner.folders
+            known = folders.filter(name__iexact=name).first()
+            folder = known or folders.create(name=name)
         Conversation.objects.filter(pk=conversation.pk).update(folder=folder)
-
-
-def _make_folder(owner: User, name: str) -> Folder:
-    name = _folder_name(name)
-    known = owner.folders.filter(name__iexact=name).first()
-    return known or Folder.objects.create(owner=owner, name=name)
 
 
 def rename_folder(*, folder: Folder, name: str) -> None:
@@ -210,8 +199,3 @@ def share_conversation(*, conversation: Conversation, tools: bool = False) -> st
 def stop_sharing(*, conversation: Conversation) -> None:
     """Take the link of a conversation back; nothing happens where there is none."""
     Share.objects.filter(conversation=conversation).delete()
-
-
-def find_shared(token: str) -> Share | None:
-    """Return what a token opens, with its conversation, or None."""
-    return Share.objects.opened_by(token).select_related("conversation").first()

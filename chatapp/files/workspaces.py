@@ -53,10 +53,8 @@ def _find(owner: User, folder: str) -> str:
             found = path.relative_to(root)
             if len(str(found)) <= LONGEST and _may_read(owner, found.parts):
                 return str(found)
-    raise Refused(
-        _("You have no workspace folder %(folder)s. Yours lie in %(own)s on the server.")
-        % {"folder": folder[:100], "own": f"{OWN}/{owner.pk}"}
-    )
+    words = _("You have no workspace folder %(folder)s. Yours lie in %(own)s on the server.")
+    raise Refused(words % {"folder": folder[:100], "own": f"{OWN}/{owner.pk}"})
 
 
 def _may_read(owner: User, parts: tuple[str, ...]) -> bool:
@@ -64,16 +62,14 @@ def _may_read(owner: User, parts: tuple[str, ...]) -> bool:
         case (first, number, *_) if first == OWN:
             return number == str(owner.pk)
         case (first, *_) if first != OWN:
-            shared = first in {SAMPLES, *settings.SHARED_WORKSPACES}
-            return shared or (owner.is_superuser and not _is_a_conversation_s(first))
+            if first in {SAMPLES, *settings.SHARED_WORKSPACES}:
+                return True
+            try:
+                is_a_conversation_s = Conversation.objects.filter(pk=uuid.UUID(first)).exists()
+            except ValueError:
+                is_a_conversation_s = False
+            return owner.is_superuser and not is_a_conversation_s
     return False
-
-
-def _is_a_conversation_s(name: str) -> bool:
-    try:
-        return Conversation.objects.filter(pk=uuid.UUID(name)).exists()
-    except ValueError:
-        return False
 
 
 def lay_out_samples(*, beside: int) -> Path:

@@ -45,7 +45,6 @@ class AttemptFilter(forms.Form):
     sort = forms.ChoiceField(choices=ORDERS, required=False, widget=forms.HiddenInput)
 
     def __init__(self, mine: CondensationQuerySet, data: QueryDict) -> None:
-        """Offer the profiles and strategies that occur in ``mine``."""
         super().__init__(data)
         pairs = [*mine.order_by().values_list("profile_name", "strategy").distinct()]
         found = {

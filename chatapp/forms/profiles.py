@@ -133,7 +133,6 @@ class ProfileForm(ThresholdChoice):
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Show prices as people write them; a new profile is most likely one that needs a key."""
         super().__init__(*args, **kwargs)
         self.initial["system_prompt"] = self.instance.system_prompt or SYSTEM_PROMPT
         others = Profile.objects.filter(owner=self.instance.owner).exclude(pk=self.instance.pk)

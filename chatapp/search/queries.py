@@ -33,7 +33,8 @@ def searchable_text(content: str) -> str:
     except (ValueError, RecursionError):
         # Whatever it is, it must be stored; it is only not found.
         return ""
-    return space_out(text) if text.isascii() else _clean(space_out(text))
+    # Half a surrogate can't be written as UTF-8.
+    return space_out(text).encode(errors="replace").decode()
 
 
 def visible_text(content: Any) -> str:
@@ -67,13 +68,10 @@ def _texts(block: Any) -> Iterator[str]:
         case {"type": "tool_result", "content": str(text)}:
             yield text
         case {"type": "tool_result", "content": [*parts]}:
-            yield from (text for part in parts for text in _plain(part))
-
-
-def _plain(part: Any) -> Iterator[str]:
-    match part:
-        case {"type": "text", "text": str(text)}:
-            yield text
+            for part in parts:
+                match part:
+                    case {"type": "text", "text": str(text)}:
+                        yield text
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -87,11 +85,6 @@ def _strings(value: Any) -> Iterator[str]:
                 waiting.extend(reversed(members.values()))
             case list(items):
                 waiting.extend(reversed(items))
-
-
-def _clean(text: str) -> str:
-    """Return a text that can be written as UTF-8."""
-    return text.encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Files that go with a message: put up, looked at before and after they are sent, and removed."""
+"""Attachments: files put up for a message, shown before and after it is sent, and removed."""
 
 import uuid
 

@@ -15,14 +15,7 @@ from chatapp.accounts import accounts
 from chatapp.models import Conversation, ModelCall, Rewind
 from chatapp.models.budgets import spending_of
 from chatapp.models.calls import ModelCallQuerySet
-from chatapp.views.common import (
-    Request,
-    download,
-    in_conversation,
-    signed_in,
-    wants_page,
-    zone_of,
-)
+from chatapp.views.common import Request, download, in_conversation, signed_in, wants_page, zone_of
 
 DAYS = 30
 CONVERSATIONS = TURNS = 50

@@ -8,6 +8,7 @@ from datetime import tzinfo
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
@@ -26,6 +27,7 @@ from django_htmx.middleware import HtmxDetails
 from chatapp import errors
 from chatapp.formats import ZONE_COOKIE, zone_named
 from chatapp.models import Conversation
+from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
 
 # htmx shows the text of this answer instead of swapping it in.
@@ -167,6 +169,13 @@ def own_conversation(request: Request, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation and its profile; a deleted or foreign one is not found."""
     conversations = Conversation.objects.owned_by(request.user).present()
     return get_object_or_404(conversations.select_related("profile"), pk=pk)
+
+
+def command_mode() -> str:
+    """Return how commands run on this server: "off", "sandboxed" or "open"."""
+    if not settings.ALLOW_COMMANDS:
+        return "off"
+    return "sandboxed" if bubblewrap() else "open"
 
 
 def wants_page(request: Request) -> bool:

@@ -1,4 +1,4 @@
-"""The first page, and what is done with whole conversations."""
+"""Conversations: the first page, and beginning, renaming, deleting and forking one."""
 
 import uuid
 from collections.abc import Sequence
@@ -6,7 +6,6 @@ from typing import TypedDict
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -97,11 +96,12 @@ def _home(
     request: Request, prompt: str = "", attached: Sequence[str] = (), status: int = 200
 ) -> HttpResponse:
     """Return the first page, with what was typed and attached there in vain."""
+    own = Conversation.objects.owned_by(request.user)
     deleted_pk = as_uuid(request.GET.get("deleted", ""))
     preferences = accounts.preferences_of(request.user)
     context = {
         "examples": EXAMPLES,
-        "deleted": deleted_pk and deleted_ones(request).filter(pk=deleted_pk).first(),
+        "deleted": own.filter(pk__in=[deleted_pk]).exclude(deleted_at=None).first(),
         "profile": preferences.default_profile,
         "looks_around": accounts.may_look_around(request.user, preferences),
         "longest": settings.LONGEST_MESSAGE,
@@ -132,25 +132,19 @@ def create_conversation(request: Request) -> HttpResponse:
 
 
 def _begin(request: Request, form: NewConversationForm) -> HttpResponse:
-    prompt, attachments = form.cleaned_data["prompt"], _attached(request)
+    prompt, sent = form.cleaned_data["prompt"], request.POST.getlist("attachments")
+    attachments = [one for text in sent if (one := as_uuid(text))]
+    profile = accounts.preferences_of(request.user).default_profile
+    find_attachments(request.user, attachments, profile)
     if "prompt" in form.data:
         conversations.check_message(prompt, alone=not attachments)
     if slash_commands.is_built_in(prompt):
-        words = _("This command is for a conversation. Begin one, then type it.")
-        raise errors.Refused(words)
+        raise errors.Refused(_("This command is for a conversation. Begin one, then type it."))
     workspace = workspaces.SAMPLES if form.cleaned_data["samples"] else ""
     conversation = conversations.start_conversation(owner=request.user, workspace=workspace)
     if prompt or attachments:
         keep_first(request, conversation, prompt, attachments)
     return redirect("chat", conversation.pk)
-
-
-def _attached(request: Request) -> list[uuid.UUID]:
-    """Return the ids of what goes with the first message; refused where it can't be sent."""
-    ids = [one for text in request.POST.getlist("attachments") if (one := as_uuid(text))]
-    profile = accounts.preferences_of(request.user).default_profile
-    find_attachments(request.user, ids, profile)
-    return ids
 
 
 @in_conversation("GET", "POST")
@@ -163,9 +157,9 @@ def rename_conversation(request: Request, conversation: Conversation) -> HttpRes
         return refuse(request, _("A title has at most 200 characters."))
     conversations.rename_conversation(conversation=conversation, title=form.cleaned_data["title"])
     conversation.refresh_from_db()
-    if request.htmx:
-        return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
-    return redirect("chat", conversation.pk)
+    if not request.htmx:
+        return redirect("chat", conversation.pk)
+    return render(request, "chat/_title.html", {"conversation": conversation, "swap": True})
 
 
 @signed_in("POST")
@@ -194,8 +188,3 @@ def fork_conversation(request: Request, conversation: Conversation, seq: int) ->
 def present_or_deleted(request: Request, pk: uuid.UUID) -> Conversation:
     """Return the user's conversation: what is done to it may have been done already."""
     return get_object_or_404(Conversation.objects.owned_by(request.user), pk=pk)
-
-
-def deleted_ones(request: Request) -> QuerySet[Conversation]:
-    """Return the user's conversations that can be brought back."""
-    return Conversation.objects.owned_by(request.user).filter(deleted_at__isnull=False)

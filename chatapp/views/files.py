@@ -1,4 +1,4 @@
-"""The files of a conversation's workspace: seen, taken out, and put in."""
+"""Files of a conversation's workspace: listed, downloaded and uploaded."""
 
 from collections.abc import Iterator
 from typing import IO
@@ -30,7 +30,7 @@ def show_files(request: Request, conversation: Conversation) -> HttpResponse:
     """List the files, or put in what was sent."""
     if request.method == "POST":
         return put_files(request, conversation)
-    files = folder_transfer.list_workspace(workspace_of(conversation))
+    files = list(folder_transfer.list_files(Workspace(workspace_of(conversation))))
     context = {
         "conversation": conversation,
         "files": files,

@@ -1,4 +1,4 @@
-"""Importing a conversation: the file is sent, its form is told, and what could not be used said."""
+"""Imports: a conversation made from files, and the report of what could not be used."""
 
 import shutil
 import uuid
@@ -20,13 +20,7 @@ from chatapp.models import Conversation, Source
 from chatapp.transcript import pinned
 from chatapp.transfer.import_jobs import Job, find_import, make_folder, remove, start_import
 from chatapp.transfer.transcript_files import digest_of
-from chatapp.views.common import (
-    Request,
-    in_conversation,
-    limited_upload,
-    signed_in,
-    wants_page,
-)
+from chatapp.views.common import Request, in_conversation, limited_upload, signed_in, wants_page
 
 # Files of a task's folder, and bytes of all that is sent.
 MOST_FILES = 20

@@ -1,8 +1,5 @@
 """MCP servers: programs of others, whose tools the agent may use."""
 
-from typing import Any
-
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,9 +12,8 @@ from chatapp.forms.mcp_servers import McpServerForm
 from chatapp.models import McpServer
 from chatapp.toolbox import mcp_servers
 from chatapp.tools.mcp.remote_tools import Listing
-from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
-from chatapp.views.common import Request, signed_in
+from chatapp.views.common import Request, command_mode, signed_in
 
 # Names of tools that can't be offered which are told.
 TOLD = 5
@@ -26,7 +22,7 @@ TOLD = 5
 @signed_in("GET")
 def list_servers(request: Request) -> HttpResponse:
     """List the user's servers, with how many of their tools are offered."""
-    context = {"servers": request.user.mcp_servers.all(), "commands": describe_commands()}
+    context = {"servers": request.user.mcp_servers.all(), "commands": command_mode()}
     return render(request, "servers/page.html", context)
 
 
@@ -77,7 +73,7 @@ def edit(request: Request, server: McpServer) -> HttpResponse:
             try_saved(request, server)
         actions.announce_changes(request.user.pk)
         return redirect("edit_mcp_server", server.pk)
-    context: dict[str, Any] = {"form": form, "server": server, "commands": describe_commands()}
+    context = {"form": form, "server": server, "commands": command_mode()}
     return render(request, "servers/form.html", context, status=422 if form.errors else 200)
 
 
@@ -99,23 +95,3 @@ def describe(listing: Listing) -> str:
     names = ", ".join(listing.left_out[:TOLD])
     more = _(" Left out, since a model could not be told of them: %(names)s%(more)s.")
     return said + more % {"names": names, "more": " …" if len(listing.left_out) > TOLD else ""}
-
-
-def describe_commands() -> str:
-    """Say whether a server may be a command here, and what such a one can do."""
-    if not settings.ALLOW_COMMANDS:
-        return _(
-            "A server has an address here. Servers that are commands are off; the operator can "
-            "allow them with ALLOW_COMMANDS."
-        )
-    if bubblewrap():
-        return _(
-            "A server has an address, or is a command. Commands run in the conversation's "
-            "workspace, in bubblewrap: they see the workspace and the system's programs, and "
-            "neither the network nor other files."
-        )
-    return _(
-        "A server has an address, or is a command. Commands run in the conversation's workspace "
-        "without a sandbox, since bubblewrap is not installed: they can read and change what the "
-        "server can."
-    )

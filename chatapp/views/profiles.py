@@ -15,12 +15,7 @@ from chatapp.condensation.threshold import CondensingPoint
 from chatapp.context.sizes import budget_for
 from chatapp.formats import number
 from chatapp.forms.conversations import PoliciesForm
-from chatapp.forms.profiles import (
-    ProfileForm,
-    model_defaults,
-    provider_traits,
-    shown_figures,
-)
+from chatapp.forms.profiles import ProfileForm, model_defaults, provider_traits, shown_figures
 from chatapp.models import Preferences, Profile
 from chatapp.models.fields import DecryptionFailed
 from chatapp.providers.model_servers import Report, find_local_servers

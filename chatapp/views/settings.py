@@ -1,9 +1,8 @@
-"""How condensing and the agent work for the user: one page, one Save."""
+"""Settings: condensing, the agent, saved commands and API tokens, on one page."""
 
 import re
 from collections.abc import Sequence
 
-from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, QueryDict
@@ -16,9 +15,8 @@ from chatapp.condensation.cost_forecast import cost_of_draft
 from chatapp.forms.accounts import CommandFormSet, TokenForm, command_forms
 from chatapp.forms.preferences import PreferencesForm, ThresholdChoice, default_prompt
 from chatapp.models import Profile
-from chatapp.tools.shell import bubblewrap
 from chatapp.turns import actions
-from chatapp.views.common import Request, refuse, signed_in
+from chatapp.views.common import Request, command_mode, refuse, signed_in
 
 CHOICE = re.compile(r"profile-\d+-mode")
 
@@ -49,27 +47,12 @@ def show_settings(request: Request) -> HttpResponse:
         "thresholds": thresholds,
         "own_commands": kept,
         "default_prompt": default_prompt(),
-        "commands": describe_commands(),
+        "commands": command_mode(),
         "draft_cost": {"cost": cost, "profile": profile},
         "tokens": request.user.api_tokens.all(),
         "token_form": TokenForm(),
     }
     return render(request, "settings/page.html", context, status=200 if sent is None else 422)
-
-
-def describe_commands() -> str:
-    """Say whether the agent can run commands here, and what keeps them from doing harm."""
-    if not settings.ALLOW_COMMANDS:
-        return _("Commands: off. The operator of this server can allow them with ALLOW_COMMANDS.")
-    if bubblewrap():
-        return _(
-            "Commands: allowed where you say so, in bubblewrap. They see the workspace and the "
-            "system's programs, and neither the network nor other files."
-        )
-    return _(
-        "Commands: allowed where you say so, without a sandbox, since bubblewrap is not installed. "
-        "They have no keys in their environment, but can read and change what the server can."
-    )
 
 
 def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:
@@ -81,10 +64,7 @@ def make_choice(profile: Profile, sent: QueryDict | None) -> ThresholdChoice:
 
 @transaction.atomic
 def save(
-    request: Request,
-    form: PreferencesForm,
-    chosen: Sequence[ThresholdChoice],
-    kept: CommandFormSet,
+    request: Request, form: PreferencesForm, chosen: Sequence[ThresholdChoice], kept: CommandFormSet
 ) -> None:
     """Save all of it, and say what can't be saved any more."""
     form.save()

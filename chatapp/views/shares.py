@@ -1,4 +1,4 @@
-"""Links to read a conversation: who made one can take it back, and who has one sees no more."""
+"""Shares: links to read a conversation, and the page that they lead to."""
 
 from functools import partial
 
@@ -57,10 +57,10 @@ def stop_sharing(request: Request, conversation: Conversation) -> HttpResponse:
 @csp_override(policy() | {name: [CSP.NONE] for name in CLOSED})
 def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to whoever has the link, and nothing else to anybody."""
-    share = conversations.find_shared(token)
+    share = Share.objects.opened_by(token).select_related("conversation").first()
     if share is None:
         answer = HttpResponse(write_notice(_("There is nothing at this address.")), status=404)
-    elif _is_worn(share):
+    elif count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS:
         words = _("This link is opened too often. Try again in a minute.")
         answer = HttpResponse(write_notice(words))
         answer.status_code, answer["Retry-After"] = TOO_MANY, str(MINUTE)
@@ -70,11 +70,6 @@ def show_shared(request: HttpRequest, token: str) -> HttpResponse:
     answer["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     answer["Referrer-Policy"] = "no-referrer"
     return answer
-
-
-def _is_worn(share: Share) -> bool:
-    """Count one more view of a link, and say whether there were too many."""
-    return count_up(f"shared-views-{share.digest}", MINUTE) > MOST_VIEWS
 
 
 def _page(share: Share) -> str:

@@ -13,11 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatapp.conversations.conversations import (
-    move_conversation,
-    place_conversation,
-    rename_folder,
-)
+from chatapp.conversations.conversations import move_conversation, place_conversation, rename_folder
 from chatapp.formats import number
 from chatapp.models import Conversation, Folder, message_index
 from chatapp.models.conversations import ConversationQuerySet

@@ -1,4 +1,4 @@
-"""Coming in, and going out."""
+"""Sign-in with a password or a link, and sign-out."""
 
 from django.conf import settings
 from django.contrib.auth import login

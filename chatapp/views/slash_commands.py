@@ -1,6 +1,7 @@
-"""What can be typed for short in a conversation, and what the built-in commands need a page for."""
+"""Slash commands: what the composer offers, their help, and beginning again."""
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
@@ -26,22 +27,13 @@ def list_commands(request: Request, pk: uuid.UUID | None = None) -> JsonResponse
 
     Without a conversation, on the first page, these are the user's own, and what helps there.
     """
-    own = _own_commands(request, pk)
-    offered = [
-        {"name": one.name, "hint": str(one.hint), "description": str(one.description), "text": None}
-        for one in slash_commands.BUILT_IN
-        if pk or one.anywhere
-    ]
-    offered += [
-        {
-            "name": one.name,
-            "hint": one.hint,
-            "description": one.description,
-            "text": one.text[:PREVIEW] + "…" * (len(one.text) > PREVIEW),
-        }
-        for one in own
-    ]
-    return JsonResponse({"commands": offered})
+    built_in = [one for one in slash_commands.BUILT_IN if pk or one.anywhere]
+    offered: list[tuple[Any, ...]] = [(o.name, o.hint, o.description, None) for o in built_in]
+    for own in _own_commands(request, pk):
+        text = own.text[:PREVIEW] + "…" * (len(own.text) > PREVIEW)
+        offered.append((own.name, own.hint, own.description, text))
+    columns = ("name", "hint", "description", "text")
+    return JsonResponse({"commands": [dict(zip(columns, one, strict=True)) for one in offered]})
 
 
 @signed_in("GET")

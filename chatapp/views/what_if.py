@@ -1,4 +1,4 @@
-"""Other settings tried on a conversation, side by side; nothing of it is applied."""
+"""What-if: other settings tried on a conversation, side by side; nothing is applied."""
 
 from decimal import Decimal
 from typing import Any
@@ -17,13 +17,7 @@ from chatapp.forms.what_if import WhatIfForm
 from chatapp.models import Conversation
 from chatapp.models.fields import DecryptionFailed
 from chatapp.turns import actions
-from chatapp.views.common import (
-    Request,
-    in_conversation,
-    read_float,
-    read_number,
-    refuse,
-)
+from chatapp.views.common import Request, in_conversation, read_float, read_number, refuse
 
 # What is confirmed may be off by as much when it is asked for: a cache that ran out costs more.
 LEEWAY = Decimal("1.05")

@@ -22,7 +22,7 @@ from chatapp.transcript import row_pages
 from chatapp.transcript.message_parts import ToolCard
 from chatapp.transcript.rows import MessageRow, Page, RewindRow, Row
 from tests.chatapp.conftest import Say, summarise
-from tests.chatapp.conversations.test_conversations import record_for
+from tests.records import record_for
 
 OPERATIONS = st.lists(
     st.one_of(

@@ -17,26 +17,12 @@ from chatapp.models import Conversation, SavedCommand
 from chatapp.toolbox.toolbox import policies_of, workspace_of
 from tests.chatapp.conftest import Say, summarise
 
-PAGES = ["commands", "commands_help", "paths", "export"]
-
 
 def put(conversation: Conversation, path: str, text: str) -> None:
     """Write a file into the workspace."""
     file = workspace_of(conversation) / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_somebody_elses_conversation_offers_nothing(
-    conversation: Conversation, bob: User, name: str
-) -> None:
-    """Neither its commands nor the names of its files."""
-    client = Client()
-    client.force_login(bob)
-    address = reverse(name, args=[conversation.pk])
-    assert client.get(address).status_code == 404
-    assert Client().get(address).status_code == 302
 
 
 def test_commands_are_listed_with_what_they_stand_for(

@@ -97,14 +97,6 @@ def test_what_cannot_be_called_is_not_tried(browser: Client, settings: LazySetti
     assert answer.status_code == 422
 
 
-def test_a_profile_of_somebody_else_is_not_tried(client: Client, bob: User, alice: User) -> None:
-    """Its key would be used."""
-    profile = accounts.preferences_of(alice).default_profile
-    assert profile
-    client.force_login(bob)
-    assert client.post(reverse("test_profile", args=[profile.pk])).status_code == 404
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_model_on_this_machine_is_offered_once(
     browser: Client, owner: User, runs: list[int]

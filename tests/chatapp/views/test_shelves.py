@@ -33,9 +33,7 @@ def titles(browser: Client, **asked: str) -> list[str]:
 def put(browser: Client, conversation: Conversation, action: str, **more: object) -> int:
     """Do something with a conversation as the dialog does."""
     answer = browser.post(
-        reverse("shelve", args=[conversation.pk]),
-        {"action": action, **more},
-        headers=HTMX,
+        reverse("shelve", args=[conversation.pk]), {"action": action, **more}, headers=HTMX
     )
     return answer.status_code
 
@@ -43,6 +41,7 @@ def put(browser: Client, conversation: Conversation, action: str, **more: object
 def test_what_is_pinned_stands_first_until_it_is_not(browser: Client, alice: User) -> None:
     """In the order in which it was pinned, and nowhere else."""
     first, second, _third = converse(alice, "First", "Second", "Third")
+    assert put(browser, second, "burn") == 422
     assert put(browser, second, "pin") == 204
     put(browser, first, "pin")
     assert titles(browser) == ["# Pinned", "Second", "First", "# Today", "Third"]
@@ -127,12 +126,6 @@ def test_a_shelf_that_there_is_not_is_empty(browser: Client, alice: User, shelf:
     """Whatever an address asks for."""
     converse(alice, "First")
     assert titles(browser, shelf=shelf) == []
-
-
-def test_an_unknown_action_is_refused(browser: Client, alice: User) -> None:
-    """And nothing is changed."""
-    (one,) = converse(alice, "One")
-    assert put(browser, one, "burn") == 422
 
 
 def test_the_pages_of_a_shelf_follow_each_other(browser: Client, alice: User) -> None:

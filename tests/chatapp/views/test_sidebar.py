@@ -62,7 +62,7 @@ def test_a_day_begins_at_the_readers_midnight() -> None:
 
 
 def test_conversations_are_listed_by_day(browser: Client, alice: User) -> None:
-    """The latest first; a day without any has no heading."""
+    """The latest first; a day without any has no heading, also among what was found."""
     for title, days in (("Oslo", 40), ("Rome", 3), ("Trieste", 0), ("Venice", 0), ("Bern", 9)):
         converse(alice, title, days=days)
     assert listed(browser, reverse("conversations")) == [
@@ -70,14 +70,8 @@ def test_conversations_are_listed_by_day(browser: Client, alice: User) -> None:
         *("# Previous 7 days", "Rome"),
         *("# Earlier", "Bern", "Oslo"),
     ]
-
-
-def test_what_is_found_is_listed_by_day_too(browser: Client, alice: User) -> None:
-    """With the headings of the days in which something was found."""
-    for title, days in (("Trieste", 0), ("Rome", 0), ("Trier", 1)):
-        converse(alice, title, days=days)
-    found = listed(browser, f"{reverse('search')}?q=tri")
-    assert found == ["# Today", "Trieste", "# Yesterday", "Trier"]
+    found = listed(browser, f"{reverse('search')}?q=er")
+    assert found == ["# Earlier", "Bern"]
 
 
 def test_the_next_page_goes_on_in_the_day_where_the_last_one_ended(
